@@ -1,0 +1,37 @@
+"""ragcorp: hybrid retrieval and cited answers over one PostgreSQL, for documents in Spanish first.
+
+    import ragcorp
+
+    async with ragcorp.open() as rag:
+        await rag.ingest_text("contrato.md", "El plazo de entrega es de 30 días.")
+        print((await rag.ask("¿Cuál es el plazo de entrega?")).text)
+
+In a script or a notebook, `with ragcorp.open() as rag:` gives the same object with blocking methods.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.domain.principal import Principal, Sensitivity
+
+if TYPE_CHECKING:
+    from ragcorp.main.container import Parts
+    from ragcorp.main.library import open_rag as open
+
+__version__ = "0.1.0"
+__all__ = ["Parts", "Principal", "RagcorpError", "Sensitivity", "__version__", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    # loaded at first use: `import ragcorp` alone stays light
+    if name == "open":
+        from ragcorp.main.library import open_rag
+
+        return open_rag
+    if name == "Parts":
+        from ragcorp.main.container import Parts
+
+        return Parts
+    raise AttributeError(f"module 'ragcorp' has no attribute '{name}'")

@@ -1,0 +1,180 @@
+"""Use case: answer a question from the documents, with citations, or abstain."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from ragcorp.application.abstention import abstention
+from ragcorp.application.citation_check import CitationFilter, best_quote, cited_numbers
+from ragcorp.domain.answers import AnswerDelta, AnswerFinished, AnswerPrompt, Citation, Passage
+from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.ports.language import LanguageDetector
+from ragcorp.domain.ports.models import Answerer
+from ragcorp.domain.ports.use_cases import ChunkSearch
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceReport
+from ragcorp.domain.search import SearchRequest, SearchResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerLimits:
+    """``max_passages`` bounds what the answerer reads; ``timeout_seconds`` is for the whole answer."""
+
+    max_passages: int = 10
+    max_context_tokens: int = 6000
+    timeout_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The checked answer: every [n] in ``text`` stands in ``citations`` once."""
+
+    text: str
+    abstained: bool
+    citations: tuple[Citation, ...]
+    degraded: tuple[SourceReport, ...]
+    usage: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """First event of an answer: what the answerer will read."""
+
+    response: SearchResponse
+
+
+AskEvent = Searched | AnswerDelta | Answer
+
+
+class AnswerQuery:
+    """Searches, lets the answerer write from the passages, and checks what it cites."""
+
+    def __init__(
+        self, *, search: ChunkSearch, answerer: Answerer, languages: LanguageDetector, limits: AnswerLimits
+    ) -> None:
+        self._search = search
+        self._answerer = answerer
+        self._languages = languages
+        self._limits = limits
+
+    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+        """Return the whole answer. Raises what ``SearchChunks`` raises, and AnswererUnavailableError."""
+        async with aclosing(self.stream(request, principal=principal)) as events:
+            async for event in events:
+                if isinstance(event, Answer):
+                    return event
+        raise AnswererUnavailableError("The answer broke off.", reason="cut")
+
+    async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
+        """Yield ``Searched``, text deltas without foreign citations, and last the ``Answer``."""
+        response = await self._search.execute(
+            replace(request, limit=min(request.limit, self._limits.max_passages)), principal=principal
+        )
+        yield Searched(response=response)
+        language = self._languages.detect(request.query)
+        passages = self._passages(response)
+        if not passages:
+            yield self._abstained(language, response)
+            return
+        prompt = AnswerPrompt(
+            question=request.query, language=language, workspace=principal.workspace, passages=passages
+        )
+        checked = CitationFilter(allowed=frozenset(passage.n for passage in passages))
+        text: list[str] = []
+        finished: AnswerFinished | None = None
+        deadline = time.monotonic() + self._limits.timeout_seconds
+        async with aclosing(self._answerer.answer(prompt)) as events:
+            while finished is None:
+                event = await _next(events, deadline)
+                if isinstance(event, AnswerFinished):
+                    finished = event
+                    piece = checked.finish()
+                else:
+                    piece = checked.feed(event.text)
+                if piece:
+                    text.append(piece)
+                    if not (finished and finished.abstained):
+                        yield AnswerDelta(text=piece)
+        yield self._checked_answer("".join(text), finished, passages, language, response)
+
+    def _passages(self, response: SearchResponse) -> tuple[Passage, ...]:
+        passages: list[Passage] = []
+        tokens = 0
+        for hit in response.hits:
+            tokens += len(hit.chunk.content) // 3
+            if passages and tokens > self._limits.max_context_tokens:
+                break
+            passages.append(Passage(n=len(passages) + 1, chunk=hit.chunk))
+        return tuple(passages)
+
+    def _abstained(self, language: str, response: SearchResponse, usage: Mapping[str, int] | None = None) -> Answer:
+        return Answer(
+            text=abstention(language), abstained=True, citations=(), degraded=response.degraded, usage=usage or {}
+        )
+
+    def _checked_answer(
+        self,
+        text: str,
+        finished: AnswerFinished,
+        passages: Sequence[Passage],
+        language: str,
+        response: SearchResponse,
+    ) -> Answer:
+        numbers = cited_numbers(text)
+        # an answer that cites nothing rests on nothing
+        if finished.abstained or not numbers:
+            return self._abstained(language, response, finished.usage)
+        by_number = {passage.n: passage for passage in passages}
+        quotes = {quote.n: quote.text for quote in finished.quotes}
+        citations = tuple(
+            _citation(by_number[n], quotes.get(n) or best_quote(text, n, by_number[n].chunk.content)) for n in numbers
+        )
+        return Answer(
+            text=text.strip(), abstained=False, citations=citations, degraded=response.degraded, usage=finished.usage
+        )
+
+
+async def _next(events: AsyncIterator[AnswerDelta | AnswerFinished], deadline: float) -> AnswerDelta | AnswerFinished:
+    try:
+        async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+            return await anext(events)
+    except TimeoutError:
+        raise AnswererUnavailableError(
+            "The language model took too long.", reason="timeout", remedy="Try again, or raise ANSWER_TIMEOUT_SECONDS."
+        ) from None
+    except StopAsyncIteration:
+        raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.") from None
+
+
+def _citation(passage: Passage, quote: str) -> Citation:
+    chunk = passage.chunk
+    line_start, line_end = _lines_of(quote, passage)
+    return Citation(
+        n=passage.n,
+        chunk_id=chunk.id,
+        document_id=chunk.document_id,
+        external_id=chunk.external_id,
+        title=chunk.title,
+        quote=quote,
+        path=chunk.path,
+        line_start=line_start,
+        line_end=line_end,
+        page=chunk.page_start,
+    )
+
+
+def _lines_of(quote: str, passage: Passage) -> tuple[int, int]:
+    """Return the lines of the document where the quote stands, else those of its passage."""
+    chunk = passage.chunk
+    words = [re.escape(word) for word in quote.split()]
+    found = re.search(r"\s+".join(words), chunk.content) if words else None
+    # a chunk that repeats a table's header has more lines than its span: then only the span is sure
+    if found is None or chunk.content.count("\n") != chunk.line_end - chunk.line_start:
+        return chunk.line_start, chunk.line_end
+    first = chunk.line_start + chunk.content.count("\n", 0, found.start())
+    return first, first + found.group().count("\n")

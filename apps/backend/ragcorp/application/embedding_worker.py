@@ -1,0 +1,40 @@
+"""Keeps the vectors in step with the text while a service runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.domain.ports.use_cases import BacklogEmbedding
+
+logger = logging.getLogger(__name__)
+
+
+class EmbeddingWorker:
+    """Works off the backlog, a batch at a time, and looks again after ``poll_seconds`` or when it is woken."""
+
+    def __init__(self, *, embed_pending: BacklogEmbedding, poll_seconds: float = 1.0) -> None:
+        self._embed_pending = embed_pending
+        self._poll_seconds = poll_seconds
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look for work now."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Run until cancelled. An outage of the database or of the model is waited out."""
+        while True:
+            self._wake.clear()
+            try:
+                idle = (await self._embed_pending.execute()).idle
+            except StorageUnavailableError as error:
+                logger.warning("the embedding worker waits for the database: %s", error.reason)
+                idle = True
+            if idle:
+                try:
+                    async with asyncio.timeout(self._poll_seconds):
+                        await self._wake.wait()
+                except TimeoutError:
+                    pass

@@ -1,0 +1,202 @@
+"""Use case: search the chunks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragcorp.application import page_cursor
+from ragcorp.application.retrieval_profile import RetrievalProfile
+from ragcorp.application.source_fan_out import SourceFanOut
+from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
+from ragcorp.domain.ports.sources import FusionService, SourceQuery
+from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import Contribution, FusedHit, RankedList, ScoreType, SourceReport, SourceResult
+from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.text import is_blank, require_length, require_storable
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchLimits:
+    """What a search may ask for, and how long it may take (seconds)."""
+
+    max_query_characters: int = 2000
+    max_limit: int = 50
+    total_timeout_seconds: float = 4.0
+
+
+class SearchChunks:
+    """Asks the profile's sources, fuses their lists and fetches the content of what is returned, and of that only."""
+
+    def __init__(
+        self,
+        *,
+        fan_out: SourceFanOut,
+        repository: DocumentRepository,
+        fusion: FusionService | None,
+        profiles: Mapping[SearchMode, RetrievalProfile],
+        default_mode: SearchMode,
+        limits: SearchLimits,
+    ) -> None:
+        self._fan_out = fan_out
+        self._repository = repository
+        self._fusion = fusion
+        self._profiles = dict(profiles)
+        self._default_mode = default_mode
+        self._limits = limits
+        self._warned = False
+
+    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+        """Return a page of the ranking.
+
+        Raises InvalidInputError for a request out of its limits and AllSourcesFailedError if no source replied.
+        """
+        self._check(request)
+        profile = self._profile(request)
+        if request.limit > profile.rank_window_size:
+            raise InvalidInputError(
+                "limit is larger than fusion.rank_window_size.",
+                field="limit",
+                limit=str(profile.rank_window_size),
+                remedy="Lower limit or raise fusion.rank_window_size.",
+            )
+        offset = page_cursor.decode(request, window=profile.rank_window_size)
+        query = SourceQuery(
+            text=request.query, principal=principal, filters=request.filters, limit=profile.rank_window_size
+        )
+        deadline = asyncio.get_running_loop().time() + self._limits.total_timeout_seconds
+        results = await self._retrieve(profile, query, deadline)
+        reports = tuple(result.report for result in results)
+        lists = [result.ranked_list for result in results if result.ranked_list is not None]
+        if not lists:
+            raise AllSourcesFailedError(
+                "No retrieval source could answer.",
+                reason=",".join(sorted({f"{report.source}:{report.reason}" for report in reports})),
+                remedy="Try again shortly; `ragcorp doctor` explains what is down.",
+            )
+        mode_used, fused = self._fuse(profile, lists)
+        window = fused[: profile.rank_window_size]
+        hits, end = await self._page(window, offset, request.limit, principal, mode_used)
+        return SearchResponse(
+            mode_used=mode_used,
+            hits=hits,
+            reports=reports,
+            next_cursor=page_cursor.encode(end, request) if end < len(window) else None,
+            explanation=_explanation(profile, mode_used, reports, len(window)) if request.explain else None,
+        )
+
+    def _check(self, request: SearchRequest) -> None:
+        if is_blank(request.query):
+            raise InvalidInputError("query is empty.", field="query", remedy="Ask for something.")
+        require_length(request.query, field="query", limit=self._limits.max_query_characters)
+        require_storable(request.query, field="query")
+        if not 1 <= request.limit <= self._limits.max_limit:
+            raise InvalidInputError(
+                "limit is out of range.",
+                field="limit",
+                limit=f"1 to {self._limits.max_limit}",
+                remedy="Ask for fewer results and follow next_cursor.",
+            )
+
+    def _profile(self, request: SearchRequest) -> RetrievalProfile:
+        mode = self._default_mode if request.mode is SearchMode.AUTO else request.mode
+        if mode is SearchMode.HYBRID and self._fusion is None:
+            if not self._warned:
+                logger.warning("hybrid search is on but no fusion service is wired: searching dense only")
+                self._warned = True
+            mode = SearchMode.DENSE
+        return self._profiles[mode].overridden_by(request)
+
+    async def _retrieve(self, profile: RetrievalProfile, query: SourceQuery, deadline: float) -> list[SourceResult]:
+        results = await self._fan_out.ask(profile.sources, query, deadline=deadline)
+        if profile.stand_in and results[0].report.reason is not None:
+            results += await self._fan_out.ask([profile.stand_in], query, deadline=deadline)
+        return results
+
+    def _fuse(self, profile: RetrievalProfile, lists: Sequence[RankedList]) -> tuple[SearchMode, Sequence[FusedHit]]:
+        if len(lists) > 1 and self._fusion is None:
+            lists = [next((ranked for ranked in lists if ranked.hits), lists[0])]
+        if len(lists) == 1:
+            mode = next(
+                (mode for mode, known in self._profiles.items() if known.sources == (lists[0].source,)), profile.mode
+            )
+            return mode, _as_ranked(lists[0])
+        assert self._fusion is not None
+        weights = {ranked.source: profile.weights.get(ranked.source, 1.0) for ranked in lists}
+        return SearchMode.HYBRID, self._fusion.fuse(lists, weights=weights, k=profile.rank_constant)
+
+    async def _page(
+        self, window: Sequence[FusedHit], offset: int, limit: int, principal: Principal, mode_used: SearchMode
+    ) -> tuple[tuple[SearchHit, ...], int]:
+        """Fetch ``limit`` results from ``offset`` on, passing over chunks that were replaced meanwhile."""
+        hits: list[SearchHit] = []
+        end = offset
+        while len(hits) < limit and end < len(window):
+            batch = window[end : end + limit - len(hits)]
+            chunks = await self._repository.get_chunks([item.hit.key[0] for item in batch], principal=principal)
+            for rank, item in enumerate(batch, start=end + 1):
+                chunk = chunks.get(item.hit.key[0])
+                if chunk is not None:
+                    hits.append(
+                        SearchHit(
+                            rank=rank,
+                            score=item.score,
+                            score_type=(
+                                ScoreType.RRF if mode_used is SearchMode.HYBRID else item.contributions[0].score_type
+                            ),
+                            chunk=chunk,
+                            sources=item.contributions,
+                        )
+                    )
+            end += len(batch)
+        return tuple(hits), end
+
+
+def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:
+    """A single list keeps its source's scores and order."""
+    return tuple(
+        FusedHit(
+            hit=hit,
+            score=hit.score,
+            contributions=(
+                Contribution(
+                    source=ranked.source,
+                    rank=rank,
+                    score=hit.score,
+                    score_type=ranked.score_type,
+                    weight=1.0,
+                    value=hit.score,
+                ),
+            ),
+        )
+        for rank, hit in enumerate(ranked.hits, start=1)
+    )
+
+
+def _explanation(
+    profile: RetrievalProfile, mode_used: SearchMode, reports: Sequence[SourceReport], window: int
+) -> Mapping[str, object]:
+    fused = mode_used is SearchMode.HYBRID
+    return {
+        "profile": profile.name,
+        "formula": "score = sum of weight / (rank_constant + rank)" if fused else "score = the source's own score",
+        "rank_constant": profile.rank_constant if fused else None,
+        "weights": {report.source: profile.weights.get(report.source, 1.0) for report in reports},
+        "rank_window_size": profile.rank_window_size,
+        "window": window,
+        "sources": [
+            {
+                "source": report.source,
+                "outcome": report.outcome.value,
+                "reason": report.reason,
+                "hits": report.hits,
+                "elapsed_ms": report.elapsed_ms,
+            }
+            for report in reports
+        ],
+    }

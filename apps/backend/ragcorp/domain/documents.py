@@ -1,0 +1,125 @@
+"""Values of documents: what is ingested, what is stored and what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from ragcorp.domain.principal import Sensitivity
+from ragcorp.domain.retrieval import EMPTY_METADATA
+
+CHUNK_COLLECTION = "artifact_chunks"
+
+
+class VisibilityScope(StrEnum):
+    """Who may read a document: its whole workspace, the owner's group, or the owner alone."""
+
+    WORKSPACE = "workspace"
+    GROUP = "group"
+    PRIVATE = "private"
+
+
+class IngestStatus(StrEnum):
+    CREATED = "created"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """The original as it came: bytes, media type and file name."""
+
+    content: bytes
+    media_type: str
+    filename: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedText:
+    """The text of a document, as Markdown where it has structure.
+
+    ``page_starts`` holds, for paged formats, the character offset in ``text`` at which each page starts
+    (page 1 first, ascending); empty for others. ``title`` is the one found in the file, if any.
+    """
+
+    text: str
+    title: str | None = None
+    page_starts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkDraft:
+    """A passage before it is stored. Lines (1-based, of the parsed text) and pages are inclusive spans."""
+
+    chunk_index: int
+    content: str
+    heading_path: tuple[str, ...]
+    line_start: int
+    line_end: int
+    page_start: int | None
+    page_end: int | None
+    token_count: int
+
+
+def index_text(*, title: str, heading_path: tuple[str, ...], content: str) -> str:
+    """Return what is embedded for a passage: ``title. heading path. text``, without a title that the path repeats."""
+    path = [part for part in heading_path if part != title]
+    lead = ". ".join(part.rstrip(". ") for part in (title, *path) if part)
+    return f"{lead}. {content}" if lead else content
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentAttributes:
+    """What describes a document besides its text; the same columns stand on its chunks, for filters."""
+
+    title: str = ""
+    language: str = "es"
+    artifact_type: str = "document"
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+    visibility_scope: VisibilityScope = VisibilityScope.WORKSPACE
+    owner: str = ""
+    occurred_at: datetime | None = None
+    path: str | None = None
+    metadata: Mapping[str, object] = EMPTY_METADATA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A stored document without its text. ``chunks`` and ``pending`` count passages and missing vectors."""
+
+    id: UUID
+    external_id: str
+    attributes: DocumentAttributes
+    content_hash: str
+    media_type: str
+    filename: str
+    size_bytes: int
+    chunks: int
+    pending: int
+    created_at: datetime
+    updated_at: datetime
+    deleted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A stored passage with what a result and a citation show of its document."""
+
+    id: str
+    document_id: UUID
+    external_id: str
+    chunk_index: int
+    content: str
+    heading_path: tuple[str, ...]
+    title: str
+    language: str
+    path: str | None
+    metadata: Mapping[str, object]
+    line_start: int
+    line_end: int
+    page_start: int | None
+    page_end: int | None
+    collection: str = CHUNK_COLLECTION

@@ -1,0 +1,141 @@
+"""The one exception tree. Adapters translate their libraries' errors into it; HTTP and the CLI map it once.
+
+Every message is safe to show to a caller: it names the field, the limit and the remedy, and never holds a
+value that the caller sent, SQL, a path of the host or a secret.
+"""
+
+from __future__ import annotations
+
+
+class RagcorpError(Exception):
+    """Base of all errors that ragcorp raises on purpose.
+
+    ``code`` is stable and machine-readable; ``remedy`` says what the reader can do about it.
+    """
+
+    code = "error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        field: str | None = None,
+        limit: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+        self.limit = limit
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}" if self.remedy else self.message
+
+
+class InvalidInputError(RagcorpError):
+    """What the caller sent cannot be accepted as it is."""
+
+    code = "invalid_input"
+
+
+class InvalidRankingError(RagcorpError):
+    """A source returned what is no ranking: a hit without identity, twice, or with a score that is not finite."""
+
+    code = "invalid_ranking"
+
+
+class PayloadTooLargeError(InvalidInputError):
+    """A body, file or text is over its limit."""
+
+    code = "payload_too_large"
+
+
+class UnsupportedMediaTypeError(InvalidInputError):
+    """No parser takes this kind of file."""
+
+    code = "unsupported_media_type"
+
+
+class UnreadableDocumentError(InvalidInputError):
+    """The file is of a known kind, but no text can be had from it (corrupt, encrypted, scanned)."""
+
+    code = "unreadable_document"
+
+
+class NotFoundError(RagcorpError):
+    """The named thing does not exist in the caller's workspace."""
+
+    code = "not_found"
+
+
+class ConflictError(RagcorpError):
+    """The write collides with the present state."""
+
+    code = "conflict"
+
+
+class ConfigurationError(RagcorpError):
+    """A setting, or the machine, does not allow the service to start."""
+
+    code = "configuration"
+
+
+class MissingExtraError(ConfigurationError):
+    """An optional dependency is not installed."""
+
+    code = "missing_extra"
+
+    def __init__(self, *, feature: str, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs the optional dependency group '{extra}'.",
+            field=extra,
+            remedy=f"Install it with: pip install 'ragcorp[{extra}]'",
+        )
+
+
+class IncompatibleEmbeddingsError(ConfigurationError):
+    """The configured model or width is not that of the stored vectors."""
+
+    code = "incompatible_embeddings"
+
+
+class SourceUnavailableError(RagcorpError):
+    """An outside system did not do its part. ``reason`` is short and stable: it goes into ``degraded``."""
+
+    code = "unavailable"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "unavailable",
+        field: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(message, field=field, remedy=remedy)
+        self.reason = reason
+
+
+class StorageUnavailableError(SourceUnavailableError):
+    """PostgreSQL cannot be reached, refuses, or took too long."""
+
+    code = "storage_unavailable"
+
+
+class EmbedderUnavailableError(SourceUnavailableError):
+    """The embedding model gave no usable vectors."""
+
+    code = "embedder_unavailable"
+
+
+class AnswererUnavailableError(SourceUnavailableError):
+    """The language model gave no usable answer."""
+
+    code = "answerer_unavailable"
+
+
+class AllSourcesFailedError(SourceUnavailableError):
+    """No retrieval source could reply: an error, never an empty result."""
+
+    code = "all_sources_failed"

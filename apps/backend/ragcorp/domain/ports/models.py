@@ -1,0 +1,64 @@
+"""Ports for the models: embeddings, their cache, and answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragcorp.domain.answers import AnswerEvent, AnswerPrompt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingModel:
+    """Which model made a vector, and its width (number of dimensions)."""
+
+    name: str
+    dimensions: int
+
+
+Vector = tuple[float, ...]
+"""An L2-normalised embedding of ``EmbeddingModel.dimensions`` finite numbers."""
+
+
+class Embedder(Protocol):
+    """Makes vectors. Every failure, deadline and bad response is an EmbedderUnavailableError."""
+
+    @property
+    def model(self) -> EmbeddingModel: ...
+
+    @property
+    def batch_size(self) -> int:
+        """How many passages are best sent in one call."""
+        ...
+
+    async def embed_query(self, text: str) -> Vector: ...
+
+    async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one vector for each text, in order."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class EmbeddingCache(Protocol):
+    """Vectors by (workspace, content hash, model, width)."""
+
+    async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> Mapping[bytes, Vector]:
+        """Return those of ``keys`` (SHA-256 of what was embedded) that are known."""
+        ...
+
+    async def put(self, vectors: Mapping[bytes, Vector], *, model: EmbeddingModel, workspace: str) -> None: ...
+
+
+class Answerer(Protocol):
+    """Writes an answer from numbered passages, or abstains."""
+
+    @property
+    def name(self) -> str: ...
+
+    def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
+        """Yield text deltas and, last, one ``AnswerFinished``. A cut stream raises AnswererUnavailableError."""
+        ...
+
+    async def aclose(self) -> None: ...

@@ -1,0 +1,185 @@
+"""Ports for what is stored: documents and their chunks, and the backlog of missing vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from ragcorp.domain.documents import (
+    Chunk,
+    ChunkDraft,
+    Document,
+    DocumentAttributes,
+    IngestStatus,
+    ParsedText,
+    SourceFile,
+)
+from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import RankedList
+from ragcorp.domain.search import Filters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentWrite:
+    """A document ready to be stored. ``index_hashes[i]`` is the SHA-256 of what is embedded for ``chunks[i]``."""
+
+    external_id: str
+    attributes: DocumentAttributes
+    parsed: ParsedText
+    source: SourceFile
+    content_hash: bytes
+    chunker: str
+    chunks: tuple[ChunkDraft, ...]
+    index_hashes: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOutcome:
+    """What a write did. ``pending`` counts the chunks that still lack a vector of the active model."""
+
+    document_id: UUID
+    status: IngestStatus
+    chunks: int
+    pending: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarChunks:
+    """The nearest chunks, and whether some chunk of the workspace still waits for its vector."""
+
+    ranked_list: RankedList
+    pending: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentSelection:
+    """Which documents: those whose ``external_id`` starts with ``prefix`` and that meet ``filters``."""
+
+    prefix: str = ""
+    filters: Filters = ()
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentPage:
+    """A page of documents in the order of ``external_id``; ``next_after`` is None at the end."""
+
+    documents: tuple[Document, ...]
+    next_after: str | None
+
+
+class DocumentRepository(Protocol):
+    """Documents and chunks of one workspace at a time. Outages are a StorageUnavailableError."""
+
+    async def find_similar_chunks(
+        self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
+    ) -> SimilarChunks:
+        """Return up to ``limit`` chunks by cosine similarity in [-1, 1], best first, ties by chunk id.
+
+        A filter that leaves at least ``limit`` chunks with vectors always yields ``limit``.
+        """
+        ...
+
+    async def find_chunks_full_text(
+        self, query: str, *, principal: Principal, filters: Filters = (), limit: int
+    ) -> RankedList:
+        """Return up to ``limit`` chunks that match ``query`` by ``ts_rank_cd``, best first, ties by chunk id.
+
+        A query without content words yields an empty list.
+        """
+        ...
+
+    async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
+        """Return those of the chunks that (still) exist and that the principal may read."""
+        ...
+
+    async def find_unchanged(
+        self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
+    ) -> dict[str, WriteOutcome]:
+        """Return, of documents given as content hash by external_id, those that are stored just so."""
+        ...
+
+    async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[WriteOutcome]:
+        """Create the documents or swap their chunks, all in one transaction; an equal document is left as it is.
+
+        Raises ConflictError if one of them exists and the principal may not read it.
+        """
+        ...
+
+    async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
+        """Raises NotFoundError."""
+        ...
+
+    async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
+        """Return the original as it was sent. Raises NotFoundError."""
+        ...
+
+    async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
+        """Return a soft-deleted document with all that is needed to index it again. Raises NotFoundError."""
+        ...
+
+    async def list_page(
+        self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
+    ) -> DocumentPage: ...
+
+    async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
+        """Hide all of the selection; return how many.
+
+        Their chunks leave every index in the same transaction; text and original stay until a purge.
+        """
+        ...
+
+    async def soft_delete_one(self, external_id: str, *, principal: Principal) -> None:
+        """Hide one document. Raises NotFoundError."""
+        ...
+
+    async def purge_deleted(self, *, older_than_days: float, principal: Principal) -> int:
+        """Remove soft-deleted documents for good; return how many."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingChunk:
+    """A chunk that waits for its vector; ``index_hash`` is the SHA-256 of ``index_text``."""
+
+    chunk_id: int
+    workspace: str
+    index_text: str
+    index_hash: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacklogCounts:
+    """Chunks without a vector: all of them, and those that failed too often to be tried again by themselves."""
+
+    pending: int
+    failed: int
+
+
+class EmbeddingBacklog(Protocol):
+    """The durable list of chunks without a vector. Work is leased, so that a dead worker's share comes back."""
+
+    async def claim(
+        self, *, limit: int, lease_seconds: float, document_id: UUID | None = None, workspace: str | None = None
+    ) -> list[PendingChunk]: ...
+
+    async def complete(self, vectors: Mapping[int, Vector], *, model: EmbeddingModel) -> None:
+        """Store the vectors by chunk id and take the chunks off the list; one deleted meanwhile is passed over."""
+        ...
+
+    async def fail(self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int) -> None:
+        """Put the chunks off, twice as long at each attempt; after ``max_attempts`` they wait for ``enqueue_missing``."""
+        ...
+
+    async def release(self, chunk_ids: Sequence[int]) -> None:
+        """Give a lease back unused."""
+        ...
+
+    async def enqueue_missing(self) -> int:
+        """List every chunk without a vector of the active model, failed ones included; return how many were added."""
+        ...
+
+    async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts: ...

@@ -1,0 +1,61 @@
+"""Ports for turning files into text and text into passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ragcorp.domain.documents import ChunkDraft, ParsedText, SourceFile
+
+
+class DocumentParser(Protocol):
+    """Turns a file into text. Blocking and possibly slow: callers run it in a worker thread."""
+
+    @property
+    def suffixes(self) -> frozenset[str]:
+        """The file name suffixes it takes, lower case with the dot."""
+        ...
+
+    def media_type(self, filename: str, declared: str | None = None) -> str:
+        """Return the media type of a file by its name, else by the ``declared`` type.
+
+        Raises UnsupportedMediaTypeError where no parser takes it.
+        """
+        ...
+
+    def parse(self, file: SourceFile) -> ParsedText:
+        """Return the text in Unicode NFC without NUL.
+
+        Raises UnsupportedMediaTypeError, or UnreadableDocumentError for a corrupt, encrypted or scanned
+        file (no text layer); both name the remedy.
+        """
+        ...
+
+
+class Chunker(Protocol):
+    """Cuts text into passages that follow its structure. Pure, deterministic and blocking."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names algorithm and parameters: another fingerprint means that other chunks may come out."""
+        ...
+
+    def chunk(self, parsed: ParsedText) -> Sequence[ChunkDraft]:
+        """Return the passages in order, ``chunk_index`` from 0. Blank text has none."""
+        ...
+
+
+class TextAnalyzer(Protocol):
+    """Sees text as the full-text index sees it."""
+
+    async def lexemes(self, texts: Sequence[str], *, language: str) -> list[frozenset[str]]:
+        """Return the content lexemes (stemmed, without stop words) of each text."""
+        ...
+
+    async def document_frequencies(self, lexemes: Sequence[str], *, workspace: str) -> dict[str, int]:
+        """Return in how many chunks of the workspace each lexeme stands (capped at a bound that the adapter names)."""
+        ...
+
+    async def count_chunks(self, *, workspace: str) -> int:
+        """Return how many chunks the workspace has."""
+        ...

@@ -1,0 +1,127 @@
+"""Values of retrieval: hits, ranked lists, fused hits and what became of each source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from uuid import UUID
+
+from ragcorp.domain.exceptions import InvalidRankingError
+
+EMPTY_METADATA: Mapping[str, object] = MappingProxyType({})
+
+HitKey = tuple[str, str, int]
+"""Canonical identity of a hit; comparable, so that it can break ties."""
+
+
+class ScoreType(StrEnum):
+    COSINE_SIMILARITY = "cosine_similarity"
+    TS_RANK_CD = "ts_rank_cd"
+    RRF = "rrf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One passage that a source found: identity and the source's own score (higher is better), no content.
+
+    The identity is the chunk id, else (document id, chunk index) (ADR-012).
+    """
+
+    chunk_id: str | None = None
+    document_id: UUID | None = None
+    chunk_index: int | None = None
+    score: float
+    metadata: Mapping[str, object] = EMPTY_METADATA
+
+    def __post_init__(self) -> None:
+        if self.chunk_id is None and (self.document_id is None or self.chunk_index is None):
+            raise InvalidRankingError("A hit needs a chunk id, or a document id with a chunk index.", field="hit")
+        if not math.isfinite(self.score):
+            raise InvalidRankingError("A hit's score must be finite.", field="score")
+
+    @property
+    def key(self) -> HitKey:
+        if self.chunk_id is not None:
+            return (self.chunk_id, "", 0)
+        return ("", str(self.document_id), self.chunk_index or 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedList:
+    """The hits of one source, best first. The rank of ``hits[i]`` is i + 1; no hit stands in it twice."""
+
+    source: str
+    score_type: str
+    hits: tuple[Hit, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.source:
+            raise InvalidRankingError("A ranked list needs the name of its source.", field="source")
+        if len({hit.key for hit in self.hits}) != len(self.hits):
+            raise InvalidRankingError(
+                f"The ranked list of source '{self.source}' holds a hit twice.",
+                field="hits",
+                remedy="Deduplicate inside the source, before the list is made.",
+            )
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contribution:
+    """What one source gave to a fused score: ``rank`` starts at 1, ``value`` is the summand."""
+
+    source: str
+    rank: int
+    score: float
+    score_type: str
+    weight: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusedHit:
+    """A hit after fusion. ``score`` is ``math.fsum`` of the contributions' values."""
+
+    hit: Hit
+    score: float
+    contributions: tuple[Contribution, ...]
+
+
+class SourceOutcome(StrEnum):
+    OK = "ok"
+    EMPTY = "empty"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    INVALID = "invalid"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceReport:
+    """What became of one source in one query. ``reason`` is set when the source is named in ``degraded``."""
+
+    source: str
+    outcome: SourceOutcome
+    elapsed_ms: float
+    reason: str | None = None
+    hits: int = 0
+
+    @property
+    def answered(self) -> bool:
+        return self.outcome in (SourceOutcome.OK, SourceOutcome.EMPTY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceResult:
+    """A source's list, or none, and its report."""
+
+    report: SourceReport
+    ranked_list: RankedList | None = field(default=None)

@@ -1,0 +1,52 @@
+"""What text must be to be stored, embedded and sent: NFC, without NUL and lone surrogates."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from ragcorp.domain.exceptions import InvalidInputError
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_INVISIBLE = re.compile("[\\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad]+")
+
+
+def clean_text(text: str, *, field: str) -> str:
+    """Return ``text`` in NFC with LF line ends and without control characters (NUL among them).
+
+    Raises InvalidInputError for a lone surrogate, which no encoding can carry.
+    """
+    if _LONE_SURROGATE.search(text):
+        raise InvalidInputError(
+            f"{field} holds a lone surrogate, which is not valid Unicode.",
+            field=field,
+            remedy="Send the text as valid UTF-8.",
+        )
+    return _CONTROLS.sub("", unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def is_blank(text: str) -> bool:
+    """Say whether nothing visible is left: white space, zero-width and bidi characters only."""
+    return not _INVISIBLE.sub("", text)
+
+
+def require_storable(text: str, *, field: str) -> None:
+    """Raise InvalidInputError for text that PostgreSQL cannot hold: NUL or a lone surrogate."""
+    if "\x00" in text or _LONE_SURROGATE.search(text):
+        raise InvalidInputError(
+            f"{field} holds a character that cannot be stored (NUL or a lone surrogate).",
+            field=field,
+            remedy="Remove the character.",
+        )
+
+
+def require_length(text: str, *, field: str, limit: int, minimum: int = 0) -> None:
+    """Raise InvalidInputError unless ``text`` has ``minimum`` to ``limit`` characters."""
+    if not minimum <= len(text) <= limit:
+        raise InvalidInputError(
+            f"{field} must have {minimum} to {limit:,} characters.",
+            field=field,
+            limit=f"{limit} characters",
+            remedy=f"Shorten {field}." if len(text) > limit else f"Give {field} a value.",
+        )

@@ -1,0 +1,155 @@
+"""Where the database files are: below the data folder, or, when root's server cannot get there, below /var/lib.
+
+A cluster outside is found by the pointer file in the data folder and by nothing else. It is first written with the
+state "creating": a cluster whose pointer never became "ready" is a leftover and is removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.infrastructure.embedded_postgres.account import ServerAccount
+from ragcorp.infrastructure.embedded_postgres.data_folder import DataFolder, make_passable, write_private
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_UNFINISHED = ".new"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    home: Path
+    outside: bool
+
+    @property
+    def pgdata(self) -> Path:
+        return self.home / "pgdata"
+
+    @property
+    def log_dir(self) -> Path:
+        return self.home / "log"
+
+    @property
+    def startup_log(self) -> Path:
+        return self.home / "startup.log"
+
+    @property
+    def unfinished(self) -> Path:
+        """Where a new cluster is made before it is renamed to ``home``."""
+        return self.home.with_name(f"{self.home.name}.{uuid.uuid4().hex}{_UNFINISHED}")
+
+    def remove_leftovers(self) -> None:
+        for leftover in self.home.parent.glob(f"{self.home.name}.*{_UNFINISHED}"):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+    def major(self) -> str | None:
+        """The major version of PostgreSQL that made the files; None when there are none."""
+        try:
+            return (self.pgdata / "PG_VERSION").read_text(encoding="ascii").strip()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pointer:
+    cluster_id: str
+    ready: bool
+
+
+def locate(folder: DataFolder, *, system_dir: Path) -> Cluster | None:
+    """The finished cluster of a data folder, None when there is none yet.
+
+    Raises ConfigurationError when the pointer is damaged or what it points at is gone.
+    """
+    if folder.cluster.exists():
+        return Cluster(home=folder.cluster, outside=False)
+    pointer = _read_pointer(folder.pointer)
+    if pointer is None or not pointer.ready:
+        return None
+    cluster = Cluster(home=_outside_folder(system_dir) / pointer.cluster_id, outside=True)
+    if not cluster.pgdata.exists():
+        raise ConfigurationError(
+            "The data folder points to database files that are not there, or that this user may not see.",
+            field="data_dir",
+            remedy="Run ragcorp as root as before, restore the files from a backup, or choose a new data folder.",
+        )
+    return cluster
+
+
+def place(folder: DataFolder, *, account: ServerAccount, system_dir: Path) -> Cluster:
+    """Chooses the place of a new cluster and clears what an interrupted start left there.
+
+    Raises ConfigurationError when the server's user can reach no place at all.
+    """
+    inside = Cluster(home=folder.cluster, outside=False)
+    inside.remove_leftovers()
+    _remove_abandoned(folder, system_dir)
+    if not account.drops_privileges:
+        return inside
+    if account.can_enter(folder.path.parent):
+        folder.admit(account.gid)
+        if account.can_enter(folder.path):
+            return inside
+    outside = _outside_folder(system_dir)
+    make_passable(outside)
+    if not account.can_enter(outside):
+        raise ConfigurationError(
+            "The system user of the embedded PostgreSQL can reach neither the data folder nor the place for its files.",
+            field="data_dir",
+            remedy="Choose a data folder below folders that every user may pass through, such as /srv.",
+        )
+    pointer = _Pointer(cluster_id=uuid.uuid4().hex, ready=False)
+    _write_pointer(folder.pointer, pointer)
+    return Cluster(home=outside / pointer.cluster_id, outside=True)
+
+
+def confirm(folder: DataFolder, cluster: Cluster) -> None:
+    """Records that a cluster outside the data folder is finished."""
+    if cluster.outside:
+        _write_pointer(folder.pointer, _Pointer(cluster_id=cluster.home.name, ready=True))
+
+
+def _outside_folder(system_dir: Path) -> Path:
+    return system_dir / "clusters"
+
+
+def _remove_abandoned(folder: DataFolder, system_dir: Path) -> None:
+    pointer = _read_pointer(folder.pointer)
+    if pointer is None or os.geteuid() != 0:
+        return
+    abandoned = Cluster(home=_outside_folder(system_dir) / pointer.cluster_id, outside=True)
+    abandoned.remove_leftovers()
+    shutil.rmtree(abandoned.home, ignore_errors=True)
+    folder.pointer.unlink()
+
+
+def _read_pointer(path: Path) -> _Pointer | None:
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        cluster_id, state = stored["cluster"], stored["state"]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged() from error
+    if not isinstance(cluster_id, str) or not _ID.fullmatch(cluster_id) or state not in ("creating", "ready"):
+        raise _damaged()
+    return _Pointer(cluster_id=cluster_id, ready=state == "ready")
+
+
+def _write_pointer(path: Path, pointer: _Pointer) -> None:
+    state = "ready" if pointer.ready else "creating"
+    write_private(path, json.dumps({"cluster": pointer.cluster_id, "state": state}))
+
+
+def _damaged() -> ConfigurationError:
+    return ConfigurationError(
+        "The file of the data folder that says where the database files are is damaged.",
+        field="data_dir",
+        remedy="Restore cluster.json from a backup of the data folder, or choose a new data folder.",
+    )

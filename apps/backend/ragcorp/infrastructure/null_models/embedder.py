@@ -1,0 +1,28 @@
+"""The embedder of EMBEDDING_PROVIDER=none: dense search is out, by configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragcorp.domain.exceptions import EmbedderUnavailableError
+from ragcorp.domain.ports.models import EmbeddingModel, Vector
+
+
+class NullEmbedder:
+    """Refuses every text, so that sparse search answers and says why."""
+
+    model = EmbeddingModel(name="none", dimensions=0)
+    batch_size = 1
+
+    async def embed_query(self, text: str) -> Vector:
+        raise EmbedderUnavailableError(
+            "No embedder is configured.", reason="no_embedder", remedy="Set EMBEDDING_PROVIDER to local or openai."
+        )
+
+    async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
+        raise EmbedderUnavailableError(
+            "No embedder is configured.", reason="no_embedder", remedy="Set EMBEDDING_PROVIDER to local or openai."
+        )
+
+    async def aclose(self) -> None:
+        return None

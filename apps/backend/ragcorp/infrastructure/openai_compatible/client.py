@@ -1,0 +1,68 @@
+"""The client of an OpenAI-compatible endpoint, and the translation of its errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from ragcorp.domain.exceptions import ConfigurationError, MissingExtraError
+
+if TYPE_CHECKING:
+    from openai import APIError, AsyncOpenAI
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where the models are. ``api_key`` may be blank for servers that ask for none."""
+
+    base_url: str | None
+    api_key: str
+    timeout_seconds: float
+    max_retries: int = 2
+
+
+def make_client(endpoint: Endpoint) -> AsyncOpenAI:
+    """Return a client that follows no redirect. Raises MissingExtraError or ConfigurationError."""
+    if find_spec("openai") is None:
+        raise MissingExtraError(feature="An OpenAI-compatible provider", extra="openai")
+    import openai
+
+    if not endpoint.api_key and endpoint.base_url is None:
+        raise ConfigurationError(
+            "The provider 'openai' needs a key.",
+            field="OPENAI_API_KEY",
+            remedy="Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none.",
+        )
+    return openai.AsyncOpenAI(
+        api_key=endpoint.api_key or "none",
+        base_url=endpoint.base_url,
+        timeout=endpoint.timeout_seconds,
+        max_retries=endpoint.max_retries,
+        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=endpoint.timeout_seconds),
+    )
+
+
+def reason_of(error: APIError) -> str:
+    """Return a short word for what went wrong; the body of the response is never relayed."""
+    import openai
+
+    match error:
+        case openai.APITimeoutError():
+            return "timeout"
+        case openai.APIConnectionError():
+            return "unreachable"
+        case openai.RateLimitError():
+            return "rate_limited"
+        case openai.AuthenticationError() | openai.PermissionDeniedError():
+            return "unauthorized"
+        case openai.BadRequestError() | openai.UnprocessableEntityError():
+            return "rejected"
+        case openai.NotFoundError():
+            return "model_not_found"
+        case openai.APIStatusError() if error.status_code == 413:
+            return "rejected"
+        case openai.APIStatusError() if error.status_code >= 500:
+            return "server_error"
+        case _:
+            return "bad_response"

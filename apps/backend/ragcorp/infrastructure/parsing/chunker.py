@@ -1,0 +1,82 @@
+"""Passages that follow headings, sentences and table rows."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from ragcorp.domain.documents import ChunkDraft, ParsedText
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.infrastructure.parsing.cutting import Cutter, Piece
+from ragcorp.infrastructure.parsing.outline import Outline
+from ragcorp.infrastructure.parsing.sections import segment_spans
+from ragcorp.infrastructure.parsing.tokens import TokenMap, estimate_tokens
+
+MIN_TOKENS = 32
+MAX_TOKENS = 2_048
+
+
+class StructureChunker:
+    """Cuts by sections first, then by Markdown structure inside a section (``semantic-text-splitter``).
+
+    A passage that starts inside a table carries the table's header before its rows; its lines are those of the rows.
+    """
+
+    def __init__(self, *, max_tokens: int = 256, overlap_tokens: int = 32) -> None:
+        if not MIN_TOKENS <= max_tokens <= MAX_TOKENS:
+            raise ConfigurationError(
+                f"The chunk size must be from {MIN_TOKENS} to {MAX_TOKENS} tokens.",
+                field="max_tokens",
+                limit=f"{MIN_TOKENS}-{MAX_TOKENS}",
+            )
+        if not 0 <= overlap_tokens * 2 < max_tokens:
+            raise ConfigurationError(
+                "The chunk overlap must be at least 0 and less than half of the chunk size.",
+                field="overlap_tokens",
+                limit="max_tokens / 2",
+            )
+        self._max = max_tokens
+        self._overlap = overlap_tokens
+
+    @property
+    def fingerprint(self) -> str:
+        return f"structure-1:{self._max}:{self._overlap}"
+
+    def chunk(self, parsed: ParsedText) -> Sequence[ChunkDraft]:
+        text = parsed.text
+        if not text.strip():
+            return ()
+        outline = Outline.of(text)
+        counter = TokenMap(text)
+        cutter = Cutter(text, counter, max_tokens=self._max, overlap_tokens=self._overlap)
+        headings = [heading.offset for heading in outline.headings]
+        tables = [table.start for table in outline.tables]
+        pieces: list[Piece] = []
+        for start, end in segment_spans(text, outline.headings, counter, small=self._max // 4, limit=self._max):
+            pieces += cutter.pieces(
+                start,
+                end,
+                outline.tables[bisect_left(tables, start) : bisect_left(tables, end)],
+                headings[bisect_left(headings, start) : bisect_left(headings, end)],
+            )
+        drafts: list[ChunkDraft] = []
+        for index, piece in enumerate(pieces):
+            content = piece.header + text[piece.start : piece.end]
+            enclosing = bisect_right(headings, piece.start) - 1
+            drafts.append(
+                ChunkDraft(
+                    chunk_index=index,
+                    content=content,
+                    heading_path=outline.headings[enclosing].path if enclosing >= 0 else (),
+                    line_start=outline.lines.number(piece.start),
+                    line_end=outline.lines.number(piece.end - 1),
+                    page_start=_page(parsed.page_starts, piece.start),
+                    page_end=_page(parsed.page_starts, piece.end - 1),
+                    token_count=estimate_tokens(content),
+                )
+            )
+        return tuple(drafts)
+
+
+def _page(page_starts: Sequence[int], offset: int) -> int | None:
+    return max(1, bisect_right(page_starts, offset)) if page_starts else None

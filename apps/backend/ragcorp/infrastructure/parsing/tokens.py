@@ -1,0 +1,63 @@
+"""A fast count of tokens without a tokenizer, and the same count for any span of one text."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+
+_UPPER = "A-ZÁÉÍÓÚÜÑÇ"
+_CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+_SYLLABLE = "(?:[bcdfgpt][lr]|[cpst]h|[qg]u|s[ptcmn]|[bcdfghjklmnñpqrstvwxyzç])?[aeiouáéíóúüy]{1,2}[nslrdt]?"
+
+_PIECE = re.compile(
+    rf"[{_CJK}]{{1,2}}"
+    rf"|[{_UPPER}]?(?:{_SYLLABLE}){{1,3}}"
+    rf"|[{_UPPER}]{{1,2}}"
+    r"|\d{1,2}"
+    r"|[a-záéíóúüñç]"
+    r"|[^\W\d_]{1,4}"
+    r"| (?=\|)"
+    r"|[^\w\s]|_"
+)
+"""One match is one token. Pronounceable letters go three syllables to a token, since common words are whole in the
+vocabulary; capitals, digits and letters without vowels, as in codes and keys, are dense. The space before a table's bar
+is a token of its own in XLM-R."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many XLM-R tokens ``text`` has, special tokens not counted.
+
+    Fitted on Spanish prose (ratio to the real count 0.98 to 1.06), and on the safe side for English, code, keys and
+    capitals (up to 1.35). It is additive where the text is cut at whitespace.
+    """
+    return len(_PIECE.findall(text))
+
+
+class TokenMap:
+    """Where the tokens of one text start, so that the tokens of a span cost two bisections."""
+
+    __slots__ = ("_starts",)
+
+    def __init__(self, text: str) -> None:
+        self._starts = array("I", (match.start() for match in _PIECE.finditer(text)))
+
+    def count(self, start: int, end: int) -> int:
+        """Return how many tokens start in ``[start, end)``."""
+        return bisect_left(self._starts, end) - bisect_left(self._starts, start)
+
+    def back(self, end: int, tokens: int) -> int:
+        """Return the offset that has ``tokens`` tokens between it and ``end`` (0 when there are fewer)."""
+        index = bisect_left(self._starts, end) - tokens
+        return self._starts[index] if 0 <= index < len(self._starts) else 0
+
+    def forward(self, start: int, tokens: int, limit: int) -> int:
+        """Return where the token after the next ``tokens`` starts, or the last start of a token up to ``limit``.
+
+        ``limit`` itself where that would be no step forward.
+        """
+        index = bisect_left(self._starts, start) + tokens
+        if index < len(self._starts) and self._starts[index] <= limit:
+            return self._starts[index]
+        last = bisect_right(self._starts, limit) - 1
+        return self._starts[last] if last >= 0 and self._starts[last] > start else limit

@@ -1,0 +1,125 @@
+"""The retrieval channels over PostgreSQL: dense by pgvector, sparse by full-text search, and the chunks' content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pgvector import Vector as PgVector
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.ports.storage import SimilarChunks
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.search import Filters
+from ragcorp.infrastructure.postgres import statements
+from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.model_registry import ActiveModel
+from ragcorp.infrastructure.postgres.predicates import filtered, visibility
+
+DENSE = "dense"
+FULL_TEXT = "full_text"
+MAX_EF_SEARCH = 1000
+"""pgvector's upper bound of hnsw.ef_search."""
+
+
+class ChunkChannels:
+    """Finds chunks. Each call is one statement; settings travel with it in one pipelined round trip."""
+
+    def __init__(self, database: Database, *, model: ActiveModel | None, ef_search: int, max_scan_tuples: int) -> None:
+        self._database = database
+        self._model = model
+        self._ef_search = ef_search
+        self._max_scan_tuples = str(max_scan_tuples)
+
+    async def similar(self, embedding: Vector, *, principal: Principal, filters: Filters, limit: int) -> SimilarChunks:
+        if self._model is None:
+            return SimilarChunks(
+                ranked_list=RankedList(source=DENSE, score_type=ScoreType.COSINE_SIMILARITY), pending=True
+            )
+        visible, narrowed = visibility(principal), filtered(filters)
+        statement = statements.similar_chunks(
+            model_id=self._model.id,
+            dimensions=self._model.dimensions,
+            limit=limit,
+            visible=visible.sql,
+            filtered=narrowed.sql if filters else None,
+        )
+        values = visible.values | narrowed.values | {"embedding": PgVector(list(embedding))}
+        scan = {
+            "ef_search": str(min(MAX_EF_SEARCH, max(self._ef_search, limit))),
+            "max_scan_tuples": self._max_scan_tuples,
+        }
+
+        async def work() -> list[TupleRow]:
+            async with self._database.driver_transaction() as connection:
+                async with connection.pipeline():
+                    await connection.execute(statements.SCAN_SETTINGS, scan, prepare=True)
+                    cursor = await connection.execute(statement, values, prepare=True, binary=True)
+                    await connection.commit()
+                return await cursor.fetchall()
+
+        rows = await self._database.read(work)
+        return SimilarChunks(
+            ranked_list=RankedList(
+                source=DENSE,
+                score_type=ScoreType.COSINE_SIMILARITY,
+                hits=tuple(Hit(chunk_id=str(row[1]), score=row[2]) for row in rows if row[1] is not None),
+            ),
+            pending=rows[0][0],
+        )
+
+    async def full_text(self, query: str, *, principal: Principal, filters: Filters, limit: int) -> RankedList:
+        visible, narrowed = visibility(principal), filtered(filters)
+        statement = statements.full_text_chunks(
+            limit=limit, visible=visible.sql, filtered=narrowed.sql if filters else None
+        )
+        values = visible.values | narrowed.values | {"query": query}
+
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit() as connection:
+                cursor = await connection.execute(statement, values, prepare=True, binary=True)
+                return await cursor.fetchall()
+
+        rows = await self._database.read(work)
+        return RankedList(
+            source=FULL_TEXT,
+            score_type=ScoreType.TS_RANK_CD,
+            hits=tuple(Hit(chunk_id=str(row[0]), score=row[1]) for row in rows),
+        )
+
+    async def chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
+        visible = visibility(principal)
+        statement = statements.CHUNKS_BY_ID.format(visible=visible.sql)
+        values = visible.values | {"ids": [int(chunk_id) for chunk_id in chunk_ids]}
+
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit() as connection:
+                cursor = await connection.execute(statement, values, prepare=True, binary=True)
+                return await cursor.fetchall()
+
+        return {str(row[0]): _chunk(row) for row in await self._database.read(work)}
+
+
+def _chunk(row: TupleRow) -> Chunk:
+    (
+        chunk_id, document_id, external_id, chunk_index, content, heading_path, title, language,
+        path, metadata, line_start, line_end, page_start, page_end,
+    ) = row  # fmt: skip
+    return Chunk(
+        id=str(chunk_id),
+        document_id=document_id,
+        external_id=external_id,
+        chunk_index=chunk_index,
+        content=content,
+        heading_path=tuple(heading_path),
+        title=title,
+        language=language,
+        path=path,
+        metadata=metadata,
+        line_start=line_start,
+        line_end=line_end,
+        page_start=page_start,
+        page_end=page_end,
+    )

@@ -1,0 +1,91 @@
+"""The port DocumentRepository over PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ragcorp.domain.documents import Chunk, Document, ParsedText, SourceFile
+from ragcorp.domain.exceptions import NotFoundError
+from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.ports.storage import (
+    DocumentPage,
+    DocumentSelection,
+    DocumentWrite,
+    SimilarChunks,
+    WriteOutcome,
+)
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import RankedList
+from ragcorp.domain.search import Condition, Filters
+from ragcorp.infrastructure.postgres import document_reads as reads
+from ragcorp.infrastructure.postgres.channels import ChunkChannels
+from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.document_writes import find_unchanged, save_documents
+
+
+class PostgresDocumentRepository:
+    """Documents, originals and chunks in the tables of the same names."""
+
+    def __init__(self, *, database: Database, channels: ChunkChannels) -> None:
+        self._database = database
+        self._channels = channels
+
+    async def find_similar_chunks(
+        self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
+    ) -> SimilarChunks:
+        return await self._channels.similar(embedding, principal=principal, filters=filters, limit=limit)
+
+    async def find_chunks_full_text(
+        self, query: str, *, principal: Principal, filters: Filters = (), limit: int
+    ) -> RankedList:
+        return await self._channels.full_text(query, principal=principal, filters=filters, limit=limit)
+
+    async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
+        return await self._channels.chunks(chunk_ids, principal=principal)
+
+    async def find_unchanged(
+        self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
+    ) -> dict[str, WriteOutcome]:
+        async with self._database.autocommit() as connection:
+            return await find_unchanged(connection, hashes, chunker=chunker, principal=principal)
+
+    async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[WriteOutcome]:
+        async with self._database.driver_transaction() as connection:
+            return await save_documents(connection, writes, principal=principal)
+
+    async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
+        async with self._database.transaction() as connection:
+            query = reads.document_query(deleted=deleted)
+            return reads.document(await reads.find_one(connection, query, external_id, principal))
+
+    async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
+        async with self._database.transaction() as connection:
+            return reads.source(await reads.find_one(connection, reads.source_query(), external_id, principal))
+
+    async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
+        async with self._database.transaction() as connection:
+            query = reads.document_query(deleted=True, with_text=True)
+            row = await reads.find_one(connection, query, external_id, principal)
+            content = (await connection.execute(reads.original(row.id))).scalar_one()
+        document = reads.document(row)
+        original = SourceFile(content=bytes(content), media_type=document.media_type, filename=document.filename)
+        return document, reads.parsed(row), original
+
+    async def list_page(
+        self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
+    ) -> DocumentPage:
+        async with self._database.transaction() as connection:
+            return await reads.list_documents(connection, selection, principal=principal, limit=limit, after=after)
+
+    async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
+        async with self._database.transaction() as connection:
+            return await reads.hide(connection, selection, principal=principal)
+
+    async def soft_delete_one(self, external_id: str, *, principal: Principal) -> None:
+        exactly = DocumentSelection(filters=(Condition(name="external_id", any_of=(external_id,)),))
+        if not await self.soft_delete(exactly, principal=principal):
+            raise NotFoundError("There is no such document.", field="external_id")
+
+    async def purge_deleted(self, *, older_than_days: float, principal: Principal) -> int:
+        async with self._database.transaction() as connection:
+            return await reads.purge(connection, older_than_days=older_than_days, principal=principal)

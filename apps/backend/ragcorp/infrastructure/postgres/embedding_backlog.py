@@ -1,0 +1,197 @@
+"""The ports EmbeddingBacklog and EmbeddingCache over PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from pgvector import Vector as PgVector
+
+from ragcorp.domain.documents import index_text
+from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
+from ragcorp.infrastructure.postgres.database import Database
+
+CLAIM = """
+    WITH due AS (
+        SELECT chunk_id FROM embedding_backlog
+        WHERE NOT failed AND available_at <= clock_timestamp() {narrowed}
+        ORDER BY available_at, chunk_id
+        LIMIT %(limit)s
+        FOR UPDATE SKIP LOCKED),
+    leased AS (
+        UPDATE embedding_backlog b
+        SET available_at = clock_timestamp() + make_interval(secs => %(lease_seconds)s)
+        FROM due WHERE b.chunk_id = due.chunk_id
+        RETURNING b.chunk_id)
+    SELECT c.id, c.workspace, c.title, c.heading_path, c.content, c.content_hash
+    FROM leased JOIN chunks c ON c.id = leased.chunk_id
+    ORDER BY c.id
+"""
+
+STORE_VECTOR = """
+    WITH chunk AS (
+        SELECT c.id, c.workspace, c.content_hash, m.id AS model_id
+        FROM chunks c JOIN embedding_models m ON m.name = %(name)s AND m.dimensions = %(dimensions)s
+        WHERE c.id = %(chunk_id)s
+        FOR KEY SHARE OF c),
+    stored AS (
+        INSERT INTO chunk_embeddings (chunk_id, model_id, workspace, embedding)
+        SELECT id, model_id, workspace, %(embedding)s FROM chunk
+        ON CONFLICT (chunk_id, model_id) DO UPDATE SET embedding = excluded.embedding),
+    cached AS (
+        INSERT INTO embedding_cache (workspace, content_hash, model_id, embedding)
+        SELECT workspace, content_hash, model_id, %(embedding)s FROM chunk
+        ON CONFLICT DO NOTHING)
+    DELETE FROM embedding_backlog WHERE chunk_id = %(chunk_id)s
+"""
+
+FAIL = """
+    UPDATE embedding_backlog
+    SET attempts = attempts + 1, reason = %(reason)s,
+        failed = attempts + 1 >= %(max_attempts)s,
+        available_at = clock_timestamp() + make_interval(secs => %(delay)s * power(2, least(attempts, 10)))
+    WHERE chunk_id = ANY(%(chunk_ids)s)
+"""
+
+ENQUEUE_MISSING = """
+    INSERT INTO embedding_backlog (chunk_id, document_id, workspace)
+    SELECT c.id, c.document_id, c.workspace FROM chunks c
+    WHERE NOT EXISTS (
+        SELECT 1 FROM chunk_embeddings e JOIN embedding_models m ON m.id = e.model_id AND m.active
+        WHERE e.chunk_id = c.id)
+    ON CONFLICT (chunk_id) DO UPDATE
+        SET failed = false, attempts = 0, available_at = clock_timestamp()
+        WHERE embedding_backlog.failed OR embedding_backlog.attempts > 0
+"""
+
+COUNTS = """
+    SELECT count(*), count(*) FILTER (WHERE failed) FROM embedding_backlog WHERE true {narrowed}
+"""
+
+CACHED = """
+    SELECT cache.content_hash, cache.embedding
+    FROM embedding_cache cache
+    JOIN embedding_models m ON m.id = cache.model_id AND m.name = %(name)s AND m.dimensions = %(dimensions)s
+    WHERE cache.workspace = %(workspace)s AND cache.content_hash = ANY(%(keys)s)
+"""
+
+CACHE = """
+    INSERT INTO embedding_cache (workspace, content_hash, model_id, embedding)
+    SELECT %(workspace)s, %(key)s, id, %(embedding)s FROM embedding_models
+    WHERE name = %(name)s AND dimensions = %(dimensions)s
+    ON CONFLICT DO NOTHING
+"""
+
+
+def _narrowed(document_id: UUID | None, workspace: str | None) -> tuple[str, dict[str, object]]:
+    values: dict[str, object] = {}
+    if document_id is not None:
+        values["document_id"] = document_id
+    if workspace is not None:
+        values["workspace"] = workspace
+    return " ".join(f"AND {name} = %({name})s" for name in values), values
+
+
+class PostgresEmbeddingBacklog:
+    """Chunks that wait for a vector, leased by pushing ``available_at`` into the future."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def claim(
+        self, *, limit: int, lease_seconds: float, document_id: UUID | None = None, workspace: str | None = None
+    ) -> list[PendingChunk]:
+        clause, values = _narrowed(document_id, workspace)
+        async with self._database.autocommit() as connection:
+            cursor = await connection.execute(
+                CLAIM.format(narrowed=clause), values | {"limit": limit, "lease_seconds": lease_seconds}
+            )
+            rows = await cursor.fetchall()
+        return [
+            PendingChunk(
+                chunk_id=chunk_id,
+                workspace=chunk_workspace,
+                index_text=index_text(title=title, heading_path=tuple(heading_path), content=content),
+                index_hash=bytes(content_hash),
+            )
+            for chunk_id, chunk_workspace, title, heading_path, content, content_hash in rows
+        ]
+
+    async def complete(self, vectors: Mapping[int, Vector], *, model: EmbeddingModel) -> None:
+        rows = [
+            {
+                "chunk_id": chunk_id,
+                "embedding": PgVector(list(vector)),
+                "name": model.name,
+                "dimensions": model.dimensions,
+            }
+            for chunk_id, vector in sorted(vectors.items())
+        ]
+        async with self._database.driver_transaction() as connection:
+            await connection.cursor().executemany(STORE_VECTOR, rows)
+
+    async def fail(self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int) -> None:
+        async with self._database.autocommit() as connection:
+            await connection.execute(
+                FAIL,
+                {
+                    "chunk_ids": list(chunk_ids),
+                    "reason": reason,
+                    "delay": retry_in_seconds,
+                    "max_attempts": max_attempts,
+                },
+            )
+
+    async def release(self, chunk_ids: Sequence[int]) -> None:
+        async with self._database.autocommit() as connection:
+            await connection.execute(
+                "UPDATE embedding_backlog SET available_at = clock_timestamp() WHERE chunk_id = ANY(%(chunk_ids)s)",
+                {"chunk_ids": list(chunk_ids)},
+            )
+
+    async def enqueue_missing(self) -> int:
+        async with self._database.autocommit() as connection:
+            return (await connection.execute(ENQUEUE_MISSING)).rowcount
+
+    async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:
+        clause, values = _narrowed(document_id, workspace)
+        async with self._database.autocommit() as connection:
+            cursor = await connection.execute(COUNTS.format(narrowed=clause), values)
+            row = await cursor.fetchone()
+        return BacklogCounts(pending=row[0], failed=row[1]) if row else BacklogCounts(pending=0, failed=0)
+
+
+class PostgresEmbeddingCache:
+    """The table embedding_cache: a re-ingested or re-indexed passage costs no second call."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> dict[bytes, Vector]:
+        async with self._database.autocommit() as connection:
+            cursor = await connection.execute(
+                CACHED,
+                {
+                    "keys": list(keys),
+                    "workspace": workspace,
+                    "name": model.name,
+                    "dimensions": model.dimensions,
+                },
+                binary=True,
+            )
+            return {bytes(key): tuple(embedding.to_list()) for key, embedding in await cursor.fetchall()}
+
+    async def put(self, vectors: Mapping[bytes, Vector], *, model: EmbeddingModel, workspace: str) -> None:
+        rows = [
+            {
+                "workspace": workspace,
+                "key": key,
+                "embedding": PgVector(list(vector)),
+                "name": model.name,
+                "dimensions": model.dimensions,
+            }
+            for key, vector in vectors.items()
+        ]
+        async with self._database.driver_transaction() as connection:
+            await connection.cursor().executemany(CACHE, rows)

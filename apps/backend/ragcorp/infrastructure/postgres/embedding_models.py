@@ -1,0 +1,72 @@
+"""Which embedding models the database holds vectors of, and the HNSW index of each."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, text
+
+from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError
+from ragcorp.infrastructure.postgres.indexes import create_index_concurrently
+
+DEFAULT_MODEL = ("multilingual-e5-small", 384)
+
+VECTOR_INDEX_LIMIT = 2000
+HALFVEC_INDEX_LIMIT = 4000
+"""Most dimensions that pgvector indexes as ``vector`` (32-bit floats) and as ``halfvec`` (16-bit)."""
+
+ACTIVE_MODEL = "SELECT id, name, dimensions FROM embedding_models WHERE active"
+HAS_VECTORS = "SELECT EXISTS (SELECT 1 FROM chunk_embeddings WHERE model_id = :model_id)"
+
+
+def indexed_type(dimensions: int) -> str:
+    """Return the pgvector type, with its width, that an index over ``dimensions`` uses."""
+    return f"vector({dimensions})" if dimensions <= VECTOR_INDEX_LIMIT else f"halfvec({dimensions})"
+
+
+def hnsw_index_name(model_id: int) -> str:
+    return f"ix_chunk_embeddings_hnsw_{model_id}"
+
+
+def ensure_model(connection: Connection, *, name: str, dimensions: int) -> int:
+    """Make the model the active one, with its HNSW index, and return its id. Needs an autocommit connection.
+
+    Raises IncompatibleEmbeddingsError if another model is active and has vectors: they are never dropped here.
+    """
+    if not 1 <= dimensions <= HALFVEC_INDEX_LIMIT:
+        raise ConfigurationError(
+            "EMBEDDING_DIM is out of range.",
+            field="EMBEDDING_DIM",
+            limit=f"1 to {HALFVEC_INDEX_LIMIT}",
+            remedy="Choose a smaller width; models that take `dimensions` can shorten their vectors.",
+        )
+    active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
+    if active is not None and (active.name, active.dimensions) != (name, dimensions):
+        if connection.execute(text(HAS_VECTORS), {"model_id": active.id}).scalar_one():
+            raise incompatible(expected=(active.name, active.dimensions), found=(name, dimensions))
+        connection.execute(text("UPDATE embedding_models SET active = false WHERE active"))
+    model_id = connection.execute(
+        text("""
+            INSERT INTO embedding_models (name, dimensions, active) VALUES (:name, :dimensions, true)
+            ON CONFLICT (name, dimensions) DO UPDATE SET active = true
+            RETURNING id
+        """),
+        {"name": name, "dimensions": dimensions},
+    ).scalar_one()
+    column = indexed_type(dimensions)
+    operators = f"{column.partition('(')[0]}_cosine_ops"
+    create_index_concurrently(
+        connection,
+        hnsw_index_name(model_id),
+        f"ON chunk_embeddings USING hnsw ((embedding::{column}) {operators}) WHERE model_id = {model_id}",
+    )
+    return int(model_id)
+
+
+def incompatible(*, expected: tuple[str, int], found: tuple[str, int]) -> IncompatibleEmbeddingsError:
+    return IncompatibleEmbeddingsError(
+        f"The database holds vectors of model '{expected[0]}' with {expected[1]} dimensions, "
+        f"but the settings name '{found[0]}' with {found[1]}.",
+        field="EMBEDDING_MODEL, EMBEDDING_DIM",
+        limit=f"{expected[0]}, {expected[1]} dimensions",
+        remedy="Set both back to the stored model, or point DATABASE_URL to an empty database and ingest again. "
+        "Nothing was changed.",
+    )

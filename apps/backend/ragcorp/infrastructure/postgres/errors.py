@@ -1,0 +1,110 @@
+"""Translates the driver's errors, once, into the domain's. No message of the server passes: it may hold values."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import psycopg
+from psycopg import errors as pg
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as CorePoolTimeout
+
+from ragcorp.domain.exceptions import ConfigurationError, ConflictError, RagcorpError, StorageUnavailableError
+
+REACH_REMEDY = "Check that PostgreSQL runs and that DATABASE_URL names it; `ragcorp doctor` tells more."
+
+
+@asynccontextmanager
+async def translated() -> AsyncIterator[None]:
+    """Raise the domain's error for any error of psycopg, its pool or SQLAlchemy inside the block."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise translate(error.orig if isinstance(error.orig, BaseException) else error) from error
+    except (psycopg.Error, PoolTimeout, TooManyRequests, PoolClosed, CorePoolTimeout) as error:
+        raise translate(error) from error
+
+
+def translate(error: BaseException) -> RagcorpError:
+    """Return the domain's error for one of the driver's."""
+    match error:
+        case PoolTimeout() | TooManyRequests() | CorePoolTimeout():
+            return StorageUnavailableError(
+                "No database connection became free in time.",
+                reason="pool_exhausted",
+                remedy="Try again; raise DATABASE_POOL_SIZE if this lasts.",
+            )
+        case PoolClosed():
+            return StorageUnavailableError("The database pool is closed.", reason="closed")
+        case pg.QueryCanceled() | pg.LockNotAvailable():
+            return StorageUnavailableError("A database statement took too long.", reason="timeout")
+        case pg.ReadOnlySqlTransaction():
+            return StorageUnavailableError(
+                "The database accepts no writes at the moment.", reason="read_only", remedy="Try again later."
+            )
+        case pg.DiskFull():
+            return StorageUnavailableError(
+                "The database's disk is full.", reason="disk_full", remedy="Free space, then try again."
+            )
+        case pg.TooManyConnections() | pg.ConfigurationLimitExceeded():
+            return StorageUnavailableError(
+                "The server has no connection left.",
+                reason="too_many_connections",
+                remedy="Lower DATABASE_POOL_SIZE or raise the server's max_connections.",
+            )
+        case pg.InvalidPassword() | pg.InvalidAuthorizationSpecification():
+            return login_refused()
+        case pg.InvalidCatalogName():
+            return ConfigurationError(
+                "The database that DATABASE_URL names does not exist.",
+                field="DATABASE_URL",
+                remedy="Create the database, or correct the name.",
+            )
+        case pg.UndefinedTable() | pg.UndefinedColumn() | pg.UndefinedObject():
+            return StorageUnavailableError(
+                "The database schema is not the one that this version needs.",
+                reason="schema",
+                remedy="Run `ragcorp migrate`.",
+            )
+        case pg.InsufficientPrivilege():
+            return StorageUnavailableError(
+                "The database role may not do this.",
+                reason="privilege",
+                remedy="Run `ragcorp migrate` as the owner; it grants what the application role needs.",
+            )
+        case pg.UniqueViolation() | pg.DeadlockDetected() | pg.SerializationFailure():
+            return ConflictError("Another write got in the way.", remedy="Try again.")
+        case psycopg.OperationalError():
+            return operational(error)
+        case psycopg.InterfaceError():
+            return StorageUnavailableError("The database connection was lost.", reason="connection_lost")
+        case _:
+            return StorageUnavailableError(
+                "The database could not carry out the request.", reason=f"sqlstate_{getattr(error, 'sqlstate', None)}"
+            )
+
+
+def operational(error: psycopg.OperationalError) -> RagcorpError:
+    """Tell a refused login, an unreachable server and a dropped connection apart (libpq gives no SQLSTATE)."""
+    said = str(error).lower()
+    if "password authentication failed" in said or ("role" in said and "does not exist" in said):
+        return login_refused()
+    if "database" in said and "does not exist" in said:
+        return translate(pg.InvalidCatalogName())
+    if "too many clients" in said or "too many connections" in said:
+        return translate(pg.TooManyConnections())
+    if isinstance(error, psycopg.errors.ConnectionTimeout) or "could not translate host" in said:
+        return StorageUnavailableError("PostgreSQL did not answer.", reason="unreachable", remedy=REACH_REMEDY)
+    if "connection is bad" in said or "connection failed" in said or "refused" in said or "no such file" in said:
+        return StorageUnavailableError("PostgreSQL cannot be reached.", reason="unreachable", remedy=REACH_REMEDY)
+    return StorageUnavailableError("The database connection was lost.", reason="connection_lost", remedy=REACH_REMEDY)
+
+
+def login_refused() -> ConfigurationError:
+    return ConfigurationError(
+        "PostgreSQL refused the login.",
+        field="DATABASE_URL",
+        remedy="Check user and password in DATABASE_URL.",
+    )

@@ -1,0 +1,36 @@
+"""Indexes that are built beside live traffic. All of it needs an autocommit connection."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, text
+
+INVALID_INDEXES = """
+    SELECT c.relname
+    FROM pg_index i
+    JOIN pg_class c ON c.oid = i.indexrelid
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE NOT i.indisvalid AND n.nspname = current_schema()
+"""
+"""What an interrupted CREATE INDEX CONCURRENTLY leaves behind: it costs every write and serves no read."""
+
+
+def create_index_concurrently(connection: Connection, name: str, definition: str) -> None:
+    """Create the index unless a valid one of that name stands; an INVALID one is rebuilt."""
+    if name in set(connection.execute(text(INVALID_INDEXES)).scalars()):
+        drop_index_concurrently(connection, name)
+    connection.execute(text(f'CREATE INDEX CONCURRENTLY IF NOT EXISTS "{name}" {definition}'))
+
+
+def drop_index_concurrently(connection: Connection, name: str) -> None:
+    connection.execute(text(f'DROP INDEX CONCURRENTLY IF EXISTS "{name}"'))
+
+
+def rebuild_invalid_indexes(connection: Connection) -> list[str]:
+    """Rebuild what an interrupted build left INVALID and return the names."""
+    names = list(connection.execute(text(INVALID_INDEXES)).scalars())
+    for name in names:
+        if name.endswith("_ccnew"):
+            drop_index_concurrently(connection, name)
+        else:
+            connection.execute(text(f'REINDEX INDEX CONCURRENTLY "{name}"'))
+    return names

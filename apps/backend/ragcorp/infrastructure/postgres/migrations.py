@@ -1,0 +1,96 @@
+"""Runs Alembic as a library call, and tells how far a database is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import NullPool, create_engine, text
+
+from ragcorp.domain.exceptions import ConfigurationError, StorageUnavailableError
+from ragcorp.infrastructure.postgres.embedding_models import DEFAULT_MODEL, ensure_model
+from ragcorp.infrastructure.postgres.errors import translate
+from ragcorp.infrastructure.postgres.indexes import rebuild_invalid_indexes
+
+import psycopg
+from sqlalchemy.exc import DBAPIError
+
+VERSION = "SELECT version_num FROM alembic_version"
+HAS_VERSION_TABLE = "SELECT to_regclass('alembic_version') IS NOT NULL"
+
+GRANT_TO_APPLICATION = """
+    GRANT USAGE ON SCHEMA public TO "{role}";
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "{role}";
+    GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO "{role}";
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigrationState:
+    """The schema revision of a database (None: empty) and the newest one that this version carries."""
+
+    current: str | None
+    head: str
+
+    @property
+    def up_to_date(self) -> bool:
+        return self.current == self.head
+
+
+def scripts_folder() -> Path:
+    """Return the folder of the migrations: inside the installed package, else beside it in a checkout."""
+    package = Path(__file__).resolve().parents[2]
+    for folder in (package / "_alembic", package.parent / "alembic"):
+        if (folder / "env.py").is_file():
+            return folder
+    raise ConfigurationError("The migrations are missing from this installation.", remedy="Install ragcorp again.")
+
+
+def alembic_config(dsn: str, *, embedding_model: tuple[str, int] = DEFAULT_MODEL) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(scripts_folder()).replace("%", "%%"))
+    config.attributes["dsn"] = dsn
+    config.attributes["embedding_model"] = embedding_model
+    return config
+
+
+def migrate(dsn: str, *, embedding_model: tuple[str, int] | None, application_dsn: str | None = None) -> MigrationState:
+    """Bring the database up to the newest revision, prepared for the model. Blocking; safe to run side by side.
+
+    ``dsn`` is the owner's. INVALID indexes are rebuilt; ``application_dsn``'s role gets what it needs.
+    Raises ConfigurationError, IncompatibleEmbeddingsError or StorageUnavailableError.
+    """
+    try:
+        command.upgrade(alembic_config(dsn, embedding_model=embedding_model or DEFAULT_MODEL), "head")
+        with _engine(dsn).connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            rebuild_invalid_indexes(connection)
+            if embedding_model is not None:
+                ensure_model(connection, name=embedding_model[0], dimensions=embedding_model[1])
+            role = conninfo_to_dict(application_dsn).get("user") if application_dsn else None
+            if role and role != conninfo_to_dict(dsn).get("user"):
+                connection.execute(text(GRANT_TO_APPLICATION.format(role=str(role).replace('"', '""'))))
+    except (DBAPIError, psycopg.Error) as error:
+        raise translate(getattr(error, "orig", None) or error) from error
+    return state(dsn)
+
+
+def state(dsn: str) -> MigrationState:
+    """Return how far the database is. Blocking."""
+    head = ScriptDirectory.from_config(alembic_config(dsn)).get_current_head()
+    if head is None:
+        raise StorageUnavailableError("This installation carries no migrations.", reason="schema")
+    try:
+        with _engine(dsn).connect() as connection:
+            if not connection.execute(text(HAS_VERSION_TABLE)).scalar_one():
+                return MigrationState(current=None, head=head)
+            return MigrationState(current=connection.execute(text(VERSION)).scalar_one_or_none(), head=head)
+    except (DBAPIError, psycopg.Error) as error:
+        raise translate(getattr(error, "orig", None) or error) from error
+
+
+def _engine(dsn: str):  # type: ignore[no-untyped-def]
+    return create_engine("postgresql+psycopg://", poolclass=NullPool, creator=lambda: psycopg.connect(dsn))

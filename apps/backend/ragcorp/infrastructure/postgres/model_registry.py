@@ -1,0 +1,44 @@
+"""Checks, at start, the configured embedding model against the one that the stored vectors are of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import text
+
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.embedding_models import ACTIVE_MODEL, HAS_VECTORS, incompatible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveModel:
+    """The model whose vectors are searched and written."""
+
+    id: int
+    name: str
+    dimensions: int
+
+
+async def active_model(database: Database, *, configured: EmbeddingModel | None) -> ActiveModel | None:
+    """Return the active model, checked against the ``configured`` one (None: no embedder).
+
+    Raises IncompatibleEmbeddingsError if they differ and vectors exist; ConfigurationError if they differ and none do.
+    """
+    async with database.transaction() as connection:
+        row = (await connection.execute(text(ACTIVE_MODEL))).one_or_none()
+        if row is None:
+            return None
+        active = ActiveModel(id=row.id, name=row.name, dimensions=row.dimensions)
+        if configured is None or (configured.name, configured.dimensions) == (active.name, active.dimensions):
+            return active
+        found = (configured.name, configured.dimensions)
+        if (await connection.execute(text(HAS_VECTORS), {"model_id": active.id})).scalar_one():
+            raise incompatible(expected=(active.name, active.dimensions), found=found)
+    raise ConfigurationError(
+        f"The database is prepared for model '{active.name}' with {active.dimensions} dimensions and holds no vectors "
+        f"yet; the settings name '{found[0]}' with {found[1]}.",
+        field="EMBEDDING_MODEL, EMBEDDING_DIM",
+        remedy="Run `ragcorp migrate`: it prepares the database for the configured model.",
+    )

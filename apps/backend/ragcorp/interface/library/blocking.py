@@ -1,0 +1,46 @@
+"""The same object for scripts and notebooks: each call runs on an event loop in a thread of its own."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+from anyio.from_thread import BlockingPortal
+
+from ragcorp.interface.library.rag import Rag
+
+
+class BlockingRag:
+    """Every method of ``Rag``, blocking: there is no second implementation to keep in step."""
+
+    def __init__(self, rag: Rag, portal: BlockingPortal) -> None:
+        self._rag = rag
+        self._portal = portal
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._rag, name)
+        if not callable(method):
+            raise AttributeError(name)
+
+        @functools.wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if inspect.iscoroutinefunction(method):
+                return self._portal.call(functools.partial(method, *args, **kwargs))
+            result = method(*args, **kwargs)
+            if isinstance(result, Rag):
+                return BlockingRag(result, self._portal)
+            return self._iterate(result) if hasattr(result, "__anext__") else result
+
+        return call
+
+    def __dir__(self) -> list[str]:
+        return [name for name in dir(self._rag) if not name.startswith("_")]
+
+    def _iterate(self, events: AsyncIterator[Any]) -> Iterator[Any]:
+        while True:
+            try:
+                yield self._portal.call(events.__anext__)
+            except StopAsyncIteration:
+                return

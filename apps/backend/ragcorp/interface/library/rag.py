@@ -1,0 +1,217 @@
+"""The object that `ragcorp.open()` gives: the use cases with plain arguments."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragcorp.application.answer_query import Answer, AnswerQuery, AskEvent
+from ragcorp.application.delete_document import DeleteDocument
+from ragcorp.application.embed_pending import EmbedPending
+from ragcorp.application.ingest_document import IngestDocument
+from ragcorp.application.ingest_folder import FolderReport, IngestFolder, ProgressCallback
+from ragcorp.application.list_documents import ListDocuments
+from ragcorp.application.restore_document import RestoreDocument
+from ragcorp.application.search_chunks import SearchChunks
+from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
+from ragcorp.domain.ingestion import IngestRequest, IngestResult
+from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search import SearchRequest, SearchResponse
+from ragcorp.domain.text import require_storable
+from ragcorp.interface.request_values import parse_filters, parse_mode
+
+LOCAL = Principal()
+"""Who calls where no credential says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseCases:
+    """What the facade calls."""
+
+    search: SearchChunks
+    answer: AnswerQuery
+    ingest: IngestDocument
+    ingest_folder: IngestFolder
+    delete: DeleteDocument
+    restore: RestoreDocument
+    documents: ListDocuments
+    embed_pending: EmbedPending
+    default_language: str
+
+
+class Rag:
+    """Search, ask and ingest in one workspace. Every method raises errors of ``ragcorp.RagcorpError`` only."""
+
+    def __init__(self, use_cases: UseCases, *, principal: Principal = LOCAL) -> None:
+        self._use_cases = use_cases
+        self._principal = principal
+
+    def as_principal(self, principal: Principal) -> Rag:
+        """Return the same object for another caller."""
+        return Rag(self._use_cases, principal=principal)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        mode: str = "auto",
+        filters: Mapping[str, object] | None = None,
+        cursor: str | None = None,
+        rank_constant: int | None = None,
+        weights: Mapping[str, float] | None = None,
+        rank_window_size: int | None = None,
+        explain: bool = False,
+    ) -> SearchResponse:
+        """Return the best passages. ``mode`` is auto (as ENABLE_HYBRID_SEARCH says), dense, sparse or hybrid."""
+        request = self._request(query, limit=limit, mode=mode, filters=filters)
+        return await self._use_cases.search.execute(
+            SearchRequest(
+                query=request.query,
+                limit=limit,
+                cursor=cursor,
+                mode=request.mode,
+                filters=request.filters,
+                rank_constant=rank_constant,
+                weights=weights or {},
+                rank_window_size=rank_window_size,
+                explain=explain,
+            ),
+            principal=self._principal,
+        )
+
+    async def ask(
+        self, query: str, *, limit: int = 10, mode: str = "auto", filters: Mapping[str, object] | None = None
+    ) -> Answer:
+        """Answer from the best ``limit`` passages, with citations, or abstain."""
+        return await self._use_cases.answer.execute(
+            self._request(query, limit=limit, mode=mode, filters=filters), principal=self._principal
+        )
+
+    def ask_stream(
+        self, query: str, *, limit: int = 10, mode: str = "auto", filters: Mapping[str, object] | None = None
+    ) -> AsyncGenerator[AskEvent]:
+        """Yield what was found, the answer's text as it is written, and last the checked ``Answer``."""
+        return self._use_cases.answer.stream(
+            self._request(query, limit=limit, mode=mode, filters=filters), principal=self._principal
+        )
+
+    async def ingest_text(
+        self,
+        external_id: str,
+        text: str,
+        *,
+        title: str = "",
+        metadata: Mapping[str, object] | None = None,
+        attributes: DocumentAttributes | None = None,
+        media_type: str = "text/markdown",
+    ) -> IngestResult:
+        """Store text (Markdown unless ``media_type`` says otherwise) under ``external_id``."""
+        try:
+            content = text.encode()
+        except UnicodeEncodeError:
+            require_storable(text, field="text")
+            raise
+        return await self.ingest_bytes(
+            external_id,
+            content,
+            filename=external_id,
+            media_type=media_type,
+            title=title,
+            metadata=metadata,
+            attributes=attributes,
+        )
+
+    async def ingest_bytes(
+        self,
+        external_id: str,
+        content: bytes,
+        *,
+        filename: str,
+        media_type: str = "",
+        title: str = "",
+        metadata: Mapping[str, object] | None = None,
+        attributes: DocumentAttributes | None = None,
+    ) -> IngestResult:
+        """Store a file (Markdown, text, HTML, PDF, Word, ...); its kind is told by the name, else the media type."""
+        base = attributes or DocumentAttributes(language=self._use_cases.default_language)
+        described = DocumentAttributes(
+            title=title or base.title,
+            language=base.language,
+            artifact_type=base.artifact_type,
+            sensitivity=base.sensitivity,
+            visibility_scope=base.visibility_scope,
+            owner=base.owner,
+            occurred_at=base.occurred_at,
+            path=base.path,
+            metadata=metadata if metadata is not None else base.metadata,
+        )
+        file = SourceFile(content=content, media_type=media_type, filename=filename)
+        return await self._use_cases.ingest.execute(
+            IngestRequest(external_id=external_id, file=file, attributes=described), principal=self._principal
+        )
+
+    async def ingest_folder(
+        self, path: str | Path, *, prefix: str = "", on_progress: ProgressCallback | None = None
+    ) -> FolderReport:
+        """Store every document below ``path`` (or the one file), passing over what is stored already."""
+        return await self._use_cases.ingest_folder.execute(
+            Path(path), principal=self._principal, prefix=prefix, on_progress=on_progress
+        )
+
+    async def documents(
+        self,
+        *,
+        prefix: str = "",
+        filters: Mapping[str, object] | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        deleted: bool = False,
+    ) -> tuple[tuple[Document, ...], str | None]:
+        """Return a page of documents in the order of external_id, and the cursor of the next page."""
+        selection = DocumentSelection(prefix=prefix, filters=parse_filters(filters or {}), deleted=deleted)
+        return await self._use_cases.documents.execute(selection, principal=self._principal, limit=limit, cursor=cursor)
+
+    async def document(self, external_id: str) -> Document:
+        return await self._use_cases.documents.get(external_id, principal=self._principal)
+
+    async def source(self, external_id: str) -> SourceFile:
+        """Return the original as it was ingested."""
+        return await self._use_cases.documents.get_source(external_id, principal=self._principal)
+
+    async def delete(self, external_id: str) -> None:
+        """Hide a document at once; ``restore`` brings it back."""
+        await self._use_cases.delete.execute(external_id, principal=self._principal)
+
+    async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
+        """Hide all documents that the prefix and the filters select; return how many."""
+        return await self._use_cases.delete.execute_selection(
+            DocumentSelection(prefix=prefix, filters=parse_filters(filters or {})), principal=self._principal
+        )
+
+    async def restore(self, external_id: str) -> IngestResult:
+        return await self._use_cases.restore.execute(external_id, principal=self._principal)
+
+    async def purge(self, *, older_than_days: float) -> int:
+        """Remove for good what was deleted at least so long ago; return how many."""
+        return await self._use_cases.delete.purge(older_than_days=older_than_days, principal=self._principal)
+
+    async def pending(self) -> BacklogCounts:
+        """Return how many passages still wait for a vector."""
+        return await self._use_cases.embed_pending.counts(workspace=self._principal.workspace)
+
+    async def embed_pending(self, *, on_progress: Callable[[int, int], None] | None = None) -> BacklogCounts:
+        """Make the missing vectors, those that failed before included, until none is due; return what is left."""
+        await self._use_cases.embed_pending.enqueue_missing()
+        total = (await self.pending()).pending
+        done = 0
+        while not (progress := await self._use_cases.embed_pending.execute()).idle:
+            done += progress.embedded
+            if on_progress:
+                on_progress(done, max(total, done))
+        return await self.pending()
+
+    def _request(self, query: str, *, limit: int, mode: str, filters: Mapping[str, object] | None) -> SearchRequest:
+        return SearchRequest(query=query, limit=limit, mode=parse_mode(mode), filters=parse_filters(filters or {}))

@@ -1,0 +1,72 @@
+"""Turns what callers write into the domain's values; shared by library, CLI and HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.search import MAX_FILTER_CONDITIONS, Condition, Filters, FilterScalar, SearchMode
+
+
+def parse_mode(mode: str) -> SearchMode:
+    """Return the mode called ``mode``. Raises InvalidInputError."""
+    try:
+        return SearchMode(mode)
+    except ValueError:
+        raise InvalidInputError(
+            "mode is not a known search mode.",
+            field="mode",
+            limit=", ".join(SearchMode),
+            remedy="Use one of the listed modes.",
+        ) from None
+
+
+def parse_filters(filters: Mapping[str, object]) -> Filters:
+    """Return the filters of an object such as ``{"language": "es", "year": [2025, 2026]}``.
+
+    A value is a scalar, a list of scalars (any of them), or, for ``occurred_at``, ``{"gte": ..., "lt": ...}`` with
+    ISO 8601 times (UTC where they name no zone). Names that are no field of documents are metadata keys.
+    Raises InvalidInputError.
+    """
+    if len(filters) > MAX_FILTER_CONDITIONS:
+        raise InvalidInputError(
+            "There are too many filters.",
+            field="filters",
+            limit=f"{MAX_FILTER_CONDITIONS} conditions",
+            remedy="Use fewer conditions.",
+        )
+    return tuple(_condition(name, value) for name, value in filters.items())
+
+
+def _condition(name: str, value: object) -> Condition:
+    if isinstance(value, Mapping):
+        if not value or value.keys() - {"gte", "lt"}:
+            raise InvalidInputError(
+                "A range filter takes 'gte' and 'lt' only.", field="filters", remedy="Give one or both of them."
+            )
+        return Condition(name=name, gte=_time(value.get("gte")), lt=_time(value.get("lt")))
+    values = value if isinstance(value, list | tuple) else [value]
+    return Condition(name=name, any_of=tuple(_scalar(item) for item in values))
+
+
+def _scalar(value: object) -> FilterScalar:
+    if isinstance(value, str | bool | int | float):
+        return value
+    raise InvalidInputError(
+        "A filter's value must be text, a number, true or false, or a list of these.",
+        field="filters",
+        remedy="Use a scalar or a list of scalars.",
+    )
+
+
+def _time(value: object) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError:
+        raise InvalidInputError(
+            "A range's bound is not an ISO 8601 time.", field="filters", remedy="Write it as 2026-03-31T00:00:00Z."
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

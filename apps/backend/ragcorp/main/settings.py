@@ -1,0 +1,158 @@
+"""Settings: environment variables into one frozen, typed object. Only `main` reads it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ragcorp.domain.exceptions import ConfigurationError
+
+LOCAL_MODEL = ("multilingual-e5-small", 384)
+OPENAI_MODEL = ("text-embedding-3-small", 1536)
+
+
+class EmbeddingProvider(StrEnum):
+    LOCAL = "local"
+    OPENAI = "openai"
+    NONE = "none"
+
+
+class AnswerProvider(StrEnum):
+    EXTRACTIVE = "extractive"
+    OPENAI = "openai"
+
+
+class Settings(BaseSettings):
+    """Every setting, its bounds and its default. The name of the variable is the field's, in capitals."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", case_sensitive=False, env_ignore_empty=True)
+
+    # storage
+    ragcorp_data_dir: Path | None = Field(None, description="Folder of the embedded PostgreSQL.")
+    database_url: SecretStr | None = Field(None, description="DSN of your own PostgreSQL, for the application role.")
+    database_owner_url: SecretStr | None = Field(None, description="DSN of the schema's owner, for migrations.")
+    database_pool_size: int = Field(10, ge=2, le=200, description="Connections of one process.")
+    database_pool_timeout_seconds: float = Field(2.0, gt=0, le=60, description="Longest wait for a connection.")
+    database_statement_timeout_seconds: float = Field(30.0, gt=0, le=3600, description="Longest statement.")
+
+    # retrieval
+    enable_hybrid_search: bool = Field(False, description="Search dense and full text and fuse them (mode auto).")
+    rrf_k: int = Field(60, ge=1, le=10_000, description="Rank constant k of Reciprocal Rank Fusion.")
+    rank_window_size: int = Field(100, ge=1, le=1000, description="Hits that each source gives to fusion.")
+    hnsw_ef_search: int = Field(100, ge=1, le=1000, description="Size of HNSW's candidate list.")
+    hnsw_max_scan_tuples: int = Field(
+        200_000, ge=1000, le=2_000_000_000, description="Most tuples that an iterative HNSW scan visits."
+    )
+    source_timeout_seconds: float = Field(2.5, gt=0, le=120, description="Deadline of one retrieval source.")
+    search_timeout_seconds: float = Field(4.0, gt=0, le=120, description="Deadline of a search as a whole.")
+
+    # embeddings
+    embedding_provider: EmbeddingProvider = Field(EmbeddingProvider.LOCAL, description="local, openai or none.")
+    embedding_model: str | None = Field(None, max_length=200, description="Name of the embedding model.")
+    embedding_dim: int | None = Field(None, ge=1, le=4000, description="Width of its vectors.")
+    embedding_batch_size: int = Field(64, ge=1, le=2048, description="Passages a call to the provider.")
+    embedding_send_dimensions: bool = Field(True, description="Send `dimensions` to the provider.")
+    embedding_timeout_seconds: float = Field(20.0, gt=0, le=600, description="Deadline of an embedding call.")
+    embed_wait_seconds: float = Field(2.0, ge=0, le=60, description="How long a PUT waits for its vectors.")
+    query_cache_size: int = Field(1024, ge=0, le=1_000_000, description="Query vectors kept in memory.")
+
+    # answers
+    answer_provider: AnswerProvider = Field(AnswerProvider.EXTRACTIVE, description="extractive or openai.")
+    answer_model: str = Field("gpt-4o-mini", max_length=200, description="Name of the language model.")
+    answer_timeout_seconds: float = Field(60.0, gt=0, le=600, description="Deadline of an answer.")
+    answer_max_passages: int = Field(10, ge=1, le=50, description="Passages that the answerer reads.")
+    openai_base_url: str | None = Field(None, description="Base URL of an OpenAI-compatible server.")
+    openai_api_key: SecretStr = Field(SecretStr(""), description="Its key.")
+
+    # text
+    default_language: str = Field("es", pattern=r"^[a-z]{2,3}$", description="Language of documents that name none.")
+    chunk_max_tokens: int = Field(256, ge=32, le=2048, description="Most tokens in a chunk.")
+    chunk_overlap_tokens: int = Field(32, ge=0, le=512, description="Tokens that neighbouring chunks share.")
+
+    # service
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    request_timeout_seconds: float = Field(5.0, gt=0, le=600, description="Longest request that is not a stream.")
+    max_body_bytes: int = Field(1024 * 1024, ge=1024, description="Largest JSON body.")
+    max_file_bytes: int = Field(20 * 1024 * 1024, ge=1024, description="Largest file.")
+    max_query_characters: int = Field(2000, ge=1, le=100_000, description="Longest query.")
+    max_limit: int = Field(50, ge=1, le=1000, description="Most results of one page.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe log line.")
+    purge_deleted_after_days: float | None = Field(
+        None, ge=0, le=36_500, description="Remove deleted documents for good after so many days; unset keeps them."
+    )
+
+    @field_validator("openai_base_url")
+    @classmethod
+    def _http_url(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("must start with http:// or https://")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Settings:
+        if self.embedding_provider is EmbeddingProvider.LOCAL and self.embedding != LOCAL_MODEL:
+            raise ValueError(
+                f"the local provider carries {LOCAL_MODEL[0]} with {LOCAL_MODEL[1]} dimensions: unset EMBEDDING_MODEL "
+                "and EMBEDDING_DIM, or set EMBEDDING_PROVIDER=openai"
+            )
+        if self.chunk_overlap_tokens * 2 >= self.chunk_max_tokens:
+            raise ValueError("CHUNK_OVERLAP_TOKENS must be below half of CHUNK_MAX_TOKENS")
+        return self
+
+    @property
+    def embedding(self) -> tuple[str, int] | None:
+        """Name and width of the configured embedding model, or None where there is none."""
+        match self.embedding_provider:
+            case EmbeddingProvider.NONE:
+                return None
+            case EmbeddingProvider.LOCAL:
+                default = LOCAL_MODEL
+            case EmbeddingProvider.OPENAI:
+                default = OPENAI_MODEL
+        return self.embedding_model or default[0], self.embedding_dim or default[1]
+
+    @property
+    def data_dir(self) -> Path:
+        """The data folder: RAGCORP_DATA_DIR, else ``ragcorp`` in the user's data folder (XDG)."""
+        if self.ragcorp_data_dir is not None:
+            return self.ragcorp_data_dir.expanduser().absolute()
+        base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+        return (Path(base) / "ragcorp").expanduser().absolute()
+
+
+def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
+    """Read the environment, ``overrides`` first. Raises ConfigurationError that names the variables, not the values."""
+    given = {name: value for name, value in (overrides or {}).items() if value is not None}
+    unknown = given.keys() - Settings.model_fields.keys()
+    if unknown:
+        raise ConfigurationError(
+            f"There is no setting called {', '.join(sorted(unknown))}.",
+            field=", ".join(sorted(unknown)),
+            remedy="`ragcorp config` lists them.",
+        )
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, item['loc'])).upper() or 'SETTINGS'}: {item['msg'].removeprefix('Value error, ')}"
+            for item in error.errors(include_input=False, include_url=False)
+        ]
+        raise ConfigurationError(
+            f"The settings are not valid. {'; '.join(problems)}.",
+            field=", ".join(sorted({".".join(map(str, item["loc"])).upper() for item in error.errors()})),
+            remedy="Correct the named variables; `ragcorp config` shows what is in force.",
+        ) from None
+
+
+def origin_of(name: str, overrides: Mapping[str, Any]) -> str:
+    """Return where a setting's value comes from: ``argument``, ``environment`` or ``default``."""
+    if overrides.get(name) is not None:
+        return "argument"
+    return "environment" if any(key.lower() == name and value for key, value in os.environ.items()) else "default"

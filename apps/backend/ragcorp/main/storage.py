@@ -1,0 +1,74 @@
+"""Where the database is: the embedded server, or the one that DATABASE_URL names."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
+from ragcorp.infrastructure.postgres.migrations import migrate, state
+from ragcorp.main.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """DSNs of the application role and of the owner; they may be the same on a server of the user's own."""
+
+    dsn: str
+    owner_dsn: str
+    embedded: bool
+
+
+@asynccontextmanager
+async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
+    """Start or join the embedded server, or take DATABASE_URL.
+
+    Raises ConfigurationError, MissingExtraError or StorageUnavailableError.
+    """
+    if settings.database_url is not None:
+        dsn = settings.database_url.get_secret_value().replace("postgresql+psycopg://", "postgresql://", 1)
+        owner = settings.database_owner_url
+        yield Storage(
+            dsn=dsn,
+            owner_dsn=owner.get_secret_value().replace("postgresql+psycopg://", "postgresql://", 1) if owner else dsn,
+            embedded=False,
+        )
+        return
+    server = EmbeddedPostgres(data_dir=settings.data_dir)
+    running = await anyio.to_thread.run_sync(server.start)
+    try:
+        yield Storage(dsn=running.app_dsn, owner_dsn=running.owner_dsn, embedded=True)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(server.release)
+
+
+async def prepare_storage(storage: Storage, settings: Settings) -> None:
+    """Migrate the embedded database; of a server of the user's own, check only that it is migrated.
+
+    Raises ConfigurationError with the remedy if it is not.
+    """
+    if storage.embedded:
+        await migrate_storage(storage, settings)
+        return
+    found = await anyio.to_thread.run_sync(state, storage.dsn)
+    if not found.up_to_date:
+        raise ConfigurationError(
+            f"The database is at schema revision {found.current or 'none'}; this version needs {found.head}.",
+            field="DATABASE_URL",
+            remedy="Run `ragcorp migrate`.",
+        )
+
+
+async def migrate_storage(storage: Storage, settings: Settings) -> None:
+    """Bring the schema to the newest revision, prepared for the configured model."""
+    await anyio.to_thread.run_sync(
+        lambda: migrate(storage.owner_dsn, embedding_model=settings.embedding, application_dsn=storage.dsn)
+    )
