@@ -72,7 +72,7 @@ class SearchChunks:
         deadline = asyncio.get_running_loop().time() + self._limits.total_timeout_seconds
         results = await self._retrieve(profile, query, deadline)
         reports = tuple(result.report for result in results)
-        lists = [result.ranked_list for result in results if result.ranked_list is not None]
+        lists = _usable(results)
         if not lists:
             raise AllSourcesFailedError(
                 "No retrieval source could answer.",
@@ -155,6 +155,17 @@ class SearchChunks:
                     )
             end += len(batch)
         return tuple(hits), end
+
+
+def _usable(results: Sequence[SourceResult]) -> list[RankedList]:
+    """Return the lists to fuse. A source that could see nothing yet gives none, as long as another replied."""
+    lists = [result.ranked_list for result in results if result.ranked_list is not None]
+    seeing = [
+        result.ranked_list
+        for result in results
+        if result.ranked_list is not None and (result.ranked_list.hits or result.report.reason is None)
+    ]
+    return seeing or lists
 
 
 def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.domain.retrieval import EMPTY_METADATA
+from ragcorp.domain.retrieval import no_metadata
 
 CHUNK_COLLECTION = "artifact_chunks"
 
@@ -83,7 +83,7 @@ class DocumentAttributes:
     owner: str = ""
     occurred_at: datetime | None = None
     path: str | None = None
-    metadata: Mapping[str, object] = EMPTY_METADATA
+    metadata: Mapping[str, object] = field(default_factory=no_metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

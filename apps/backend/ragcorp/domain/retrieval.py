@@ -11,7 +11,14 @@ from uuid import UUID
 
 from ragcorp.domain.exceptions import InvalidRankingError
 
-EMPTY_METADATA: Mapping[str, object] = MappingProxyType({})
+_EMPTY: Mapping[str, object] = MappingProxyType({})
+
+
+def no_metadata() -> Mapping[str, object]:
+    """Return the one empty mapping: frozen values share it."""
+    return _EMPTY
+
+
 
 HitKey = tuple[str, str, int]
 """Canonical identity of a hit; comparable, so that it can break ties."""
@@ -34,7 +41,7 @@ class Hit:
     document_id: UUID | None = None
     chunk_index: int | None = None
     score: float
-    metadata: Mapping[str, object] = EMPTY_METADATA
+    metadata: Mapping[str, object] = field(default_factory=no_metadata)
 
     def __post_init__(self) -> None:
         if self.chunk_id is None and (self.document_id is None or self.chunk_index is None):

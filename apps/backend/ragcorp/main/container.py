@@ -32,7 +32,7 @@ from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.embedder import OpenAIEmbedder
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
-from ragcorp.infrastructure.parsing.parser import FileParser
+from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
@@ -121,7 +121,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         analyzer = PostgresTextAnalyzer(database=database)
         answerer = parts.answerer or make_answerer(settings, analyzer)
         stack.push_async_callback(answerer.aclose)
-        parser = FileParser()
+        parser = MultiFormatParser()
         preparation = DocumentPreparation(
             parser=parser,
             chunker=StructureChunker(

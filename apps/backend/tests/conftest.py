@@ -1,0 +1,149 @@
+"""One embedded PostgreSQL a test run; each test gets a database cloned from a migrated template."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import TupleRow
+
+from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
+from ragcorp.infrastructure.postgres.migrations import migrate
+from ragcorp.main.container import Container, Parts, open_container
+from ragcorp.main.settings import load_settings
+from support.embedders import TEST_MODEL, HashingEmbedder
+
+EVAL_DIR = "RAGCORP_EVAL_DIR"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestServer:
+    """A running server and how to reach it as superuser, owner and application."""
+
+    __test__ = False
+
+    data_dir: Path
+    host: str
+    port: int
+    passwords: dict[str, str]
+
+    def dsn(self, database: str, *, role: str = "ragcorp_app") -> str:
+        return make_conninfo(
+            host=self.host, port=self.port, dbname=database, user=role, password=self.passwords[role]
+        )
+
+    def superuser(self, database: str = "postgres") -> psycopg.Connection[TupleRow]:
+        return psycopg.connect(self.dsn(database, role="postgres"), autocommit=True)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clean_environment() -> Iterator[None]:
+    """No setting of the developer's shell reaches a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(("RAGCORP_", "DATABASE_", "EMBEDDING_", "OPENAI_", "ANSWER_", "ENABLE_", "RRF_")):
+                if name != EVAL_DIR:
+                    patch.delenv(name)
+        yield
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
+    data_dir = tmp_path_factory.mktemp("postgres") / "data"
+    settings = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+    with EmbeddedPostgres(data_dir=data_dir, settings=settings) as server:
+        yield TestServer(
+            data_dir=data_dir,
+            host=server.host,
+            port=server.port,
+            passwords=json.loads((data_dir / "credentials.json").read_text()),
+        )
+
+
+@pytest.fixture(scope="session")
+def template_database(postgres_server: TestServer) -> str:
+    """The name of a database that is migrated for the test embedder and holds no rows."""
+    migrate(
+        postgres_server.dsn("ragcorp", role="ragcorp_owner"),
+        embedding_model=(TEST_MODEL.name, TEST_MODEL.dimensions),
+        application_dsn=postgres_server.dsn("ragcorp"),
+    )
+    return "ragcorp"
+
+
+@pytest.fixture
+def make_database(postgres_server: TestServer) -> Iterator[Callable[..., str]]:
+    """Clone a database and return its name; all clones go at the end of the test."""
+    made: list[str] = []
+
+    def make(template: str = "template1") -> str:
+        name = f"test_{os.getpid()}_{len(made)}_{os.urandom(4).hex()}"
+        with postgres_server.superuser() as connection:
+            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" OWNER ragcorp_owner')
+        if template == "template1":
+            with postgres_server.superuser(name) as connection:
+                for extension in ("vector", "unaccent", "pg_trgm", "intarray"):
+                    connection.execute(f"CREATE EXTENSION IF NOT EXISTS {extension}")
+                connection.execute("ALTER SCHEMA public OWNER TO ragcorp_owner")
+        made.append(name)
+        return name
+
+    yield make
+    with postgres_server.superuser() as connection:
+        for name in made:
+            connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def database_name(make_database: Callable[..., str], template_database: str) -> str:
+    return make_database(template_database)
+
+
+@pytest.fixture
+def dsn(postgres_server: TestServer, database_name: str) -> str:
+    """The application role's DSN of an empty, migrated database."""
+    return postgres_server.dsn(database_name)
+
+
+@pytest.fixture
+def owner_dsn(postgres_server: TestServer, database_name: str) -> str:
+    return postgres_server.dsn(database_name, role="ragcorp_owner")
+
+
+@pytest.fixture
+async def make_container(dsn: str) -> AsyncIterator[Callable[..., Any]]:
+    """Open containers over the test's database, with the test embedder unless ``parts`` say otherwise."""
+    async with AsyncExitStack() as stack:
+
+        async def make(*, parts: Parts | None = None, **settings: Any) -> Container:
+            settings.setdefault("embedding_provider", "none")
+            return await stack.enter_async_context(
+                open_container(load_settings(settings), dsn, parts=parts or Parts(embedder=HashingEmbedder()))
+            )
+
+        yield make
+
+
+@pytest.fixture(scope="session")
+def eval_dir() -> Path:
+    """The folder of the evaluation sets. Unset: a loud skip; set and missing: a failure."""
+    value = os.environ.get(EVAL_DIR)
+    if not value:
+        pytest.skip(f"{EVAL_DIR} is not set: the evaluation sets are NOT tested")
+    folder = Path(value)
+    if not folder.is_dir():
+        pytest.fail(f"{EVAL_DIR} is set, but there is no such folder")
+    return folder
