@@ -53,6 +53,12 @@ class Parts:
     answerer: Answerer | None = None
     fusion: FusionService | None = field(default_factory=RankFusionService)
 
+    def embedding(self, settings: Settings) -> tuple[str, int] | None:
+        """Return name and width of the model in use: the embedder's of the user's own, else the settings'."""
+        if self.embedder is None:
+            return settings.embedding
+        return self.embedder.model.name, self.embedder.model.dimensions
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:

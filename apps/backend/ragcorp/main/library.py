@@ -29,7 +29,7 @@ class RagHandle:
     async def __aenter__(self) -> Rag:
         async with AsyncExitStack() as stack:
             storage = await stack.enter_async_context(open_storage(self._settings))
-            await prepare_storage(storage, self._settings)
+            await prepare_storage(storage, self._settings, parts=self._parts)
             container = await stack.enter_async_context(open_container(self._settings, storage.dsn, parts=self._parts))
             self._async_stack = stack.pop_all()
         return make_rag(container, principal=self._principal)

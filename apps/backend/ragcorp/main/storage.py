@@ -12,6 +12,7 @@ import anyio.to_thread
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.migrations import migrate, state
+from ragcorp.main.container import Parts
 from ragcorp.main.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -50,13 +51,13 @@ async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
             await anyio.to_thread.run_sync(server.release)
 
 
-async def prepare_storage(storage: Storage, settings: Settings) -> None:
+async def prepare_storage(storage: Storage, settings: Settings, *, parts: Parts | None = None) -> None:
     """Migrate the embedded database; of a server of the user's own, check only that it is migrated.
 
     Raises ConfigurationError with the remedy if it is not.
     """
     if storage.embedded:
-        await migrate_storage(storage, settings)
+        await migrate_storage(storage, settings, parts=parts)
         return
     found = await anyio.to_thread.run_sync(state, storage.dsn)
     if not found.up_to_date:
@@ -67,8 +68,9 @@ async def prepare_storage(storage: Storage, settings: Settings) -> None:
         )
 
 
-async def migrate_storage(storage: Storage, settings: Settings) -> None:
-    """Bring the schema to the newest revision, prepared for the configured model."""
+async def migrate_storage(storage: Storage, settings: Settings, *, parts: Parts | None = None) -> None:
+    """Bring the schema to the newest revision, prepared for the model in use."""
+    model = (parts or Parts()).embedding(settings)
     await anyio.to_thread.run_sync(
-        lambda: migrate(storage.owner_dsn, embedding_model=settings.embedding, application_dsn=storage.dsn)
+        lambda: migrate(storage.owner_dsn, embedding_model=model, application_dsn=storage.dsn)
     )

@@ -136,8 +136,8 @@ class DocumentRepository(Protocol):
         """Hide one document. Raises NotFoundError."""
         ...
 
-    async def purge_deleted(self, *, older_than_days: float, principal: Principal) -> int:
-        """Remove soft-deleted documents for good; return how many."""
+    async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
+        """Remove soft-deleted documents for good; return how many. Without a principal, those of every workspace."""
         ...
 
 

@@ -86,6 +86,6 @@ class PostgresDocumentRepository:
         if not await self.soft_delete(exactly, principal=principal):
             raise NotFoundError("There is no such document.", field="external_id")
 
-    async def purge_deleted(self, *, older_than_days: float, principal: Principal) -> int:
+    async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
         async with self._database.transaction() as connection:
             return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
