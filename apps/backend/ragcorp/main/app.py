@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.routing import Router
+from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from ragcorp.application.embedding_worker import EmbeddingWorker
@@ -18,6 +19,8 @@ from ragcorp.interface.http.services import HttpLimits, HttpServices
 from ragcorp.main.container import Container, Parts, open_container
 from ragcorp.main.settings import AnswerProvider, Settings
 
+logger = logging.getLogger(__name__)
+
 ASK_MARGIN_SECONDS = 1.0
 
 
@@ -27,16 +30,30 @@ async def open_app(settings: Settings, dsn: str, *, parts: Parts | None = None) 
 
     Raises ConfigurationError, StorageUnavailableError or IncompatibleEmbeddingsError.
     """
-    async with open_container(settings, dsn, parts=parts) as container:
-        worker = EmbeddingWorker(embed_pending=container.embed_pending)
-        task = asyncio.create_task(worker.run(), name="embedding-worker") if has_embedder(container) else None
-        try:
-            yield create_app(http_services(container, worker), http_limits(settings))
-        finally:
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+    async with open_container(settings, dsn, parts=parts) as container, run_app(container) as app:
+        yield app
+
+
+@asynccontextmanager
+async def run_app(container: Container) -> AsyncIterator[FastAPI]:
+    """Yield the application over an open container; its embedding worker runs until the end of the block."""
+    worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
+    app = create_app(http_services(container, worker), http_limits(container.settings))
+    if container.embedder.model.dimensions == 0:
+        yield app
+        return
+    task = asyncio.create_task(worker.run(), name="embedding-worker")
+    task.add_done_callback(_log_death)
+    try:
+        yield app
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _log_death(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.critical("the embedding worker died: vectors stay pending until a restart", exc_info=error)
 
 
 class Application:
@@ -44,7 +61,7 @@ class Application:
 
     def __init__(self, settings: Settings, dsn: str, *, parts: Parts | None = None) -> None:
         self._opened = lambda: open_app(settings, dsn, parts=parts)
-        self._lifespan = Router(lifespan=self._run)
+        self._lifespan = Starlette(lifespan=self._run)
         self._app: FastAPI | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,14 +73,10 @@ class Application:
         await self._app(scope, receive, send)
 
     @asynccontextmanager
-    async def _run(self, _: object) -> AsyncIterator[None]:
+    async def _run(self, _: Starlette) -> AsyncIterator[None]:
         async with self._opened() as self._app:
             yield
         self._app = None
-
-
-def has_embedder(container: Container) -> bool:
-    return container.embedder.model.dimensions > 0
 
 
 def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices:
@@ -71,7 +84,7 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
 
     async def readiness() -> None:
         async with container.database.autocommit() as connection:
-            row = await (await connection.execute(VERSION)).fetchone()
+            row = await (await connection.execute(VERSION.encode())).fetchone()
         if row is None or row[0] != head:
             raise StorageUnavailableError(
                 "The database schema is not the one that this version needs.",
@@ -80,17 +93,17 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
             )
 
     return HttpServices(
-        search=container.search,
-        answer=container.answer,
-        ingest=container.ingest,
-        delete=container.delete,
-        restore=container.restore,
-        documents=container.documents,
-        embed_pending=container.embed_pending,
+        search=container.use_cases.search,
+        answer=container.use_cases.answer,
+        ingest=container.use_cases.ingest,
+        delete=container.use_cases.delete,
+        restore=container.use_cases.restore,
+        documents=container.use_cases.documents,
+        embed_pending=container.use_cases.embed_pending,
         readiness=readiness,
         pool_statistics=container.database.statistics,
         wake_embedding=worker.wake,
-        default_language=container.settings.default_language,
+        default_language=container.use_cases.default_language,
     )
 
 

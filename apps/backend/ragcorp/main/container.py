@@ -186,6 +186,11 @@ def make_answerer(settings: Settings, analyzer: PostgresTextAnalyzer) -> Answere
     """Return the configured answerer. Raises MissingExtraError or ConfigurationError."""
     if settings.answer_provider is AnswerProvider.EXTRACTIVE:
         return ExtractiveAnswerer(analyzer=analyzer)
+    return make_language_model(settings)
+
+
+def make_language_model(settings: Settings) -> Answerer:
+    """Return the configured language model's answerer. Raises MissingExtraError or ConfigurationError."""
     return OpenAIAnswerer(endpoint=_endpoint(settings, settings.answer_timeout_seconds), model=settings.answer_model)
 
 

@@ -43,8 +43,9 @@ async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
         )
         return
     server = EmbeddedPostgres(data_dir=settings.data_dir)
-    running = await anyio.to_thread.run_sync(server.start)
     try:
+        # inside: a cancelled start goes on in its thread, and release waits for it to stop the server again
+        running = await anyio.to_thread.run_sync(server.start)
         yield Storage(dsn=running.app_dsn, owner_dsn=running.owner_dsn, embedded=True)
     finally:
         with anyio.CancelScope(shield=True):

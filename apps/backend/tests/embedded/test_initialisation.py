@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -13,13 +14,13 @@ import pytest
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.embedded_postgres import EmbeddedServer, initialisation, provisioning
 from ragcorp.infrastructure.embedded_postgres.credentials import load
-from tests.embedded.conftest import Client, Place, until
+from tests.embedded.harness import Client, Place, until
 
 Running = tuple[Place, EmbeddedServer]
 
 
-def _mode(path: Any) -> int:
-    return stat.S_IMODE(os.stat(path).st_mode)
+def _mode(path: Path | str) -> int:
+    return stat.S_IMODE(Path(path).stat().st_mode)
 
 
 def test_folders_and_files_are_private(running: Running) -> None:
@@ -175,9 +176,10 @@ def test_an_interrupted_role_setup_is_completed(place: Place, monkeypatch: pytes
     def interrupted(*_: object) -> None:
         raise psycopg.errors.QueryCanceled("interrupted")
 
-    with monkeypatch.context() as patch, pytest.raises(StorageUnavailableError, match="roles"):
+    with monkeypatch.context() as patch:
         patch.setattr(provisioning, step, interrupted)
-        place.postgres().start()
+        with pytest.raises(StorageUnavailableError, match="roles"):
+            place.postgres().start()
     assert place.status().initialised
     assert not place.status().running
     with place.postgres() as server, psycopg.connect(server.app_dsn) as connection:

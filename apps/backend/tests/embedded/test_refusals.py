@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -20,7 +20,7 @@ from ragcorp.infrastructure.embedded_postgres.account import ServerAccount
 from ragcorp.infrastructure.embedded_postgres.endpoint import choose_endpoint
 from ragcorp.infrastructure.embedded_postgres.failures import explain
 from ragcorp.infrastructure.embedded_postgres.server_settings import shared_memory_type
-from tests.embedded.conftest import BACKEND, QUICK, Place
+from tests.embedded.harness import BACKEND, QUICK, Place
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="NEEDS ROOT: mounts, or gives files to other users")
 ORDINARY = ServerAccount(uid=os.geteuid(), gid=os.getegid(), drops_privileges=False)
@@ -121,7 +121,11 @@ def test_the_missing_package(place: Place, monkeypatch: pytest.MonkeyPatch) -> N
 def test_importing_needs_neither_the_package_nor_psutil() -> None:
     blocked = "import sys; sys.modules['psutil'] = sys.modules['embedded_postgres'] = None\n"
     code = blocked + "import ragcorp.infrastructure.embedded_postgres"
-    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": str(BACKEND)})
+    subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(BACKEND), *sys.path])},
+    )
 
 
 def test_reasons_hold_no_secrets_and_no_paths() -> None:
@@ -154,6 +158,12 @@ def _tmpfs(folder: Path, size: str) -> Iterator[None]:
         subprocess.run(["umount", "-l", folder], check=True)
 
 
+def _fill(path: Path, block: bytes) -> None:
+    with path.open("ab", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(block)
+
+
 @needs_root
 def test_a_disk_without_room_is_detected_before_initdb(place: Place) -> None:
     with _tmpfs(place.data, "20m"):
@@ -170,12 +180,8 @@ def test_a_disk_that_filled_up_is_named_at_the_next_start(place: Place) -> None:
             pass
         (place.data / "cluster" / "startup.log").unlink()
         filler = place.data / "filler"
-        with pytest.raises(OSError, match="No space"), filler.open("wb", buffering=0) as file:
-            while True:
-                file.write(b"\0" * 65536)
-        with filler.open("ab", buffering=0) as file, pytest.raises(OSError, match="No space"):
-            while True:
-                file.write(b"\0" * 512)
+        for block in (b"\0" * 65536, b"\0" * 512):
+            _fill(filler, block)
         with pytest.raises(StorageUnavailableError) as caught:
             place.postgres().start()
         assert caught.value.reason == "disk_full"

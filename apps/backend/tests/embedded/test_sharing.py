@@ -16,7 +16,7 @@ import pytest
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.embedded_postgres import locks, server
-from tests.embedded.conftest import Client, Place, alive, kill_postmaster, until
+from tests.embedded.harness import Client, Place, alive, kill_postmaster
 
 StartClient = Callable[[], Client]
 
@@ -130,7 +130,7 @@ def test_a_stale_pid_file_with_a_recycled_pid_does_not_confuse(ready: Place, cli
     shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
     owner = pid_file.stat()
     drop = {"user": owner.st_uid, "group": owner.st_gid} if os.geteuid() == 0 else {}
-    unrelated = subprocess.Popen([program, "60"], **drop)
+    unrelated = subprocess.Popen([str(program), "60"], **drop)
     try:
         for path in (pid_file, socket_dir / ".s.PGSQL.5432.lock"):
             lines = path.read_text().splitlines(keepends=True)
@@ -202,3 +202,12 @@ def test_a_lock_that_another_program_holds_is_named_after_a_bounded_wait(place: 
         for process in [*children, psutil.Process(holder.pid)]:
             process.kill()
         holder.communicate()
+
+
+def test_a_server_that_is_only_slow_is_left_to_go_on(ready: Place) -> None:
+    """Stopping it would undo the recovery that it is doing; the next start joins it."""
+    with pytest.raises(StorageUnavailableError) as caught:
+        ready.postgres(start_timeout_s=0.001).start()
+    assert caught.value.reason == "starting"
+    with ready.postgres() as joined, psycopg.connect(joined.app_dsn) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)

@@ -125,7 +125,7 @@ def write_private(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(fresh, path)
+        fresh.replace(path)
     except OSError:
         fresh.unlink(missing_ok=True)
         raise

@@ -19,6 +19,7 @@ from ragcorp.infrastructure.embedded_postgres.data_folder import make_passable
 DATABASE = "ragcorp"
 SOCKET_PORT = 5432
 _LOOPBACK = "127.0.0.1"
+_PRIVATE = 0o700
 _MAX_SOCKET_PATH_BYTES = 103 if sys.platform == "darwin" else 107
 
 
@@ -89,9 +90,10 @@ def _bases(account: ServerAccount, system_dir: Path) -> Iterator[Path]:
         make_passable(base)
         yield base
         return
-    for candidate in (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp"):
-        if candidate and os.path.isabs(candidate) and _trustworthy(Path(candidate)):
-            yield Path(candidate)
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    for base in (Path(runtime), Path(tempfile.gettempdir()), Path("/tmp")):  # noqa: S108 - a private folder in it
+        if base.is_absolute() and _trustworthy(base):
+            yield base
 
 
 def _trustworthy(base: Path) -> bool:
@@ -107,7 +109,7 @@ def _trustworthy(base: Path) -> bool:
 
 def _claim(folder: Path, account: ServerAccount) -> None:
     try:
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=_PRIVATE)
         if account.drops_privileges:
             os.chown(folder, account.uid, account.gid, follow_symlinks=False)
     except FileExistsError:
@@ -117,8 +119,8 @@ def _claim(folder: Path, account: ServerAccount) -> None:
                 "The socket folder of the embedded PostgreSQL belongs to another user or is not a folder.",
                 remedy="Another user may have put it there on purpose: remove it, or set XDG_RUNTIME_DIR or TMPDIR.",
             ) from None
-        if stat.S_IMODE(info.st_mode) != 0o700:
-            os.chmod(folder, 0o700)
+        if stat.S_IMODE(info.st_mode) != _PRIVATE:
+            folder.chmod(_PRIVATE)
 
 
 def _free_port() -> int:

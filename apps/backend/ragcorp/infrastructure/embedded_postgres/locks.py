@@ -68,7 +68,7 @@ def _lock_taken(descriptor: int, timeout_s: float) -> StorageUnavailableError:
 
 
 class UsersLock:
-    """This process's mark as a user of the server. To be called inside the critical section only."""
+    """The mark of one process as a user of the server. To be called inside the critical section only."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

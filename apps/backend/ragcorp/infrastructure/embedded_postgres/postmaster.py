@@ -46,14 +46,14 @@ def find_postmaster(pgdata: Path) -> Postmaster | None:
 
 
 def _is_postmaster(pid: int, pgdata: Path) -> bool:
-    import psutil  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    import psutil  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415
 
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE or process.name() != _PROGRAM:
             return False
         try:
-            return os.path.samefile(process.cwd(), pgdata)
+            return Path(process.cwd()).samefile(pgdata)
         except (psutil.AccessDenied, OSError):
             # Root in a container may lack the right to see another user's working folder; the arguments are public.
             return str(pgdata) in process.cmdline()
@@ -63,13 +63,13 @@ def _is_postmaster(pid: int, pgdata: Path) -> bool:
 
 def kill_leftovers(pgdata: Path, *, cluster_name: str) -> None:
     """Kills server processes that outlived their postmaster. Their shared memory is of no use to anyone."""
-    import psutil  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    import psutil  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415
 
     title = f"{_PROGRAM}: {cluster_name}: "
     for process in psutil.process_iter():
         try:
             if process.name() == _PROGRAM and (
-                " ".join(process.cmdline()).startswith(title) or os.path.samefile(process.cwd(), pgdata)
+                " ".join(process.cmdline()).startswith(title) or Path(process.cwd()).samefile(pgdata)
             ):
                 process.kill()
         except (psutil.Error, OSError):

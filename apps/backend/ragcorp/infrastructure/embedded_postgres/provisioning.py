@@ -33,8 +33,8 @@ _SCHEMA_STATEMENTS: tuple[LiteralString, ...] = (
     "ALTER SCHEMA public OWNER TO ragcorp_owner",
     "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
     "GRANT USAGE ON SCHEMA public TO ragcorp_app",
-    "ALTER DEFAULT PRIVILEGES FOR ROLE ragcorp_owner IN SCHEMA public"
-    " GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ragcorp_app",
+    """ALTER DEFAULT PRIVILEGES FOR ROLE ragcorp_owner IN SCHEMA public
+       GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ragcorp_app""",
     "ALTER DEFAULT PRIVILEGES FOR ROLE ragcorp_owner IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO ragcorp_app",
     "ALTER DEFAULT PRIVILEGES FOR ROLE ragcorp_owner IN SCHEMA public GRANT EXECUTE ON FUNCTIONS TO ragcorp_app",
 )

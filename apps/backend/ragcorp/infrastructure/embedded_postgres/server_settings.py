@@ -13,6 +13,7 @@ from ragcorp.infrastructure.embedded_postgres.endpoint import Endpoint
 
 # A parallel HNSW build keeps up to maintenance_work_mem in dynamic shared memory, next to parallel queries.
 _ROOM_FOR_POSIX_SHARED_MEMORY = 512 * 1024 * 1024
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, not written to
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 _DEFAULTS: Mapping[str, str] = {
@@ -78,10 +79,9 @@ def command_line(
     endpoint: Endpoint,
     cluster_name: str,
     log_dir: Path,
-    shared_memory: Path | None = None,
 ) -> list[str]:
     chosen = dict(_DEFAULTS)
-    chosen["dynamic_shared_memory_type"] = shared_memory_type(shared_memory or Path("/dev/shm"))
+    chosen["dynamic_shared_memory_type"] = shared_memory_type(_SHARED_MEMORY)
     chosen.update({name.lower(): value for name, value in settings.items()})
     chosen["cluster_name"] = cluster_name
     chosen["log_directory"] = str(log_dir)

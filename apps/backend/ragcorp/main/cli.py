@@ -1,0 +1,124 @@
+"""The command `ragcorp`: composition. What an operation needs is imported when it runs, so that --help is quick."""
+
+# ruff: noqa: PLC0415 - see above
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import ragcorp
+from ragcorp.domain.exceptions import MissingExtraError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from ragcorp.interface.cli import services as ports
+
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if find_spec("typer") is None or find_spec("rich") is None:
+        sys.stderr.write(
+            "error: The command line needs the optional dependency group 'service'. "
+            "Install it with: pip install 'ragcorp[service]'\n"
+        )
+        sys.exit(EXIT_USAGE)
+    from ragcorp.interface.cli.app import run_command_line
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    code = run_command_line(_services(), given, stdout=sys.stdout, stderr=sys.stderr)
+    if code == EXIT_INTERRUPTED and threading.active_count() > 1:
+        # a thread that reads a large file cannot be interrupted; all that it would still do is discarded anyway
+        sys.stdout.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def _services() -> ports.Services:
+    from ragcorp.interface.cli.services import Services
+
+    return Services(
+        version=ragcorp.__version__,
+        new_event_loop=_new_event_loop,
+        open=_open,
+        service=_service,
+        demo=_demo,
+        migrate=_migrate,
+        schema=_schema,
+        settings=_settings,
+        diagnose=_diagnose,
+    )
+
+
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    if find_spec("uvloop") is None:
+        return asyncio.new_event_loop()
+    import uvloop
+
+    return uvloop.new_event_loop()
+
+
+def _open(target: ports.Target) -> AbstractAsyncContextManager[ports.Session]:
+    from ragcorp.main.sessions import open_session
+
+    return open_session(target)
+
+
+def _service(target: ports.Target, options: ports.ServeOptions) -> AbstractAsyncContextManager[ports.RunningService]:
+    _require_service()
+    from ragcorp.main.serving import open_service
+
+    return open_service(target, options)
+
+
+def _demo(target: ports.Target, options: ports.ServeOptions | None) -> AbstractAsyncContextManager[ports.Demo]:
+    _require_service()
+    from ragcorp.main.demo import open_demo
+
+    return open_demo(target, options)
+
+
+def _require_service() -> None:
+    if find_spec("uvicorn") is None or find_spec("fastapi") is None:
+        raise MissingExtraError(feature="The service", extra="service")
+
+
+async def _migrate(target: ports.Target) -> ports.Migration:
+    from ragcorp.main.migrating import migrate_database
+
+    return await migrate_database(target)
+
+
+async def _schema(target: ports.Target) -> ports.SchemaState:
+    from ragcorp.main.migrating import schema_state
+
+    return await schema_state(target)
+
+
+def _settings(target: ports.Target) -> Sequence[ports.SettingRow]:
+    from ragcorp.main.sessions import overrides_for, settings_for
+    from ragcorp.main.setting_rows import setting_rows
+
+    return setting_rows(settings_for(target), overrides_for(target))
+
+
+async def _diagnose(target: ports.Target) -> Sequence[ports.Check]:
+    from ragcorp.main.doctor import diagnose
+
+    return await diagnose(target)
+
+
+if __name__ == "__main__":
+    main()

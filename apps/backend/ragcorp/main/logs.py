@@ -1,0 +1,37 @@
+"""Logging of the commands: the standard library's, to stderr."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TextIO
+
+FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+NOISY = {
+    "alembic": logging.WARNING,
+    "httpx": logging.WARNING,
+    "openai": logging.WARNING,
+    "psycopg.pool": logging.ERROR,  # each failed attempt is a warning; what it means is raised and reported
+    "uvicorn": logging.WARNING,
+}
+
+
+class _StderrHandler(logging.StreamHandler[TextIO]):
+    """Writes to what sys.stderr is at that moment: a progress bar puts its own stream there and stays below."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
+
+
+def configure_logging(level: str) -> None:
+    """Log from ``level`` (debug, info, ...) on; libraries that talk much are held down unless it is debug."""
+    handler = _StderrHandler()
+    handler.setFormatter(logging.Formatter(FORMAT))
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    for name, least in NOISY.items():
+        logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else least)

@@ -1,0 +1,85 @@
+"""Opens what a command of the command line works on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from ragcorp.domain.principal import Principal
+from ragcorp.interface.cli.services import Facts, Session, Target
+from ragcorp.main.container import Container, open_container
+from ragcorp.main.logs import configure_logging
+from ragcorp.main.setting_rows import masked_dsn
+from ragcorp.main.settings import AnswerProvider, Settings, load_settings
+from ragcorp.main.storage import open_storage, prepare_storage
+
+
+def settings_for(target: Target, **overrides: Any) -> Settings:
+    """Return the settings for a command, and set logging up by them.
+
+    A data folder given as an argument wins over a DATABASE_URL of the environment. Raises ConfigurationError.
+    """
+    settings = load_settings(overrides_for(target, **overrides))
+    if target.data_dir is not None:
+        settings = settings.model_copy(update={"database_url": None, "database_owner_url": None})
+    configure_logging("debug" if target.verbose else settings.log_level)
+    return settings
+
+
+def overrides_for(target: Target, **overrides: Any) -> dict[str, Any]:
+    return {"ragcorp_data_dir": target.data_dir, **overrides}
+
+
+@asynccontextmanager
+async def open_prepared(settings: Settings) -> AsyncIterator[Container]:
+    """Open storage, bring an embedded database up to date, and wire the use cases.
+
+    Raises ConfigurationError, MissingExtraError, IncompatibleEmbeddingsError or StorageUnavailableError.
+    """
+    async with open_storage(settings) as storage:
+        await prepare_storage(storage, settings)
+        async with open_container(settings, storage.dsn) as container:
+            yield container
+
+
+@asynccontextmanager
+async def open_session(target: Target) -> AsyncIterator[Session]:
+    async with open_prepared(settings_for(target)) as container:
+        yield session_of(container)
+
+
+def session_of(container: Container) -> Session:
+    """Return the container as the command line sees it."""
+    use_cases = container.use_cases
+    return Session(
+        search=use_cases.search,
+        answer=use_cases.answer,
+        ingest_folder=use_cases.ingest_folder,
+        delete=use_cases.delete,
+        restore=use_cases.restore,
+        documents=use_cases.documents,
+        embed_pending=use_cases.embed_pending,
+        principal=Principal(),
+        default_language=use_cases.default_language,
+        makes_vectors=container.embedder.model.dimensions > 0,
+        facts=facts_of(container.settings),
+    )
+
+
+def facts_of(settings: Settings) -> Facts:
+    """Return what is in force, in words."""
+    model = settings.embedding
+    extractive = settings.answer_provider is AnswerProvider.EXTRACTIVE
+    return Facts(
+        storage=(
+            f"embedded PostgreSQL in {settings.data_dir}"
+            if settings.database_url is None
+            else masked_dsn(settings.database_url.get_secret_value())
+        ),
+        hybrid=settings.enable_hybrid_search,
+        embedding=(
+            f"{settings.embedding_provider.value}: {model[0]}, {model[1]} dimensions" if model else "none: text alone"
+        ),
+        answers="extractive: quoted sentences" if extractive else f"openai: {settings.answer_model}",
+    )
