@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -61,16 +63,22 @@ def clean_environment() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
-    data_dir = tmp_path_factory.mktemp("postgres") / "data"
+def postgres_server() -> Iterator[TestServer]:
+    # not below pytest's tmp_path: as root, the server's user could not reach it
+    folder = Path(tempfile.mkdtemp(prefix="ragcorp-test-"))
+    folder.chmod(0o755)
+    data_dir = folder / "data"
     settings = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-    with EmbeddedPostgres(data_dir=data_dir, settings=settings) as server:
-        yield TestServer(
-            data_dir=data_dir,
-            host=server.host,
-            port=server.port,
-            passwords=json.loads((data_dir / "credentials.json").read_text()),
-        )
+    try:
+        with EmbeddedPostgres(data_dir=data_dir, settings=settings) as server:
+            yield TestServer(
+                data_dir=data_dir,
+                host=server.host,
+                port=server.port,
+                passwords=json.loads((data_dir / "credentials.json").read_text()),
+            )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
