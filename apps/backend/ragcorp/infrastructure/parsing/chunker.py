@@ -52,7 +52,7 @@ class StructureChunker:
         headings = [heading.offset for heading in outline.headings]
         tables = [table.start for table in outline.tables]
         pieces: list[Piece] = []
-        for start, end in segment_spans(text, outline.headings, counter, small=self._max // 4, limit=self._max):
+        for start, end in segment_spans(text, outline.headings, counter, small=self._max // 8, limit=self._max):
             pieces += cutter.pieces(
                 start,
                 end,

@@ -12,7 +12,7 @@ MAX_HEADING_CHARACTERS = 200
 """A longer "heading" is prose with a rule under it."""
 
 _HEADING_LIKE = re.compile(r"^[ \t>]*#{1,6}(?:[ \t]|$)|^[ \t]{0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
-_SEPARATOR = re.compile(r"^[ ]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$", re.MULTILINE)
+_SEPARATOR = re.compile(r"^[ ]{0,3}(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?$", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[^\n]*\n){0,200}?---[ \t]*(?:\n|\Z)")
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(\S[^\n]*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
@@ -82,7 +82,9 @@ def plain_heading(source: str) -> str:
 
 
 def _block_parser() -> MarkdownIt:
-    parser = MarkdownIt("zero").enable(["heading", "lheading", "fence", "code", "hr", "list", "blockquote", "html_block"])
+    parser = MarkdownIt("zero").enable(
+        ["heading", "lheading", "fence", "code", "hr", "list", "blockquote", "html_block"]
+    )
     parser.core.ruler.enableOnly(["block"])
     return parser
 
@@ -108,8 +110,9 @@ def _blocks(text: str, lines: Lines, start: int) -> tuple[tuple[Heading, ...], l
         if token.type == "fence":
             fences.append((offsets[first], offsets[min(last, len(offsets) - 1)]))
         elif token.type == "heading_open" and token.level == 0:
-            title = plain_heading(tokens[position + 1].content)
-            if not title or len(title) > MAX_HEADING_CHARACTERS:
+            source = tokens[position + 1].content
+            title = plain_heading(source) if len(source) <= MAX_HEADING_CHARACTERS else ""
+            if not title:
                 continue
             level = int(token.tag[1:])
             while stack and stack[-1][0] >= level:

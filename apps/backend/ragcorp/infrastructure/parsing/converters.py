@@ -1,0 +1,136 @@
+"""One function per rich format, from bytes to text that is not cleaned yet."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+
+from ragcorp.domain.documents import ParsedText
+from ragcorp.domain.exceptions import UnreadableDocumentError
+from ragcorp.infrastructure.parsing import media_types
+from ragcorp.infrastructure.parsing.decoding import clean, decode
+from ragcorp.infrastructure.parsing.extraction import extract, shielded
+from ragcorp.infrastructure.parsing.kreuzberg_call import Request
+from ragcorp.infrastructure.parsing.limits import check_office_archive, too_large
+from ragcorp.infrastructure.parsing.outline import plain_heading
+from ragcorp.infrastructure.parsing.page_text import join_pages
+from ragcorp.infrastructure.parsing.rendered import mend
+
+_META_CHARSET = re.compile(rb"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE)
+_HEAD_TAG = re.compile(r"<(?:meta|link|base)\b[^<>]*>", re.IGNORECASE)
+_HEADING_LINE = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+_SLIDE_MARKER = "@@ragcorp-slide-{page_num}-ba51d5@@"
+_SLIDE = re.compile(r"@@ragcorp-slide-\d+-ba51d5@@")
+_NOTES = "\n\nNotes:\n\n"
+_DOCX_STYLES = "\n".join(
+    ["p[style-name='Title'] => h1:fresh", "p[style-name='Título'] => h1:fresh"]
+    + [
+        f"p[style-name='{name} {level}'] => h{level}:fresh"
+        for name in ("Título", "Encabezado")
+        for level in range(1, 7)
+    ]
+)
+_EMPTY_TITLES = frozenset({"untitled", "sin título", "powerpoint presentation", "presentación de powerpoint"})
+
+
+def read_html(data: bytes, _: int) -> ParsedText:
+    declared = _META_CHARSET.search(data[:2048])
+    source = decode(data, declared=declared.group(1).decode("ascii") if declared else None)
+    markdown, title = html_to_markdown(source)
+    return ParsedText(text=markdown, title=title)
+
+
+def html_to_markdown(source: str) -> tuple[str, str | None]:
+    """Return Markdown and the ``<title>``. The head's tags go first: the converter would show them as front matter."""
+    lowered = source.lower() if len(source.lower()) == len(source) else source
+    title = None
+    opening = lowered.find("<title")
+    start = lowered.find(">", opening) + 1 if opening >= 0 else 0
+    closing = lowered.find("</title", start) if start else -1
+    if closing >= 0:
+        title = html.unescape(source[start:closing])
+        source = source[:opening] + source[closing + len("</title>") :]
+    body = _HEAD_TAG.sub("", source)
+    return mend(extract(body.encode(), Request(media_type=media_types.HTML), "HTML").text, escaped=False), title
+
+
+def read_docx(data: bytes, max_characters: int) -> ParsedText:
+    """Read through mammoth: kreuzberg 4.10 loses ``&``, ``<``, ``>`` and tabs of Word files, and their lists."""
+    check_office_archive(data, "Word", max_characters)
+    with shielded("Word"):
+        import mammoth  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415  (an optional extra)
+
+        without_images = mammoth.images.img_element(lambda _: {"src": ""})
+        converted = mammoth.convert_to_html(io.BytesIO(data), convert_image=without_images, style_map=_DOCX_STYLES)
+        source = str(converted.value)
+    return ParsedText(text=html_to_markdown(source)[0])
+
+
+def read_xlsx(data: bytes, max_characters: int) -> ParsedText:
+    check_office_archive(data, "Excel", max_characters)
+    found = extract(data, Request(media_type=media_types.XLSX), "Excel")
+    return ParsedText(text=mend(found.text, escaped=True), title=found.title)
+
+
+def read_csv(data: bytes, _: int) -> ParsedText:
+    found = extract(clean(decode(data)).encode(), Request(media_type=media_types.CSV), "CSV")
+    return ParsedText(text=mend(found.text, escaped=True))
+
+
+def read_pptx(data: bytes, max_characters: int) -> ParsedText:
+    """Read slides as pages, each with its speaker notes, which only kreuzberg's plain rendering holds."""
+    check_office_archive(data, "PowerPoint", max_characters)
+    found = extract(data, Request(media_type=media_types.PPTX, page_marker=_SLIDE_MARKER), "PowerPoint")
+    plain = extract(data, Request(media_type=media_types.PPTX, page_marker=_SLIDE_MARKER, markdown=False), "PowerPoint")
+    slides = _SLIDE.split(found.text)[1:] or [found.text]
+    notes = [slide.partition(_NOTES)[2] for slide in _SLIDE.split(plain.text)[1:]]
+    parts: list[str] = []
+    starts: list[int] = []
+    length = 0
+    for number, slide in enumerate(slides):
+        note = notes[number].strip() if len(notes) == len(slides) else ""
+        text = clean("\n\n".join(part for part in (mend(slide, escaped=True).strip(), note) if part))
+        starts.append(length)
+        if text:
+            parts.append(text + "\n\n")
+            length += len(parts[-1])
+    text = "".join(parts).rstrip()
+    first = _HEADING_LINE.search(text)
+    return ParsedText(
+        text=text,
+        title=_real_title(found.title) or (plain_heading(first.group(1)) if first else None),
+        page_starts=tuple(min(start, len(text)) for start in starts),
+    )
+
+
+def read_pdf(data: bytes, max_characters: int) -> ParsedText:
+    """Read the text layer page by page.
+
+    Kreuzberg's Markdown of a PDF loses single headings and shows prose as tables, so that it only tells which
+    lines look like headings.
+    """
+    found = extract(data, Request(media_type=media_types.PDF), "PDF")
+    if sum(map(len, found.pages)) > max_characters:
+        raise too_large(max_characters)
+    headings = {plain_heading(line) for line in _HEADING_LINE.findall(found.text)}
+    text, starts = join_pages([_clean_page(page) for page in found.pages], headings)
+    if not clean(text).strip():
+        raise UnreadableDocumentError(
+            "The PDF has no text layer: its pages are images (a scan).",
+            field="content",
+            remedy="Run OCR on it, for example with ocrmypdf, and ingest the result.",
+        )
+    return ParsedText(text=text, title=_real_title(found.title), page_starts=starts)
+
+
+def _clean_page(page: str) -> str:
+    """Clean all but PDFium's mark of a hyphen, which is a control character."""
+    return "\x02".join(clean(part) for part in re.split("[\x02\ufffe]", page))
+
+
+def _real_title(title: str | None) -> str | None:
+    """Return the title of the file's properties, unless a program put a file name or a stock phrase there."""
+    plain = " ".join((title or "").split())
+    made_up = plain.lower() in _EMPTY_TITLES or re.search(r"\.\w{2,4}$|^Microsoft \w+ - ", plain)
+    return plain if plain and not made_up else None

@@ -1,0 +1,112 @@
+"""From bytes of unknown encoding to text, and the cleaning that every text goes through."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+
+from charset_normalizer import from_bytes
+
+from ragcorp.domain.exceptions import UnreadableDocumentError
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+"""Order matters: the mark of UTF-32-LE starts with that of UTF-16-LE."""
+
+_WESTERN = frozenset(
+    "áéíóúüñçàèìòùâêîôûäëïöãõåæøßœÿÁÉÍÓÚÜÑÇÀÈÌÒÙÂÊÎÔÛÄËÏÖÃÕÅÆØŒ¿¡ªº«»·“”—…•€£©®°±²³½¼¾§¨"
+    "\u2018\u2019\u2013\u00b4\u00d7\u00a0\u00ad"
+)
+_CHARSET = re.compile(r"iso8859|cp\d|koi8|utf-(8|16|32)|gb|big5|euc|shift_jis|mac-")
+"""The codecs that a file may declare; Python knows others that are not charsets, or slow."""
+
+_SAMPLE_BYTES = 64_000
+_ASCII = bytes(range(0x80))
+_MIN_WESTERN_SHARE = 0.95
+_MAX_ACCENTED_SHARE = 0.25
+_FEW_ACCENTS = 16
+_MAX_CONTROL_SHARE = 0.02
+_MAX_CONTROLS = 8
+
+_CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\n\t"}
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+_CLEANED = {**_CONTROLS, **_INVISIBLE, 0x0B: " ", 0x0C: " "}
+_SUSPECT = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+def decode(data: bytes, *, declared: str | None = None) -> str:
+    """Return the text of ``data``: by byte order mark, as UTF-8, as ``declared``, by detection, as Windows-1252.
+
+    Raises UnreadableDocumentError for what is not text at all.
+    """
+    text = _decode(data, declared)
+    if len(_SUSPECT.findall(text)) > max(_MAX_CONTROLS, _MAX_CONTROL_SHARE * len(text)):
+        raise UnreadableDocumentError(
+            "The file holds binary data, not text.",
+            field="content",
+            remedy="Check that the file name has the suffix of its real kind.",
+        )
+    return text
+
+
+def _decode(data: bytes, declared: str | None) -> str:
+    for mark, marked in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(marked, errors="replace")
+    unmarked = _unmarked_utf16(data)
+    for encoding in (None if unmarked else "utf-8", _known(declared), unmarked):
+        if encoding:
+            try:
+                return data.decode(encoding)
+            except UnicodeDecodeError:
+                continue
+    return data.decode(_guess(data), errors="replace")
+
+
+def _known(declared: str | None) -> str | None:
+    """Return the codec of a declared charset. Latin-1 means Windows-1252, as in browsers."""
+    try:
+        name = codecs.lookup(declared or "").name
+    except (LookupError, ValueError):
+        return None
+    if name in ("iso8859-1", "ascii"):
+        return "cp1252"
+    return name if _CHARSET.match(name) else None
+
+
+def _unmarked_utf16(data: bytes) -> str | None:
+    """Western text in UTF-16 has a zero in nearly every other byte."""
+    sample = data[:_SAMPLE_BYTES]
+    half = len(sample) // 2
+    if not half or len(data) % 2:
+        return None
+    if sample[1::2].count(0) > 0.6 * half:
+        return "utf-16-le"
+    return "utf-16-be" if sample[0::2].count(0) > 0.6 * half else None
+
+
+def _guess(data: bytes) -> str:
+    """Prefer Windows-1252 where nearly all that is not ASCII reads as the letters and signs of Western Europe."""
+    sample = data[:_SAMPLE_BYTES]
+    high = sample.translate(None, _ASCII).decode("cp1252", errors="replace")
+    western = sum(char in _WESTERN for char in high) >= _MIN_WESTERN_SHARE * len(high)
+    if western and len(high) <= max(_FEW_ACCENTS, _MAX_ACCENTED_SHARE * len(sample)):
+        return "cp1252"
+    best = from_bytes(sample).best()
+    return best.encoding if best else "cp1252"
+
+
+def clean(text: str) -> str:
+    r"""Return ``text`` in NFC with ``\n`` line ends, without control characters and invisible marks.
+
+    Soft hyphens and zero-width spaces go too, since they would part words in the full-text index; vertical tab and
+    form feed become spaces, so that line numbers stay those of the file.
+    """
+    unified = text.replace("\r\n", "\n").replace("\r", "\n")
+    return unicodedata.normalize("NFC", unified.translate(_CLEANED))

@@ -1,0 +1,101 @@
+"""From the lines that a PDF shows to running text: whole sentences, headings, page starts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from ragcorp.infrastructure.parsing.furniture import without_furniture
+
+_HYPHEN = re.compile(r"(\w?)[\x02\u00ad\ufffe]\n?(\w?)")
+_LIST_ITEM = re.compile(r"(?:[•▪●◦‣∙·*\u2013—-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+\S")
+_BULLET = re.compile(r"^[•▪●◦‣∙]\s*")
+_NUMERIC = re.compile(r"(?<!\S)[-+]?[\d.,/:%€$]*\d[\d.,/:%€$]*(?!\S)")
+_OUTLINE_NUMBER = re.compile(r"(\d{1,3}(?:\.\d{1,3})*)\.?\s")
+_SENTENCE_END = tuple(".:;!?…")
+_PROSE_WIDTH = 60
+_MIN_HEADING = 3
+_MAX_HEADING = 120
+_FULL = 0.92
+_MOSTLY_FULL = 0.6
+
+
+def join_pages(pages: Sequence[str], headings: Collection[str] = ()) -> tuple[str, tuple[int, ...]]:
+    """Return the text of all pages and the offset at which each starts; a blank page starts where the next one does.
+
+    ``headings`` are lines thought to be headings; where found they become Markdown headings, ``1.`` of level 2,
+    ``1.1.`` of level 3. A sentence that runs over a page break is joined. PDFium marks hyphens at line ends U+0002.
+    """
+    squeezed = (" ".join(heading.split()) for heading in headings)
+    known = frozenset(heading for heading in squeezed if _is_heading(heading))
+    parts: list[str] = []
+    starts: list[int] = []
+    length = 0
+    for lines in without_furniture([_lines(page) for page in pages]):
+        text = _paragraphs(lines, known)
+        if parts and text:
+            joint = " " if _runs_on(parts[-1], text) else "\n\n"
+            parts.append(joint)
+            length += len(joint)
+        starts.append(length)
+        if text:
+            parts.append(text)
+            length += len(text)
+    return "".join(parts), tuple(starts)
+
+
+def _is_heading(line: str) -> bool:
+    starts_well = bool(line) and (line[0].isupper() or line[0].isdigit() or line[0] in "¿¡«")
+    return starts_well and _MIN_HEADING <= len(line) <= _MAX_HEADING and not line.endswith((".", ",", ";", ":"))
+
+
+def _lines(page: str) -> list[str]:
+    joined = _HYPHEN.sub(_join_word, page.replace("\r\n", "\n"))
+    return [line for line in (" ".join(line.split()) for line in joined.split("\n")) if line]
+
+
+def _join_word(found: re.Match[str]) -> str:
+    before, after = found.groups()
+    within_word = before.isalpha() and after.isalpha() and after.islower()
+    return before + ("" if within_word else "-") + after
+
+
+def _paragraphs(lines: list[str], headings: frozenset[str]) -> str:
+    lengths = sorted(map(len, lines))
+    width = lengths[int(0.9 * (len(lengths) - 1))] if lengths else 0
+    parts: list[str] = []
+    for index, line in enumerate(lines):
+        is_heading = line in headings
+        if index:
+            before = lines[index - 1]
+            parts.append("\n\n" if is_heading or before in headings else _joint(before, line, width))
+        parts.append(f"{_marks(line)} {line}" if is_heading else _BULLET.sub("- ", line))
+    return "".join(parts)
+
+
+def _marks(heading: str) -> str:
+    number = _OUTLINE_NUMBER.match(heading)
+    return "#" * min(6, 2 + number.group(1).count(".")) if number else "##"
+
+
+def _joint(before: str, line: str, width: int) -> str:
+    """Return what stands between two lines: a mere space where the first one is full and its sentence goes on."""
+    if _LIST_ITEM.match(line):
+        return "\n"
+    full = len(before) + 1 + len(line.split(" ", 1)[0]) > _FULL * width
+    if before.endswith(_SENTENCE_END):
+        return "\n" if full else "\n\n"
+    goes_on = line[0].islower() or line[0] in "(«“"
+    if not goes_on and (width < _PROSE_WIDTH or (_is_row(before) and _is_row(line))):
+        return "\n"
+    if full or (goes_on and width >= _PROSE_WIDTH and len(before) > _MOSTLY_FULL * width):
+        return " "
+    return "\n"
+
+
+def _is_row(line: str) -> bool:
+    return len(_NUMERIC.findall(line)) > 1
+
+
+def _runs_on(before: str, after: str) -> bool:
+    return after[0].islower() and (before[-1].isalpha() or before[-1] == ",")

@@ -1,0 +1,72 @@
+"""The parser of all the kinds of file that ragcorp takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from ragcorp.domain.documents import ParsedText, SourceFile
+from ragcorp.domain.exceptions import UnreadableDocumentError
+from ragcorp.infrastructure.parsing import media_types
+from ragcorp.infrastructure.parsing.converters import read_csv, read_docx, read_html, read_pdf, read_pptx, read_xlsx
+from ragcorp.infrastructure.parsing.decoding import clean, decode
+from ragcorp.infrastructure.parsing.email_text import read_email
+from ragcorp.infrastructure.parsing.limits import too_large
+from ragcorp.infrastructure.parsing.outline import first_title
+
+MAX_CHARACTERS = 20_000_000
+_MAX_TITLE = 300
+
+
+def _read_text(data: bytes, _: int) -> ParsedText:
+    return ParsedText(text=decode(data))
+
+
+_READERS: Mapping[str, Callable[[bytes, int], ParsedText]] = MappingProxyType(
+    {
+        media_types.MARKDOWN: _read_text,
+        media_types.PLAIN: _read_text,
+        media_types.HTML: read_html,
+        media_types.PDF: read_pdf,
+        media_types.DOCX: read_docx,
+        media_types.XLSX: read_xlsx,
+        media_types.CSV: read_csv,
+        media_types.PPTX: read_pptx,
+        media_types.EML: read_email,
+    }
+)
+_TITLED_BY_HEADING = frozenset({media_types.MARKDOWN, media_types.HTML, media_types.DOCX})
+_CLEAN_PAGED = frozenset({media_types.PDF, media_types.PPTX})
+"""Their readers clean page by page, since cleaning would move the offsets of the pages."""
+
+
+class MultiFormatParser:
+    """Text and Markdown are decoded here; other kinds need the extra ``parsers`` (kreuzberg, mammoth)."""
+
+    def __init__(self, *, max_characters: int = MAX_CHARACTERS) -> None:
+        self._max_characters = max_characters
+
+    @property
+    def suffixes(self) -> frozenset[str]:
+        return frozenset(media_types.BY_SUFFIX)
+
+    def media_type(self, filename: str, declared: str | None = None) -> str:
+        return media_types.media_type_of(filename, declared)
+
+    def parse(self, file: SourceFile) -> ParsedText:
+        """Return the text. Also raises PayloadTooLargeError for more than ``max_characters`` of it."""
+        media_type = self.media_type(file.filename, file.media_type)
+        if media_type.startswith("text/") and len(file.content) > 4 * self._max_characters:
+            raise too_large(self._max_characters)
+        found = _READERS[media_type](file.content, self._max_characters)
+        if len(found.text) > self._max_characters:
+            raise too_large(self._max_characters)
+        text = found.text if media_type in _CLEAN_PAGED else clean(found.text)
+        if not text.strip():
+            raise UnreadableDocumentError("The file holds no text.", field="content", remedy="Send a file with text.")
+        title = found.title or (first_title(text) if media_type in _TITLED_BY_HEADING else None)
+        return ParsedText(text=text, title=_one_line(title), page_starts=found.page_starts)
+
+
+def _one_line(title: str | None) -> str | None:
+    return " ".join(clean(title or "").split())[:_MAX_TITLE].strip() or None
