@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
-CITATION = re.compile(r"\[(\d{1,4})\]")
-_OPEN = re.compile(r"\s?\[\d{0,4}$")
+CITATION = re.compile(r"\[(\d{1,9})\]")
+_LIST = r"\[\s*(\d{1,9}(?:\s*[,;]\s*\d{1,9})*)\s*\]"
+_CITATIONS = re.compile(_LIST)
+_SPACED_CITATIONS = re.compile(rf"(\s?){_LIST}")
+_UNFINISHED = re.compile(r"\s?\[[\d\s,;\[\]]{0,200}$|\s$")
 _WORD = re.compile(r"\w+")
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"»”)\]]*\s+(?=[\"«“¿¡(\[]*[A-ZÁÉÍÓÚÜÑ0-9])|\n+")
 
@@ -13,16 +16,19 @@ MAX_QUOTE = 400
 
 
 class CitationFilter:
-    """Removes every [n] whose n is not ``allowed`` from text that comes in pieces."""
+    """Removes every [n] whose n is not ``allowed`` from text that comes in pieces; [1, 2] is written as [1][2].
+
+    The pieces together give what the whole text gives, wherever it is cut.
+    """
 
     def __init__(self, *, allowed: frozenset[int]) -> None:
         self._allowed = allowed
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """Return what of the text so far is safe to show; an unfinished [n is held back."""
+        """Return what of the text so far is safe to show; what may be the start of a citation is held back."""
         text = self._held + text
-        unfinished = _OPEN.search(text)
+        unfinished = _UNFINISHED.search(text)
         cut = unfinished.start() if unfinished else len(text)
         self._held = text[cut:]
         return self._checked(text[:cut])
@@ -33,9 +39,19 @@ class CitationFilter:
         return self._checked(text)
 
     def _checked(self, text: str) -> str:
-        return re.sub(
-            r"(\s?)\[(\d{1,4})\]", lambda found: found.group() if int(found[2]) in self._allowed else "", text
-        )
+        # again until nothing changes: what is left around a removed one, as in [9[9]], may be one itself
+        while (checked := _SPACED_CITATIONS.sub(self._kept, text)) != text:
+            text = checked
+        return text
+
+    def _kept(self, found: re.Match[str]) -> str:
+        kept = "".join(f"[{n}]" for n in map(int, re.findall(r"\d+", found[2])) if n in self._allowed)
+        return found[1] + kept if kept else ""
+
+
+def as_plain_text(quoted: str) -> str:
+    """Return quoted text with its own [n], which would read as a citation of ours, written as (n)."""
+    return _CITATIONS.sub(r"(\1)", quoted)
 
 
 def cited_numbers(text: str) -> list[int]:

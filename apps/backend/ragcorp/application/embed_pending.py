@@ -9,7 +9,7 @@ from uuid import UUID
 
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.ingestion import EmbedProgress
-from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.models import Embedder, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, EmbeddingBacklog, PendingChunk
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class EmbedPending:
 
     async def _embed(self, batch: Sequence[PendingChunk]) -> EmbedProgress:
         try:
-            vectors = await self._embedder.embed_passages([chunk.index_text for chunk in batch])
+            vectors = await self._vectors([chunk.index_text for chunk in batch])
         except EmbedderUnavailableError as error:
             if error.reason == REJECTED and len(batch) > 1:
                 # one text of the batch is at fault: the others must not suffer for it
@@ -73,3 +73,19 @@ class EmbedPending:
             {chunk.chunk_id: vector for chunk, vector in zip(batch, vectors, strict=True)}, model=self._embedder.model
         )
         return EmbedProgress(embedded=len(batch), failed=0)
+
+    async def _vectors(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """Embed, and hold an embedder of the user's own to its port. Raises EmbedderUnavailableError only."""
+        try:
+            vectors = await self._embedder.embed_passages(texts)
+            widths = {len(vector) for vector in vectors}
+        except EmbedderUnavailableError:
+            raise
+        except Exception as error:  # its bug must not stop the worker: it is logged, and the chunks are tried later
+            logger.exception("the embedder raised an unexpected error")
+            raise EmbedderUnavailableError("The embedder failed.", reason="error") from error
+        if len(vectors) != len(texts):
+            raise EmbedderUnavailableError("The embedder returned another number of vectors.", reason="wrong_count")
+        if widths - {self._embedder.model.dimensions}:
+            raise EmbedderUnavailableError("The embedder returned vectors of another width.", reason="wrong_width")
+        return vectors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.ports.use_cases import BacklogEmbedding
 
 logger = logging.getLogger(__name__)
@@ -29,8 +29,8 @@ class EmbeddingWorker:
             self._wake.clear()
             try:
                 idle = (await self._embed_pending.execute()).idle
-            except StorageUnavailableError as error:
-                logger.warning("the embedding worker waits for the database: %s", error.reason)
+            except RagcorpError as error:
+                logger.warning("the embedding worker waits: %s", getattr(error, "reason", error.code))
                 idle = True
             if idle:
                 try:

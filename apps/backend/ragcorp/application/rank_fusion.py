@@ -51,32 +51,29 @@ class RankFusionService:
             weight = weight_of[ranked.source]
             for rank, hit in enumerate(ranked.hits, start=self._first_rank):
                 key = hit.key
+                contribution = Contribution(
+                    source=ranked.source,
+                    rank=rank,
+                    score=hit.score,
+                    score_type=ranked.score_type,
+                    weight=weight,
+                    value=weight / (rank_constant + rank),
+                )
                 seen = first_seen.get(key)
                 if seen is None:
                     first_seen[key] = hit
-                    contributions[key] = []
-                elif hit.metadata.keys() - seen.metadata.keys():
+                    contributions[key] = [contribution]
+                    continue
+                contributions[key].append(contribution)
+                if hit.metadata.keys() - seen.metadata.keys():
                     first_seen[key] = replace(seen, metadata={**hit.metadata, **seen.metadata})
-                contributions[key].append(
-                    Contribution(
-                        source=ranked.source,
-                        rank=rank,
-                        score=hit.score,
-                        score_type=ranked.score_type,
-                        weight=weight,
-                        value=weight / (rank_constant + rank),
-                    )
-                )
-        fused = [
-            FusedHit(
-                hit=hit,
-                score=math.fsum(contribution.value for contribution in contributions[key]),
-                contributions=tuple(contributions[key]),
-            )
-            for key, hit in first_seen.items()
-        ]
-        fused.sort(key=lambda item: (-item.score, item.hit.key))
-        return tuple(fused)
+        ranking = sorted((-math.fsum([part.value for part in parts]), key) for key, parts in contributions.items())
+        return tuple(
+            [
+                FusedHit(hit=first_seen[key], score=-negated, contributions=tuple(contributions[key]))
+                for negated, key in ranking
+            ]
+        )
 
 
 def _require_rank_constant(k: int, first_rank: int) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ragcorp.application.rank_fusion import DEFAULT_RANK_CONSTANT
+from ragcorp.application.thresholds import Threshold
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.retrieval import ScoreType
 from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest
 
 MAX_RANK_WINDOW_SIZE = 1000
@@ -16,6 +18,9 @@ MAX_WEIGHT = 1000.0
 
 DENSE = "dense"
 FULL_TEXT = "full_text"
+
+HALF_OF_THE_WORDS = Threshold(source=FULL_TEXT, score_type=ScoreType.LEXEME_COVERAGE, minimum=0.5)
+"""Chunks that hold less of a question are noise beside a dense list (docs/retrieval.md has the figures)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +35,7 @@ class RetrievalProfile:
     rank_constant: int = DEFAULT_RANK_CONSTANT
     weights: Mapping[str, float] = field(default_factory=dict)
     rank_window_size: int = 100
+    thresholds: tuple[Threshold, ...] = ()
 
     def __post_init__(self) -> None:
         _require_range("rank_window_size", self.rank_window_size, 1, MAX_RANK_WINDOW_SIZE)
@@ -77,6 +83,7 @@ def standard_profiles(
             stand_in=stand_in,
             rank_constant=rank_constant,
             rank_window_size=rank_window_size,
+            thresholds=(HALF_OF_THE_WORDS,),
         )
         for mode, sources, stand_in in (
             (SearchMode.DENSE, (DENSE,), FULL_TEXT),

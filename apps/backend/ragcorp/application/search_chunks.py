@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragcorp.application import page_cursor
 from ragcorp.application.retrieval_profile import RetrievalProfile
 from ragcorp.application.source_fan_out import SourceFanOut
+from ragcorp.application.thresholds import above_thresholds
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.ports.sources import FusionService, SourceQuery
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import Contribution, FusedHit, RankedList, ScoreType, SourceReport, SourceResult
+from ragcorp.domain.retrieval import Contribution, FusedHit, Hit, RankedList, ScoreType, SourceReport, SourceResult
 from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.text import is_blank, require_length, require_storable
 
@@ -72,22 +73,25 @@ class SearchChunks:
         deadline = asyncio.get_running_loop().time() + self._limits.total_timeout_seconds
         results = await self._retrieve(profile, query, deadline)
         reports = tuple(result.report for result in results)
-        lists = _usable(results)
+        lists = [await self._identified(ranked, principal) for ranked in _usable(results)]
         if not lists:
             raise AllSourcesFailedError(
                 "No retrieval source could answer.",
                 reason=",".join(sorted({f"{report.source}:{report.reason}" for report in reports})),
                 remedy="Try again shortly; `ragcorp doctor` explains what is down.",
             )
-        mode_used, fused = self._fuse(profile, lists)
+        if len(lists) > 1 and all(report.reason is None for report in reports):
+            # where a source is out or could not see everything, each bit of evidence of the others counts
+            lists = above_thresholds(lists, profile.thresholds)
+        mode_used, fused, score_type = self._fuse(profile, lists)
         window = fused[: profile.rank_window_size]
-        hits, end = await self._page(window, offset, request.limit, principal, mode_used)
+        hits, end = await self._page(window, offset, request.limit, principal, score_type)
         return SearchResponse(
             mode_used=mode_used,
             hits=hits,
             reports=reports,
             next_cursor=page_cursor.encode(end, request) if end < len(window) else None,
-            explanation=_explanation(profile, mode_used, reports, len(window)) if request.explain else None,
+            explanation=_explanation(profile, score_type == ScoreType.RRF, reports, len(window)) if request.explain else None,
         )
 
     def _check(self, request: SearchRequest) -> None:
@@ -118,20 +122,42 @@ class SearchChunks:
             results += await self._fan_out.ask([profile.stand_in], query, deadline=deadline)
         return results
 
-    def _fuse(self, profile: RetrievalProfile, lists: Sequence[RankedList]) -> tuple[SearchMode, Sequence[FusedHit]]:
+    async def _identified(self, ranked: RankedList, principal: Principal) -> RankedList:
+        """Give hits that are named by document and position their chunk ids, so that one chunk has one identity.
+
+        A position where no chunk is (any more) is left out, as is the second name of a chunk.
+        """
+        positions = [
+            (hit.document_id, hit.chunk_index)
+            for hit in ranked.hits
+            if hit.chunk_id is None and hit.document_id is not None and hit.chunk_index is not None
+        ]
+        if not positions:
+            return ranked
+        known = await self._repository.find_chunk_ids(positions, principal=principal)
+        hits: dict[str, Hit] = {}
+        for hit in ranked.hits:
+            chunk_id = hit.chunk_id or known.get((hit.document_id, hit.chunk_index))  # type: ignore[arg-type]
+            if chunk_id is not None:
+                hits.setdefault(chunk_id, replace(hit, chunk_id=chunk_id))
+        return replace(ranked, hits=tuple(hits.values()))
+
+    def _fuse(self, profile: RetrievalProfile, lists: Sequence[RankedList]) -> tuple[SearchMode, Sequence[FusedHit], str]:
+        """Return the mode that was used after all, the ranking, and what kind of score it has."""
         if len(lists) > 1 and self._fusion is None:
             lists = [next((ranked for ranked in lists if ranked.hits), lists[0])]
         if len(lists) == 1:
             mode = next(
                 (mode for mode, known in self._profiles.items() if known.sources == (lists[0].source,)), profile.mode
             )
-            return mode, _as_ranked(lists[0])
+            return mode, _as_ranked(lists[0]), lists[0].score_type
         assert self._fusion is not None
         weights = {ranked.source: profile.weights.get(ranked.source, 1.0) for ranked in lists}
-        return SearchMode.HYBRID, self._fusion.fuse(lists, weights=weights, k=profile.rank_constant)
+        fused = self._fusion.fuse(lists, weights=weights, k=profile.rank_constant)
+        return SearchMode.HYBRID, fused, ScoreType.RRF
 
     async def _page(
-        self, window: Sequence[FusedHit], offset: int, limit: int, principal: Principal, mode_used: SearchMode
+        self, window: Sequence[FusedHit], offset: int, limit: int, principal: Principal, score_type: str
     ) -> tuple[tuple[SearchHit, ...], int]:
         """Fetch ``limit`` results from ``offset`` on, passing over chunks that were replaced meanwhile."""
         hits: list[SearchHit] = []
@@ -146,9 +172,7 @@ class SearchChunks:
                         SearchHit(
                             rank=rank,
                             score=item.score,
-                            score_type=(
-                                ScoreType.RRF if mode_used is SearchMode.HYBRID else item.contributions[0].score_type
-                            ),
+                            score_type=score_type,
                             chunk=chunk,
                             sources=item.contributions,
                         )
@@ -190,9 +214,8 @@ def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:
 
 
 def _explanation(
-    profile: RetrievalProfile, mode_used: SearchMode, reports: Sequence[SourceReport], window: int
+    profile: RetrievalProfile, fused: bool, reports: Sequence[SourceReport], window: int
 ) -> Mapping[str, object]:
-    fused = mode_used is SearchMode.HYBRID
     return {
         "profile": profile.name,
         "formula": "score = sum of weight / (rank_constant + rank)" if fused else "score = the source's own score",

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError, SourceUnavailableError
 from ragcorp.domain.ports.sources import RetrievalSource, SourceQuery
@@ -43,6 +44,8 @@ class SourceFanOut:
         try:
             async with asyncio.timeout_at(min(deadline, loop.time() + self._source_timeout_seconds)):
                 answer = await source.retrieve(query)
+            # the name that it is wired under is the one that weights and reports go by
+            ranked_list, incomplete = replace(answer.ranked_list, source=name), answer.incomplete
         except InvalidInputError as error:
             return error
         except TimeoutError:
@@ -55,10 +58,9 @@ class SourceFanOut:
         except Exception:  # a source may be the user's own: its bug is its outage, logged and named, never the query's
             logger.exception("source %s raised an unexpected error", name)
             return SourceResult(report=_report(name, SourceOutcome.FAILED, started, reason="error"))
-        outcome = SourceOutcome.OK if answer.ranked_list.hits else SourceOutcome.EMPTY
+        outcome = SourceOutcome.OK if ranked_list.hits else SourceOutcome.EMPTY
         return SourceResult(
-            report=_report(name, outcome, started, reason=answer.incomplete, ranked_list=answer.ranked_list),
-            ranked_list=answer.ranked_list,
+            report=_report(name, outcome, started, reason=incomplete, ranked_list=ranked_list), ranked_list=ranked_list
         )
 
 

@@ -27,6 +27,7 @@ HitKey = tuple[str, str, int]
 class ScoreType(StrEnum):
     COSINE_SIMILARITY = "cosine_similarity"
     TS_RANK_CD = "ts_rank_cd"
+    LEXEME_COVERAGE = "lexeme_coverage"
     RRF = "rrf"
 
 

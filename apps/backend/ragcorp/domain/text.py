@@ -17,13 +17,18 @@ def clean_text(text: str, *, field: str) -> str:
 
     Raises InvalidInputError for a lone surrogate, which no encoding can carry.
     """
+    require_utf8(text, field=field)
+    return _CONTROLS.sub("", unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def require_utf8(text: str, *, field: str) -> None:
+    """Raise InvalidInputError for a lone surrogate, which no encoding can carry."""
     if _LONE_SURROGATE.search(text):
         raise InvalidInputError(
             f"{field} holds a lone surrogate, which is not valid Unicode.",
             field=field,
             remedy="Send the text as valid UTF-8.",
         )
-    return _CONTROLS.sub("", unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def is_blank(text: str) -> bool:

@@ -86,7 +86,10 @@ class DocumentRepository(Protocol):
     async def find_chunks_full_text(
         self, query: str, *, principal: Principal, filters: Filters = (), limit: int
     ) -> RankedList:
-        """Return up to ``limit`` chunks that match ``query`` by ``ts_rank_cd``, best first, ties by chunk id.
+        """Return up to ``limit`` chunks that hold every word of ``query``, by ``ts_rank_cd``, ties by chunk id.
+
+        Where no chunk holds every word: those that hold any, by the share of the query's lexemes that they hold
+        (``lexeme_coverage`` in ]0, 1]), ties by ``ts_rank``, then chunk id.
 
         A query without content words yields an empty list.
         """
@@ -94,6 +97,12 @@ class DocumentRepository(Protocol):
 
     async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
         """Return those of the chunks that (still) exist and that the principal may read."""
+        ...
+
+    async def find_chunk_ids(
+        self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
+    ) -> dict[tuple[UUID, int], str]:
+        """Return the ids of the chunks at these (document id, chunk index), where there are such."""
         ...
 
     async def find_unchanged(

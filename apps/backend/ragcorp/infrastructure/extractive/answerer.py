@@ -15,7 +15,7 @@ import math
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 
-from ragcorp.application.citation_check import sentences
+from ragcorp.application.citation_check import as_plain_text, sentences
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt, Passage, Quote
 from ragcorp.domain.ports.text import TextAnalyzer
 
@@ -54,7 +54,8 @@ class ExtractiveAnswerer:
             yield AnswerFinished(abstained=True)
             return
         for number, candidate in enumerate(chosen):
-            yield AnswerDelta(text=f"{' ' if number else ''}«{candidate.text}» [{candidate.passage.n}]")
+            quoted = as_plain_text(candidate.text)
+            yield AnswerDelta(text=f"{' ' if number else ''}«{quoted}» [{candidate.passage.n}]")
         quotes: dict[int, str] = {}
         for candidate in chosen:
             quotes.setdefault(candidate.passage.n, candidate.text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from uuid import UUID
 
 from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
@@ -20,6 +22,9 @@ from ragcorp.infrastructure.postgres.predicates import filtered, visibility
 
 DENSE = "dense"
 FULL_TEXT = "full_text"
+CHUNK_ID = re.compile(r"[0-9]{1,18}")
+"""A source of the user's own may name anything: what cannot be an id of ours is no chunk."""
+
 MAX_EF_SEARCH = 1000
 """pgvector's upper bound of hnsw.ef_search."""
 
@@ -45,6 +50,7 @@ class ChunkChannels:
             limit=limit,
             visible=visible.sql,
             filtered=narrowed.sql if filters else None,
+            matching=matching_documents(principal, filters) if filters else None,
         )
         values = visible.values | narrowed.values | {"embedding": PgVector(list(embedding))}
         scan = {
@@ -53,11 +59,10 @@ class ChunkChannels:
         }
 
         async def work() -> list[TupleRow]:
-            async with self._database.driver_transaction() as connection:
+            async with self._database.autocommit() as connection:
                 async with connection.pipeline():
                     await connection.execute(statements.SCAN_SETTINGS, scan, prepare=True)
                     cursor = await connection.execute(statement, values, prepare=True, binary=True)
-                    await connection.commit()
                 return await cursor.fetchall()
 
         rows = await self._database.read(work)
@@ -85,14 +90,14 @@ class ChunkChannels:
         rows = await self._database.read(work)
         return RankedList(
             source=FULL_TEXT,
-            score_type=ScoreType.TS_RANK_CD,
+            score_type=ScoreType.TS_RANK_CD if not rows or rows[0][2] else ScoreType.LEXEME_COVERAGE,
             hits=tuple(Hit(chunk_id=str(row[0]), score=row[1]) for row in rows),
         )
 
     async def chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
         visible = visibility(principal)
         statement = statements.CHUNKS_BY_ID.format(visible=visible.sql)
-        values = visible.values | {"ids": [int(chunk_id) for chunk_id in chunk_ids]}
+        values = visible.values | {"ids": [int(chunk_id) for chunk_id in chunk_ids if CHUNK_ID.fullmatch(chunk_id)]}
 
         async def work() -> list[TupleRow]:
             async with self._database.autocommit() as connection:
@@ -100,6 +105,28 @@ class ChunkChannels:
                 return await cursor.fetchall()
 
         return {str(row[0]): _chunk(row) for row in await self._database.read(work)}
+
+    async def chunk_ids(
+        self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
+    ) -> dict[tuple[UUID, int], str]:
+        visible = visibility(principal)
+        statement = statements.CHUNK_IDS_BY_POSITION.format(visible=visible.sql)
+        values = visible.values | {
+            "document_ids": [document_id for document_id, _ in positions],
+            "indexes": [index for _, index in positions],
+        }
+
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit() as connection:
+                return await (await connection.execute(statement, values)).fetchall()
+
+        return {(row[0], row[1]): str(row[2]) for row in await self._database.read(work)}
+
+
+def matching_documents(principal: Principal, filters: Filters) -> str:
+    """Return what ``filtered`` and ``visibility`` say of chunks as a condition on their documents, with equal names."""
+    visible = visibility(principal, alias="d")
+    return f"{visible.sql} AND {filtered(filters, alias='d', documents_alias='d').sql}"
 
 
 def _chunk(row: TupleRow) -> Chunk:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 from sqlalchemy import NullPool
@@ -21,10 +22,31 @@ from sqlalchemy.ext.asyncio import AsyncConnection as CoreConnection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.infrastructure.postgres.errors import translated
+from ragcorp.infrastructure.postgres.errors import translate, translated
 
 Result = TypeVar("Result")
 DriverConnection = AsyncConnection[TupleRow]
+
+
+class PooledConnection(AsyncConnection[TupleRow]):
+    """A connection that SQLAlchemy cannot close while it ``is_lent``.
+
+    A request that is cancelled at the wrong moment leaves SQLAlchemy without the connection that it was about to take
+    or to give back, so it is this side that takes and returns: then nothing can be lost to the pool.
+    """
+
+    is_lent = False
+
+    async def close(self) -> None:
+        if not self.is_lent:
+            await super().close()
+
+
+_LENT: ContextVar[PooledConnection] = ContextVar("_LENT")
+
+
+async def _lent_connection() -> PooledConnection:
+    return _LENT.get()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,21 +65,21 @@ class Database:
     def __init__(self, dsn: str, *, options: DatabaseOptions | None = None) -> None:
         self._options = options or DatabaseOptions()
         self._dsn = dsn
-        self._pool: AsyncConnectionPool[DriverConnection] = AsyncConnectionPool(
+        self._connect_error: OperationalError | None = None
+        self._pool: AsyncConnectionPool[PooledConnection] = AsyncConnectionPool(
             dsn,
             open=False,
             min_size=1,
             max_size=self._options.pool_size,
             max_waiting=self._options.pool_size * 10,
             timeout=self._options.pool_timeout_seconds,
-            close_returns=True,
+            connection_class=self._pooled_connection(),
             configure=self._configure,
-            reset=self._reset,
             reconnect_timeout=30.0,
             kwargs=self.connect_arguments(),
         )
         self.engine: AsyncEngine = create_async_engine(
-            "postgresql+psycopg://", poolclass=NullPool, async_creator=self._pool.getconn
+            "postgresql+psycopg://", poolclass=NullPool, async_creator=_lent_connection
         )
 
     def connect_arguments(self) -> dict[str, Any]:
@@ -93,22 +115,41 @@ class Database:
 
     @asynccontextmanager
     async def autocommit(self) -> AsyncIterator[DriverConnection]:
-        """A bare connection on which each statement is its own transaction, in one round trip."""
-        async with translated(), self._pool.connection() as connection:
-            await connection.set_autocommit(True)
-            yield connection
+        """A bare connection on which each statement, or each pipeline of them, is its own transaction."""
+        async with self._guarded():
+            # not pool.connection(): it would commit, which here costs as much as the statement's own dispatch
+            connection = await self._pool.getconn()
+            try:
+                if not connection.autocommit:
+                    await connection.set_autocommit(True)
+                yield connection
+            finally:
+                await asyncio.shield(self._pool.putconn(connection))
 
     @asynccontextmanager
     async def driver_transaction(self) -> AsyncIterator[DriverConnection]:
         """A bare connection in a transaction that commits at the end of the block."""
-        async with translated(), self._pool.connection() as connection:
+        async with self._guarded(), self._pool.connection() as connection, connection.transaction():
             yield connection
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[CoreConnection]:
         """A SQLAlchemy Core connection in a transaction that commits at the end of the block."""
-        async with translated(), self.engine.begin() as connection:
-            yield connection
+        async with self._guarded():
+            connection = await self._pool.getconn()
+            try:
+                if connection.autocommit:
+                    await connection.set_autocommit(False)
+                connection.is_lent = True
+                lent = _LENT.set(connection)
+                try:
+                    async with self.engine.begin() as core:
+                        yield core
+                finally:
+                    _LENT.reset(lent)
+            finally:
+                connection.is_lent = False
+                await asyncio.shield(self._pool.putconn(connection))
 
     async def read(self, work: Callable[[], Awaitable[Result]]) -> Result:
         """Do idempotent ``work``; once more on fresh connections if the server had dropped the pooled one."""
@@ -117,12 +158,42 @@ class Database:
         except StorageUnavailableError as error:
             if error.reason != "connection_lost":
                 raise
-            await self.discard_dead_connections()
             return await work()
 
-    async def discard_dead_connections(self) -> None:
-        async with asyncio.timeout(self._options.pool_timeout_seconds):
-            await self._pool.check()
+    @asynccontextmanager
+    async def _guarded(self) -> AsyncIterator[None]:
+        """Translate errors; where a connection turns out to be lost, look at once which others are."""
+        try:
+            async with translated():
+                yield
+        except StorageUnavailableError as error:
+            if error.reason == "connection_lost" and not self._pool.closed:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._options.pool_timeout_seconds):
+                        await self._pool.check()
+            if error.reason == "pool_exhausted" and self._connect_error is not None:
+                # not that others hold the connections: none can be made
+                found = translate(self._connect_error)
+                reason = getattr(found, "reason", "refused")
+                raise StorageUnavailableError(found.message, reason=reason, remedy=found.remedy) from error
+            raise
+
+    def _pooled_connection(self) -> type[PooledConnection]:
+        """Return a class of connections that leaves the outcome of the last attempt to connect with this object."""
+        database = self
+
+        class RecordingConnection(PooledConnection):
+            @classmethod
+            async def connect(cls, *args: Any, **kwargs: Any) -> Self:
+                try:
+                    connection = await super().connect(*args, **kwargs)
+                except OperationalError as error:
+                    database._connect_error = error  # noqa: SLF001 - its own
+                    raise
+                database._connect_error = None  # noqa: SLF001
+                return connection
+
+        return RecordingConnection
 
     async def _configure(self, connection: DriverConnection) -> None:
         # statements are known and few: prepare each at its second use, without a bound that would evict the hot ones
@@ -130,7 +201,3 @@ class Database:
         connection.prepared_max = 500
         await register_vector_async(connection)
         await connection.commit()
-
-    async def _reset(self, connection: DriverConnection) -> None:
-        if connection.autocommit:
-            await connection.set_autocommit(False)

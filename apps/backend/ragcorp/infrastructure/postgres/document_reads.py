@@ -85,17 +85,24 @@ async def list_documents(
 
 async def hide(connection: AsyncConnection, selection: DocumentSelection, *, principal: Principal) -> int:
     """Mark the selection deleted and take its chunks out of every index; return how many."""
-    hidden = (
-        update(documents)
+    # locked in the order of external_id, as saves do it: neither waits for the other in a circle
+    locked = (
+        select(documents.c.id)
         .where(_selected(selection, principal))
+        .order_by(documents.c.external_id)
+        .with_for_update()
+        .cte("locked")
+    )
+    hidden = await connection.execute(
+        update(documents)
+        .where(documents.c.id.in_(select(locked.c.id)))
         .values(deleted_at=func.now(), chunk_count=0)
         .returning(documents.c.id)
-        .cte("hidden")
     )
-    counted = select(func.count()).select_from(hidden).scalar_subquery()
-    removed = delete(chunks).where(chunks.c.document_id.in_(select(hidden.c.id))).returning(chunks.c.id).cte("removed")
-    result = await connection.execute(select(counted, select(func.count()).select_from(removed).scalar_subquery()))
-    return int(result.one()[0])
+    ids = hidden.scalars().all()
+    # a statement of its own: its snapshot has the chunks of a save that the lock waited for
+    await connection.execute(delete(chunks).where(chunks.c.document_id.in_(ids)))
+    return len(ids)
 
 
 async def purge(connection: AsyncConnection, *, older_than_days: float, principal: Principal | None) -> int:

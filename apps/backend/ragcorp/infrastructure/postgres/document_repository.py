@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection as CoreConnection
 
 from ragcorp.domain.documents import Chunk, Document, ParsedText, SourceFile
 from ragcorp.domain.exceptions import NotFoundError
@@ -19,7 +24,7 @@ from ragcorp.domain.retrieval import RankedList
 from ragcorp.domain.search import Condition, Filters
 from ragcorp.infrastructure.postgres import document_reads as reads
 from ragcorp.infrastructure.postgres.channels import ChunkChannels
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import Database, Result
 from ragcorp.infrastructure.postgres.document_writes import find_unchanged, save_documents
 
 
@@ -43,30 +48,38 @@ class PostgresDocumentRepository:
     async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
         return await self._channels.chunks(chunk_ids, principal=principal)
 
+    async def find_chunk_ids(
+        self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
+    ) -> dict[tuple[UUID, int], str]:
+        return await self._channels.chunk_ids(positions, principal=principal)
+
     async def find_unchanged(
         self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
     ) -> dict[str, WriteOutcome]:
-        async with self._database.autocommit() as connection:
-            return await find_unchanged(connection, hashes, chunker=chunker, principal=principal)
+        async def work() -> dict[str, WriteOutcome]:
+            async with self._database.autocommit() as connection:
+                return await find_unchanged(connection, hashes, chunker=chunker, principal=principal)
+
+        return await self._database.read(work)
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[WriteOutcome]:
         async with self._database.driver_transaction() as connection:
             return await save_documents(connection, writes, principal=principal)
 
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
-        async with self._database.transaction() as connection:
-            query = reads.document_query(deleted=deleted)
-            return reads.document(await reads.find_one(connection, query, external_id, principal))
+        query = reads.document_query(deleted=deleted)
+        return reads.document(await self._read(lambda c: reads.find_one(c, query, external_id, principal)))
 
     async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
-        async with self._database.transaction() as connection:
-            return reads.source(await reads.find_one(connection, reads.source_query(), external_id, principal))
+        return reads.source(await self._read(lambda c: reads.find_one(c, reads.source_query(), external_id, principal)))
 
     async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
-        async with self._database.transaction() as connection:
+        async def both(connection: CoreConnection) -> tuple[Row[Any], bytes]:
             query = reads.document_query(deleted=True, with_text=True)
             row = await reads.find_one(connection, query, external_id, principal)
-            content = (await connection.execute(reads.original(row.id))).scalar_one()
+            return row, (await connection.execute(reads.original(row.id))).scalar_one()
+
+        row, content = await self._read(both)
         document = reads.document(row)
         original = SourceFile(content=bytes(content), media_type=document.media_type, filename=document.filename)
         return document, reads.parsed(row), original
@@ -74,8 +87,9 @@ class PostgresDocumentRepository:
     async def list_page(
         self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
     ) -> DocumentPage:
-        async with self._database.transaction() as connection:
-            return await reads.list_documents(connection, selection, principal=principal, limit=limit, after=after)
+        return await self._read(
+            lambda c: reads.list_documents(c, selection, principal=principal, limit=limit, after=after)
+        )
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
         async with self._database.transaction() as connection:
@@ -89,3 +103,10 @@ class PostgresDocumentRepository:
     async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
         async with self._database.transaction() as connection:
             return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
+
+    async def _read(self, query: Callable[[CoreConnection], Awaitable[Result]]) -> Result:
+        async def work() -> Result:
+            async with self._database.transaction() as connection:
+                return await query(connection)
+
+        return await self._database.read(work)

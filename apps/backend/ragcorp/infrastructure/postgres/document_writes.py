@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from uuid import UUID, uuid4
 
 from psycopg.types.json import Jsonb
@@ -13,6 +14,10 @@ from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.ports.storage import DocumentWrite, WriteOutcome
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.database import DriverConnection
+
+FIND_NAMES = """
+    SELECT external_id FROM documents WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
+"""
 
 FIND_EXISTING = """
     SELECT external_id, id, content_hash, chunker, deleted_at IS NOT NULL, chunk_count,
@@ -147,17 +152,7 @@ async def save_documents(
     by_id = {write.external_id: write for write in writes}
     if len(by_id) != len(writes):
         raise ConflictError("A batch names a document twice.", field="external_id", remedy="Send each document once.")
-    existing = await _lock_existing(connection, sorted(by_id), principal=principal)
-    created: dict[str, UUID] = {}
-    for external_id in sorted(by_id.keys() - existing.keys()):
-        row = _document_row(by_id[external_id], uuid4(), principal.workspace)
-        cursor = await connection.execute(INSERT_DOCUMENT, row)
-        if await cursor.fetchone():
-            created[external_id] = row["id"]  # type: ignore[assignment]
-    lost_races = by_id.keys() - existing.keys() - created.keys()
-    if lost_races:
-        existing |= await _lock_existing(connection, sorted(lost_races), principal=principal)
-
+    existing, created = await _lock_or_create(connection, by_id, principal=principal)
     changed = {
         external_id: found
         for external_id, found in existing.items()
@@ -193,6 +188,36 @@ async def save_documents(
             )
         )
     return outcomes
+
+
+async def _lock_or_create(
+    connection: DriverConnection, by_id: Mapping[str, DocumentWrite], *, principal: Principal
+) -> tuple[dict[str, _Existing], dict[str, UUID]]:
+    """Take each document in the order of external_id: lock it if it exists, else insert it.
+
+    An insert waits for another's of the same name, so it has to keep the order too. A first look, without locks,
+    only tells how many may be locked in one statement.
+    """
+    existing: dict[str, _Existing] = {}
+    created: dict[str, UUID] = {}
+    names = {"workspace": principal.workspace, "external_ids": sorted(by_id)}
+    seen = {row[0] for row in await (await connection.execute(FIND_NAMES, names)).fetchall()}
+    for is_seen, run in groupby(sorted(by_id), key=seen.__contains__):
+        external_ids = list(run)
+        if is_seen:
+            existing |= await _lock_existing(connection, external_ids, principal=principal)
+        for external_id in external_ids:
+            if external_id in existing:
+                continue
+            document_id = uuid4()
+            row = _document_row(by_id[external_id], document_id, principal.workspace)
+            if await (await connection.execute(INSERT_DOCUMENT, row)).fetchone():
+                created[external_id] = document_id
+                continue
+            existing |= await _lock_existing(connection, [external_id], principal=principal)
+            if external_id not in existing:
+                raise ConflictError("Another write got in the way.", remedy="Try again.")
+    return existing, created
 
 
 async def _lock_existing(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from pgvector import Vector as PgVector
+from psycopg.rows import TupleRow
 
 from ragcorp.domain.documents import index_text
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
@@ -27,6 +28,26 @@ CLAIM = """
     SELECT c.id, c.workspace, c.title, c.heading_path, c.content, c.content_hash
     FROM leased JOIN chunks c ON c.id = leased.chunk_id
     ORDER BY c.id
+"""
+
+LOCK_DOCUMENTS = """
+    SELECT 1 FROM documents
+    WHERE id IN (SELECT document_id FROM chunks WHERE id = ANY(%(chunk_ids)s))
+    ORDER BY workspace, external_id
+    FOR NO KEY UPDATE
+"""
+"""Comes first in every write of several chunks, in the order in which saves and deletions lock: so writers wait for
+one another and never in a circle. Chunks that went away meanwhile are passed over."""
+
+LOCK_DOCUMENTS_WITHOUT_VECTORS = """
+    SELECT id FROM documents
+    WHERE id IN (
+        SELECT c.document_id FROM chunks c
+        WHERE NOT EXISTS (
+            SELECT 1 FROM chunk_embeddings e JOIN embedding_models m ON m.id = e.model_id AND m.active
+            WHERE e.chunk_id = c.id))
+    ORDER BY workspace, external_id
+    FOR NO KEY UPDATE
 """
 
 STORE_VECTOR = """
@@ -54,10 +75,14 @@ FAIL = """
     WHERE chunk_id = ANY(%(chunk_ids)s)
 """
 
+RELEASE = """
+    UPDATE embedding_backlog SET available_at = clock_timestamp() WHERE chunk_id = ANY(%(chunk_ids)s)
+"""
+
 ENQUEUE_MISSING = """
     INSERT INTO embedding_backlog (chunk_id, document_id, workspace)
     SELECT c.id, c.document_id, c.workspace FROM chunks c
-    WHERE NOT EXISTS (
+    WHERE c.document_id = ANY(%(document_ids)s) AND NOT EXISTS (
         SELECT 1 FROM chunk_embeddings e JOIN embedding_models m ON m.id = e.model_id AND m.active
         WHERE e.chunk_id = c.id)
     ON CONFLICT (chunk_id) DO UPDATE
@@ -129,10 +154,12 @@ class PostgresEmbeddingBacklog:
             for chunk_id, vector in sorted(vectors.items())
         ]
         async with self._database.driver_transaction() as connection:
+            await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": list(vectors)})
             await connection.cursor().executemany(STORE_VECTOR, rows)
 
     async def fail(self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int) -> None:
-        async with self._database.autocommit() as connection:
+        async with self._database.driver_transaction() as connection:
+            await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": list(chunk_ids)})
             await connection.execute(
                 FAIL,
                 {
@@ -144,21 +171,23 @@ class PostgresEmbeddingBacklog:
             )
 
     async def release(self, chunk_ids: Sequence[int]) -> None:
-        async with self._database.autocommit() as connection:
-            await connection.execute(
-                "UPDATE embedding_backlog SET available_at = clock_timestamp() WHERE chunk_id = ANY(%(chunk_ids)s)",
-                {"chunk_ids": list(chunk_ids)},
-            )
+        async with self._database.driver_transaction() as connection:
+            await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": list(chunk_ids)})
+            await connection.execute(RELEASE, {"chunk_ids": list(chunk_ids)})
 
     async def enqueue_missing(self) -> int:
-        async with self._database.autocommit() as connection:
-            return (await connection.execute(ENQUEUE_MISSING)).rowcount
+        async with self._database.driver_transaction() as connection:
+            locked = await (await connection.execute(LOCK_DOCUMENTS_WITHOUT_VECTORS)).fetchall()
+            return (await connection.execute(ENQUEUE_MISSING, {"document_ids": [row[0] for row in locked]})).rowcount
 
     async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:
         clause, values = _narrowed(document_id, workspace)
-        async with self._database.autocommit() as connection:
-            cursor = await connection.execute(COUNTS.format(narrowed=clause), values)
-            row = await cursor.fetchone()
+
+        async def work() -> TupleRow | None:
+            async with self._database.autocommit() as connection:
+                return await (await connection.execute(COUNTS.format(narrowed=clause), values)).fetchone()
+
+        row = await self._database.read(work)
         return BacklogCounts(pending=row[0], failed=row[1]) if row else BacklogCounts(pending=0, failed=0)
 
 

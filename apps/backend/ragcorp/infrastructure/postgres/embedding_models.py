@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, text
 
 from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError
-from ragcorp.infrastructure.postgres.indexes import create_index_concurrently
+from ragcorp.infrastructure.postgres.indexes import create_index, create_index_concurrently
 
 DEFAULT_MODEL = ("multilingual-e5-small", 384)
 
@@ -26,9 +26,10 @@ def hnsw_index_name(model_id: int) -> str:
     return f"ix_chunk_embeddings_hnsw_{model_id}"
 
 
-def ensure_model(connection: Connection, *, name: str, dimensions: int) -> int:
-    """Make the model the active one, with its HNSW index, and return its id. Needs an autocommit connection.
+def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_traffic: bool = True) -> int:
+    """Make the model the active one, with its HNSW index, and return its id.
 
+    Needs an autocommit connection, unless nothing is ``beside_traffic``: a table made in this same transaction.
     Raises IncompatibleEmbeddingsError if another model is active and has vectors: they are never dropped here.
     """
     if not 1 <= dimensions <= HALFVEC_INDEX_LIMIT:
@@ -53,7 +54,8 @@ def ensure_model(connection: Connection, *, name: str, dimensions: int) -> int:
     ).scalar_one()
     column = indexed_type(dimensions)
     operators = f"{column.partition('(')[0]}_cosine_ops"
-    create_index_concurrently(
+    create = create_index_concurrently if beside_traffic else create_index
+    create(
         connection,
         hnsw_index_name(model_id),
         f"ON chunk_embeddings USING hnsw ((embedding::{column}) {operators}) WHERE model_id = {model_id}",

@@ -1,4 +1,4 @@
-"""Indexes that are built beside live traffic. All of it needs an autocommit connection."""
+"""Indexes, most of them built beside live traffic: that needs an autocommit connection."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ INVALID_INDEXES = """
     WHERE NOT i.indisvalid AND n.nspname = current_schema()
 """
 """What an interrupted CREATE INDEX CONCURRENTLY leaves behind: it costs every write and serves no read."""
+
+
+def create_index(connection: Connection, name: str, definition: str) -> None:
+    connection.execute(text(f'CREATE INDEX IF NOT EXISTS "{name}" {definition}'))
 
 
 def create_index_concurrently(connection: Connection, name: str, definition: str) -> None:

@@ -9,15 +9,16 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import NullPool, create_engine, text
+from sqlalchemy import text
 
 from ragcorp.domain.exceptions import ConfigurationError, StorageUnavailableError
 from ragcorp.infrastructure.postgres.embedding_models import DEFAULT_MODEL, ensure_model
 from ragcorp.infrastructure.postgres.errors import translate
 from ragcorp.infrastructure.postgres.indexes import rebuild_invalid_indexes
+from ragcorp.infrastructure.postgres.migration_lock import LOCK_TIMEOUT, migration_lock, owner_engine
 
 import psycopg
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 VERSION = "SELECT version_num FROM alembic_version"
 HAS_VERSION_TABLE = "SELECT to_regclass('alembic_version') IS NOT NULL"
@@ -66,31 +67,47 @@ def migrate(dsn: str, *, embedding_model: tuple[str, int] | None, application_ds
     """
     try:
         command.upgrade(alembic_config(dsn, embedding_model=embedding_model or DEFAULT_MODEL), "head")
-        with _engine(dsn).connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        with (
+            migration_lock(dsn),
+            owner_engine(dsn).connect().execution_options(isolation_level="AUTOCOMMIT") as connection,
+        ):
+            connection.execute(text("select set_config('lock_timeout', :value, false)"), {"value": LOCK_TIMEOUT})
             rebuild_invalid_indexes(connection)
             if embedding_model is not None:
                 ensure_model(connection, name=embedding_model[0], dimensions=embedding_model[1])
             role = conninfo_to_dict(application_dsn).get("user") if application_dsn else None
             if role and role != conninfo_to_dict(dsn).get("user"):
                 connection.execute(text(GRANT_TO_APPLICATION.format(role=str(role).replace('"', '""'))))
-    except (DBAPIError, psycopg.Error) as error:
-        raise translate(getattr(error, "orig", None) or error) from error
+    except (SQLAlchemyError, psycopg.Error) as error:
+        raise translate(_driver_error(error)) from error
     return state(dsn)
+
+
+def head_revision() -> str:
+    """Return the newest revision that this version carries. Blocking."""
+    head = ScriptDirectory(str(scripts_folder())).get_current_head()
+    if head is None:
+        raise StorageUnavailableError("This installation carries no migrations.", reason="schema")
+    return head
 
 
 def state(dsn: str) -> MigrationState:
     """Return how far the database is. Blocking."""
-    head = ScriptDirectory.from_config(alembic_config(dsn)).get_current_head()
-    if head is None:
-        raise StorageUnavailableError("This installation carries no migrations.", reason="schema")
+    head = head_revision()
     try:
-        with _engine(dsn).connect() as connection:
+        with owner_engine(dsn).connect() as connection:
             if not connection.execute(text(HAS_VERSION_TABLE)).scalar_one():
                 return MigrationState(current=None, head=head)
             return MigrationState(current=connection.execute(text(VERSION)).scalar_one_or_none(), head=head)
-    except (DBAPIError, psycopg.Error) as error:
-        raise translate(getattr(error, "orig", None) or error) from error
+    except (SQLAlchemyError, psycopg.Error) as error:
+        raise translate(_driver_error(error)) from error
 
 
-def _engine(dsn: str):  # type: ignore[no-untyped-def]
-    return create_engine("postgresql+psycopg://", poolclass=NullPool, creator=lambda: psycopg.connect(dsn))
+def _driver_error(error: BaseException) -> BaseException:
+    """Return the driver's error behind one of SQLAlchemy's, which may be about the rollback that came after it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, psycopg.Error):
+            return cause
+        cause = (cause.orig if isinstance(cause, DBAPIError) else None) or cause.__cause__ or cause.__context__
+    return error

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from psycopg.rows import TupleRow
 
 from ragcorp.infrastructure.postgres.database import Database
 
@@ -38,16 +40,19 @@ class PostgresTextAnalyzer:
 
     async def lexemes(self, texts: Sequence[str], *, language: str) -> list[frozenset[str]]:
         values = {"configuration": CONFIGURATIONS.get(language, "simple"), "texts": list(texts)}
-        async with self._database.autocommit() as connection:
-            cursor = await connection.execute(LEXEMES, values)
-            return [frozenset(row[0]) for row in await cursor.fetchall()]
+        return [frozenset(row[0]) for row in await self._rows(LEXEMES, values)]
 
     async def document_frequencies(self, lexemes: Sequence[str], *, workspace: str) -> dict[str, int]:
-        async with self._database.autocommit() as connection:
-            cursor = await connection.execute(FREQUENCIES, {"lexemes": list(lexemes), "workspace": workspace})
-            return {lexeme: count for lexeme, count in await cursor.fetchall()}
+        rows = await self._rows(FREQUENCIES, {"lexemes": list(lexemes), "workspace": workspace})
+        return {lexeme: count for lexeme, count in rows}
 
     async def count_chunks(self, *, workspace: str) -> int:
-        async with self._database.autocommit() as connection:
-            row = await (await connection.execute(COUNT_CHUNKS, {"workspace": workspace})).fetchone()
-            return int(row[0]) if row else 0
+        ((count,),) = await self._rows(COUNT_CHUNKS, {"workspace": workspace})
+        return int(count)
+
+    async def _rows(self, statement: str, values: Mapping[str, object]) -> list[TupleRow]:
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit() as connection:
+                return await (await connection.execute(statement, values)).fetchall()
+
+        return await self._database.read(work)

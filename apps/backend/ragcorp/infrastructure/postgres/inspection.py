@@ -1,0 +1,93 @@
+"""What a database looks like from the application role, without changing anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from ragcorp.infrastructure.postgres.errors import translate
+from ragcorp.infrastructure.postgres.indexes import INVALID_INDEXES
+
+CONNECT_TIMEOUT_SECONDS = 5
+
+SERVER = """
+    SELECT current_setting('server_version'), current_setting('server_version_num')::int,
+        (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+        EXISTS (SELECT 1 FROM pg_ts_config WHERE cfgname = 'spanish')
+"""
+
+CONTENTS = """
+    SELECT (SELECT count(*) FROM documents WHERE deleted_at IS NULL),
+        (SELECT count(*) FROM chunks),
+        (SELECT count(*) FROM embedding_backlog),
+        (SELECT count(*) FROM embedding_backlog WHERE failed)
+"""
+
+STORED_MODEL = """
+    SELECT name, dimensions, EXISTS (SELECT 1 FROM chunk_embeddings WHERE model_id = embedding_models.id)
+    FROM embedding_models WHERE active
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFacts:
+    """``vector`` is pgvector's version, None where the extension is not in the database."""
+
+    version: str
+    version_number: int
+    vector: str | None
+    has_spanish: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredModel:
+    name: str
+    dimensions: int
+    has_vectors: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a migrated database holds; ``failed`` of the ``pending`` chunks were given up."""
+
+    documents: int
+    chunks: int
+    pending: int
+    failed: int
+    invalid_indexes: tuple[str, ...]
+    model: StoredModel | None
+
+
+def inspect_server(dsn: str) -> ServerFacts:
+    """Raises ConfigurationError or StorageUnavailableError. Blocking."""
+    try:
+        with _connect(dsn) as connection:
+            ((version, number, vector, has_spanish),) = connection.execute(SERVER).fetchall()
+        return ServerFacts(version=version, version_number=number, vector=vector, has_spanish=has_spanish)
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def inspect_contents(dsn: str) -> Contents:
+    """Look into a database that is migrated to this version. Raises as ``inspect_server``. Blocking."""
+    try:
+        with _connect(dsn) as connection:
+            ((documents, chunks, pending, failed),) = connection.execute(CONTENTS).fetchall()
+            model = connection.execute(STORED_MODEL).fetchone()
+            return Contents(
+                documents=documents,
+                chunks=chunks,
+                pending=pending,
+                failed=failed,
+                invalid_indexes=tuple(row[0] for row in connection.execute(INVALID_INDEXES).fetchall()),
+                model=StoredModel(name=model[0], dimensions=model[1], has_vectors=model[2]) if model else None,
+            )
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def _connect(dsn: str) -> Connection[TupleRow]:
+    return psycopg.connect(dsn, connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp")
