@@ -4,9 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 
+from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.search import MAX_FILTER_CONDITIONS, Condition, Filters, FilterScalar, SearchMode
+from ragcorp.domain.text import require_utf8
+
+TEXT_SUFFIXES = {".txt": "text/plain", ".text": "text/plain", ".html": "text/html", ".htm": "text/html"}
+
+
+def text_file(external_id: str, text: str, *, media_type: str | None = None) -> SourceFile:
+    """Return text as a file. It has no file name: text is text, also under the id ``contrato.pdf``.
+
+    Raises InvalidInputError for a lone surrogate.
+    """
+    require_utf8(text, field="text")
+    suffix = PurePosixPath(external_id).suffix.lower()
+    return SourceFile(
+        # NUL can stand in no text, and parts words; left in, it would make the text look like another encoding
+        content=text.replace("\x00", " ").encode(),
+        media_type=media_type or TEXT_SUFFIXES.get(suffix, "text/markdown"),
+        filename="",
+    )
 
 
 def parse_mode(mode: str) -> SearchMode:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from starlette.applications import Starlette
@@ -36,31 +37,34 @@ async def open_app(settings: Settings, dsn: str, *, parts: Parts | None = None) 
 
 @asynccontextmanager
 async def run_app(container: Container) -> AsyncIterator[FastAPI]:
-    """Yield the application over an open container; its embedding worker runs until the end of the block."""
+    """Yield the application over an open container; its workers run until the end of the block."""
     worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
     app = create_app(http_services(container, worker), http_limits(container.settings))
-    if container.embedder.model.dimensions == 0:
-        yield app
-        return
-    task = asyncio.create_task(worker.run(), name="embedding-worker")
-    task.add_done_callback(_log_death)
+    tasks = []
+    if container.embedder.model.dimensions > 0:
+        tasks.append(asyncio.create_task(worker.run(), name="embedding worker"))
+    if container.purge_worker is not None:
+        tasks.append(asyncio.create_task(container.purge_worker.run(), name="purge worker"))
+    for task in tasks:
+        task.add_done_callback(_log_death)
     try:
         yield app
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _log_death(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        logger.critical("the embedding worker died: vectors stay pending until a restart", exc_info=error)
+        logger.critical("the %s died: its work waits for a restart", task.get_name(), exc_info=error)
 
 
 class Application:
     """The service for an ASGI server that starts applications by itself: the lifespan opens and closes it."""
 
     def __init__(self, settings: Settings, dsn: str, *, parts: Parts | None = None) -> None:
-        self._opened = lambda: open_app(settings, dsn, parts=parts)
+        self._opened: Callable[[], AbstractAsyncContextManager[FastAPI]] = partial(open_app, settings, dsn, parts=parts)
         self._lifespan = Starlette(lifespan=self._run)
         self._app: FastAPI | None = None
 

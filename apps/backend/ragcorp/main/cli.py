@@ -10,7 +10,8 @@ import sys
 import threading
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, TextIO
 
 import ragcorp
 from ragcorp.domain.exceptions import MissingExtraError
@@ -33,12 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "Install it with: pip install 'ragcorp[service]'\n"
         )
         sys.exit(EXIT_USAGE)
-    from ragcorp.interface.cli.app import run_command_line
+    try:
+        from ragcorp.interface.cli.app import run_command_line
 
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    code = run_command_line(_services(), given, stdout=sys.stdout, stderr=sys.stderr)
+        code = run_command_line(make_services(), given, stdout=_utf8(sys.stdout), stderr=_utf8(sys.stderr))
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED
     if code == EXIT_INTERRUPTED and threading.active_count() > 1:
         # a thread that reads a large file cannot be interrupted; all that it would still do is discarded anyway
         sys.stdout.flush()
@@ -46,7 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _services() -> ports.Services:
+def _utf8(stream: TextIO) -> TextIOWrapper:
+    """Write UTF-8 whatever the locale: a name that cannot be printed must not end a command."""
+    assert isinstance(stream, TextIOWrapper)  # noqa: S101 - a process has no other
+    stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    return stream
+
+
+def make_services() -> ports.Services:
+    """Return the operations behind the commands."""
     from ragcorp.interface.cli.services import Services
 
     return Services(

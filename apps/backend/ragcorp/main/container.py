@@ -14,11 +14,13 @@ from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.ingest_folder import IngestFolder
 from ragcorp.application.list_documents import ListDocuments
+from ragcorp.application.purge_worker import PurgeWorker
 from ragcorp.application.rank_fusion import RankFusionService
 from ragcorp.application.restore_document import RestoreDocument
-from ragcorp.application.retrieval_profile import standard_profiles
+from ragcorp.application.retrieval_profile import DENSE, FULL_TEXT, standard_profiles
 from ragcorp.application.search_chunks import SearchChunks, SearchLimits
 from ragcorp.application.source_fan_out import SourceFanOut
+from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.domain.ports.models import Answerer, Embedder, EmbeddingModel
 from ragcorp.domain.ports.sources import FusionService, RetrievalSource
 from ragcorp.domain.ports.text import DocumentParser
@@ -69,6 +71,7 @@ class Container:
     embedder: Embedder
     parser: DocumentParser
     use_cases: UseCases
+    purge_worker: PurgeWorker | None
 
 
 @asynccontextmanager
@@ -78,6 +81,12 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
     Raises ConfigurationError, StorageUnavailableError or IncompatibleEmbeddingsError.
     """
     parts = parts or Parts()
+    if taken := parts.sources.keys() & {DENSE, FULL_TEXT}:
+        raise ConfigurationError(
+            f"A source of your own is called {', '.join(sorted(taken))}, as one of ours is.",
+            field="sources",
+            remedy="Give it a name of its own.",
+        )
     async with AsyncExitStack() as stack:
         embedder = parts.embedder or make_embedder(settings)
         stack.push_async_callback(embedder.aclose)
@@ -103,8 +112,8 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         )
         repository = PostgresDocumentRepository(database=database, channels=channels)
         sources: dict[str, RetrievalSource] = {
-            "dense": DenseChunkSource(embedder=embedder, repository=repository),
-            "full_text": FullTextChunkSource(repository=repository),
+            DENSE: DenseChunkSource(embedder=embedder, repository=repository),
+            FULL_TEXT: FullTextChunkSource(repository=repository),
             **parts.sources,
         }
         profiles = standard_profiles(
@@ -164,7 +173,18 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             embed_pending=embed_pending,
             default_language=settings.default_language,
         )
-        yield Container(settings=settings, database=database, embedder=embedder, parser=parser, use_cases=use_cases)
+        yield Container(
+            settings=settings,
+            database=database,
+            embedder=embedder,
+            parser=parser,
+            use_cases=use_cases,
+            purge_worker=(
+                None
+                if settings.purge_deleted_after_days is None
+                else PurgeWorker(repository=repository, older_than_days=settings.purge_deleted_after_days)
+            ),
+        )
 
 
 def make_embedder(settings: Settings) -> Embedder:

@@ -29,9 +29,10 @@ class _StderrHandler(logging.StreamHandler[TextIO]):
 
 
 def configure_logging(level: str) -> None:
-    """Log from ``level`` (debug, info, ...) on; libraries that talk much are held down unless it is debug."""
+    """Log from ``level`` (debug, info, ...) on; debug is for ragcorp alone, as libraries would log whole documents."""
     handler = _StderrHandler()
     handler.setFormatter(logging.Formatter(FORMAT))
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.basicConfig(level="INFO" if level == "debug" else level.upper(), handlers=[handler], force=True)
+    logging.getLogger("ragcorp").setLevel(level.upper())
     for name, least in NOISY.items():
-        logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else least)
+        logging.getLogger(name).setLevel(least)

@@ -60,7 +60,10 @@ class OpenAIEmbedder:
         data = getattr(response, "data", None)
         if not isinstance(data, list) or len(data) != len(texts):
             raise _unavailable("wrong_count")
-        by_index = {item.index: item.embedding for item in data}
+        try:
+            by_index = {item.index: item.embedding for item in data}
+        except (TypeError, AttributeError) as error:
+            raise _unavailable("bad_response") from error
         if set(by_index) != set(range(len(texts))):
             raise _unavailable("wrong_order")
         try:

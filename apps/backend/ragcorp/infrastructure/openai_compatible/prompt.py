@@ -29,7 +29,8 @@ LANGUAGE_NAMES = {
 }
 
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad\U000e0000-\U000e007f]")
-_CITATION_LIKE = re.compile(r"\[(\s*\d+\s*)\]")
+_DIGIT = "[\\d\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089]"
+_CITATION_LIKE = re.compile(rf"\[(\s*{_DIGIT}+(?:\s*[,;]\s*{_DIGIT}+)*\s*)\]")
 
 
 def chat_messages(prompt: AnswerPrompt) -> list[ChatCompletionMessageParam]:
@@ -58,8 +59,8 @@ def _block(passage: Passage) -> str:
 def neutralised(text: str) -> str:
     """Return ``text`` without any form of a tag, a comment or a citation that a reader could take for ours.
 
-    Compatibility forms (full-width, small) are folded to the characters they stand for before the angle brackets
-    go, and invisible ones are dropped, so that no disguise survives.
+    Brackets in compatibility forms (full-width, small) are folded to the plain ones first, and invisible characters are
+    dropped, so that no disguise survives. All other characters stay: m² is not m2.
     """
     folded = _INVISIBLE.sub("", "".join(_folded(character) for character in text))
     return _CITATION_LIKE.sub(r"(\1)", folded.replace("<", "‹").replace(">", "›"))
@@ -67,4 +68,4 @@ def neutralised(text: str) -> str:
 
 def _folded(character: str) -> str:
     compatible = unicodedata.normalize("NFKC", character)
-    return compatible if compatible in "<>[]" or compatible.isdigit() else character
+    return compatible if compatible in {"<", ">", "[", "]"} else character

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import Any
 
 from anyio.from_thread import BlockingPortal
@@ -38,9 +38,14 @@ class BlockingRag:
     def __dir__(self) -> list[str]:
         return [name for name in dir(self._rag) if not name.startswith("_")]
 
-    def _iterate(self, events: AsyncIterator[Any]) -> Iterator[Any]:
-        while True:
-            try:
-                yield self._portal.call(events.__anext__)
-            except StopAsyncIteration:
-                return
+    def _iterate(self, events: AsyncGenerator[Any]) -> Iterator[Any]:
+        try:
+            while True:
+                try:
+                    event = self._portal.call(events.__anext__)
+                except StopAsyncIteration:
+                    return
+                yield event
+        finally:
+            # a loop that is left early ends the model's request too
+            self._portal.call(events.aclose)

@@ -19,8 +19,7 @@ from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest, SearchResponse
-from ragcorp.domain.text import require_storable
-from ragcorp.interface.request_values import parse_filters, parse_mode
+from ragcorp.interface.request_values import parse_filters, parse_mode, text_file
 
 LOCAL = Principal()
 """Who calls where no credential says otherwise."""
@@ -106,19 +105,15 @@ class Rag:
         title: str = "",
         metadata: Mapping[str, object] | None = None,
         attributes: DocumentAttributes | None = None,
-        media_type: str = "text/markdown",
+        media_type: str = "",
     ) -> IngestResult:
-        """Store text (Markdown unless ``media_type`` says otherwise) under ``external_id``."""
-        try:
-            content = text.encode()
-        except UnicodeEncodeError:
-            require_storable(text, field="text")
-            raise
+        """Store text under ``external_id``: Markdown unless that ends in .txt or .html, or ``media_type`` says so."""
+        file = text_file(external_id, text, media_type=media_type)
         return await self.ingest_bytes(
             external_id,
-            content,
-            filename=external_id,
-            media_type=media_type,
+            file.content,
+            filename=file.filename,
+            media_type=file.media_type,
             title=title,
             metadata=metadata,
             attributes=attributes,

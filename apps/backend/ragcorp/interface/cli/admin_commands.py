@@ -1,0 +1,105 @@
+"""`ragcorp migrate`, `ragcorp config` and `ragcorp doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from ragcorp.interface.cli.calls import Call
+from ragcorp.interface.cli.output import EXIT_FAILED, plain
+from ragcorp.interface.cli.services import Check, CheckStatus
+
+STATUS_STYLES = {
+    CheckStatus.OK: "green",
+    CheckStatus.WARNING: "yellow",
+    CheckStatus.FAILED: "bold red",
+    CheckStatus.SKIPPED: "dim",
+}
+
+
+async def migrate(
+    call: Call,
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 if a migration is due.")] = False,
+) -> int:
+    """Bring the database schema to this version, as its owner (DATABASE_OWNER_URL, else DATABASE_URL)."""
+    if check:
+        state = await call.services.schema(call.target)
+        up_to_date = state.current == state.head
+        call.output.result(
+            {"current": state.current, "head": state.head, "up_to_date": up_to_date},
+            lambda console: console.print(
+                plain(f"revision {state.current or 'none'}, newest {state.head}: ")
+                + plain("up to date" if up_to_date else "run `ragcorp migrate`", style="green" if up_to_date else "red")
+            ),
+        )
+        return 0 if up_to_date else EXIT_FAILED
+    done = await call.services.migrate(call.target)
+    call.output.result(
+        {
+            "before": done.before.current,
+            "after": done.after.current,
+            "head": done.after.head,
+            "up_to_date": done.after.current == done.after.head,
+        },
+        lambda console: console.print(
+            plain(f"revision before: {done.before.current or 'none'}, after: {done.after.current}")
+        ),
+    )
+    return 0
+
+
+async def config(call: Call) -> None:
+    """Show every setting with its value and where it comes from. Secrets are masked."""
+    rows = call.services.settings(call.target)
+
+    def render(console: Console) -> None:
+        table = Table(
+            Column("setting", no_wrap=True), Column("value", overflow="fold"), "origin", Column("description", ratio=1)
+        )
+        for row in rows:
+            style = "" if row.origin == "default" else "bold"
+            value = "" if row.value is None else str(row.value)
+            table.add_row(plain(row.name, style=style), plain(value, style=style), row.origin, plain(row.description))
+        console.print(table)
+
+    call.output.result(
+        {
+            "settings": [
+                {"name": row.name, "value": row.value, "origin": row.origin, "description": row.description}
+                for row in rows
+            ]
+        },
+        render,
+    )
+
+
+async def doctor(call: Call) -> int:
+    """Check the installation, the database and the models, and say what to do about what is wrong."""
+    checks = await call.services.diagnose(call.target)
+    healthy = all(check.status is not CheckStatus.FAILED for check in checks)
+    call.output.result(
+        {
+            "ok": healthy,
+            "checks": [
+                {"name": check.name, "status": check.status.value, "detail": check.detail, "remedy": check.remedy}
+                for check in checks
+            ],
+        },
+        lambda console: _print_checks(console, checks, healthy=healthy),
+    )
+    return 0 if healthy else EXIT_FAILED
+
+
+def _print_checks(console: Console, checks: Sequence[Check], *, healthy: bool) -> None:
+    for check in checks:
+        line = plain(f"{check.status.value:<8}", style=STATUS_STYLES[check.status])
+        line.append_text(plain(f" {check.name}: ", style="bold"))
+        line.append_text(plain(check.detail))
+        console.print(line)
+        if check.remedy:
+            console.print(plain(f"         -> {check.remedy}"))
+    console.print(plain("Nothing is wrong." if healthy else "Something needs to be put right.", style="bold"))

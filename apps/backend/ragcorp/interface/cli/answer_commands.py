@@ -1,0 +1,189 @@
+"""`ragcorp search` and `ragcorp ask`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from ragcorp.application.answer_query import Answer
+from ragcorp.domain.answers import AnswerDelta, Citation
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.retrieval import SourceReport
+from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.interface.cli.arguments import parse_pairs, parse_weights
+from ragcorp.interface.cli.calls import Call
+from ragcorp.interface.cli.output import plain
+from ragcorp.interface.cli.shapes import answer_document, search_document
+from ragcorp.interface.request_values import parse_filters
+
+SNIPPET_CHARACTERS = 300
+
+Query = Annotated[str, typer.Argument(help="Words, a question, a code or a quotation.", show_default=False)]
+Mode = Annotated[SearchMode, typer.Option("--mode", help="auto: hybrid if ENABLE_HYBRID_SEARCH is on, else dense.")]
+Filter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        metavar="KEY=VALUE",
+        help="Field or metadata key; may be given again. The value may be JSON: a list means any of them.",
+        show_default=False,
+    ),
+]
+
+
+async def search(
+    call: Call,
+    query: Query,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Results of one page.")] = 10,
+    mode: Mode = SearchMode.AUTO,
+    filters: Filter = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how the ranking came about.")] = False,
+    rrf_k: Annotated[int | None, typer.Option("--rrf-k", help="Rank constant k of RRF [RRF_K].")] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option("--weights", metavar="SOURCE=NUMBER,...", help="Weights of fusion, as dense=1,full_text=2."),
+    ] = None,
+    window: Annotated[int | None, typer.Option("--window", help="Hits that each source gives to fusion.")] = None,
+    cursor: Annotated[str | None, typer.Option("--cursor", help="The next page: as the last one named it.")] = None,
+) -> None:
+    """Find the passages that fit best."""
+    request = SearchRequest(
+        query=query,
+        limit=limit,
+        cursor=cursor,
+        mode=mode,
+        filters=parse_filters(parse_pairs(filters or [], option="--filter")),
+        rank_constant=rrf_k,
+        weights=parse_weights(weights),
+        rank_window_size=window,
+        explain=explain,
+    )
+    async with call.services.open(call.target) as session:
+        response = await session.search.execute(request, principal=session.principal)
+    call.output.result(search_document(response), lambda console: _print_results(console, response))
+
+
+async def ask(
+    call: Call,
+    query: Query,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Passages that the answer may rest on.")] = 10,
+    mode: Mode = SearchMode.AUTO,
+    filters: Filter = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Print the answer as it is written; no effect with --json.")
+    ] = False,
+) -> None:
+    """Answer a question from the documents, with citations, or say that they do not tell."""
+    request = SearchRequest(
+        query=query,
+        limit=limit,
+        mode=mode,
+        filters=parse_filters(parse_pairs(filters or [], option="--filter")),
+    )
+    async with call.services.open(call.target) as session:
+        if stream and not call.output.json:
+            async with aclosing(session.answer.stream(request, principal=session.principal)) as events:
+                written = False
+                async for event in events:
+                    if isinstance(event, AnswerDelta):
+                        call.output.console.print(plain(event.text), end="")
+                        written = True
+                    elif isinstance(event, Answer):
+                        print_answer(call.output.console, event, text_is_out=written)
+            return
+        answer = await session.answer.execute(request, principal=session.principal)
+    call.output.result(answer_document(answer), lambda console: print_answer(console, answer))
+
+
+def print_answer(console: Console, answer: Answer, *, text_is_out: bool = False) -> None:
+    """Print an answer and where it stands; ``text_is_out`` where the text was streamed already."""
+    console.print("" if text_is_out else plain(answer.text))
+    for citation in answer.citations:
+        line = plain(f"  [{citation.n}] ", style="bold")
+        line.append_text(plain(_citation_place(citation), style="cyan"))
+        line.append_text(plain(f"  «{' '.join(citation.quote.split())}»", style="dim"))
+        console.print(line)
+    print_degraded(console, answer.degraded)
+
+
+def print_degraded(console: Console, reports: Sequence[SourceReport]) -> None:
+    for report in reports:
+        console.print(plain(f"  degraded: {report.source} ({report.reason})", style="yellow"))
+
+
+def place(
+    *, path: str | None, external_id: str, line_start: int, line_end: int, page: int | None, page_end: int | None = None
+) -> str:
+    """Return where something stands: ``path page 3``, or ``path:12-15`` by lines."""
+    name = path or external_id
+    if page is not None:
+        return f"{name} page {page}" if page_end in (None, page) else f"{name} pages {page}-{page_end}"
+    return f"{name}:{line_start}" if line_start == line_end else f"{name}:{line_start}-{line_end}"
+
+
+def _citation_place(citation: Citation) -> str:
+    return place(
+        path=citation.path,
+        external_id=citation.external_id,
+        line_start=citation.line_start,
+        line_end=citation.line_end,
+        page=citation.page,
+    )
+
+
+def _chunk_place(chunk: Chunk) -> str:
+    return place(
+        path=chunk.path,
+        external_id=chunk.external_id,
+        line_start=chunk.line_start,
+        line_end=chunk.line_end,
+        page=chunk.page_start,
+        page_end=chunk.page_end,
+    )
+
+
+def _print_results(console: Console, response: SearchResponse) -> None:
+    if not response.hits:
+        console.print("Nothing found.")
+    for hit in response.hits:
+        _print_hit(console, hit, explain=response.explanation is not None)
+    print_degraded(console, response.degraded)
+    if response.explanation is not None:
+        _print_explanation(console, response)
+    if response.next_cursor:
+        console.print(plain(f"more: --cursor {response.next_cursor}", style="dim"))
+
+
+def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
+    head = Text(f"{hit.rank:>3}. ", style="bold")
+    head.append_text(plain(_chunk_place(hit.chunk), style="cyan"))
+    head.append_text(plain(f"  {hit.chunk.title}", style="bold"))
+    head.append_text(plain(f"  {hit.score_type} {hit.score:.4f}", style="dim"))
+    console.print(head)
+    words = " ".join(hit.chunk.content.split())
+    console.print(plain(f"     {words[:SNIPPET_CHARACTERS]}{'…' if len(words) > SNIPPET_CHARACTERS else ''}"))
+    if explain:
+        for source in hit.sources:
+            console.print(
+                plain(
+                    f"     {source.source}: rank {source.rank}, {source.score_type} {source.score:.4f}, "
+                    f"weight {source.weight:g}, contributes {source.value:.6f}",
+                    style="dim",
+                )
+            )
+
+
+def _print_explanation(console: Console, response: SearchResponse) -> None:
+    console.print(plain(f"mode used: {response.mode_used.value}"))
+    for name, value in (response.explanation or {}).items():
+        if name != "sources":
+            console.print(plain(f"{name}: {value}"))
+    for report in response.reports:
+        console.print(
+            plain(f"source {report.source}: {report.outcome.value}, {report.hits} hits, {report.elapsed_ms:.1f} ms")
+        )

@@ -1,0 +1,147 @@
+"""The command `ragcorp`: its commands, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+
+from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.interface.cli.admin_commands import config, doctor, migrate
+from ragcorp.interface.cli.answer_commands import ask, search
+from ragcorp.interface.cli.calls import CommandFunction, DataDir, Json, Verbose, add_command
+from ragcorp.interface.cli.demo_command import demo
+from ragcorp.interface.cli.document_commands import content, delete, list_documents, purge, restore, show
+from ragcorp.interface.cli.ingest_commands import embed, ingest
+from ragcorp.interface.cli.output import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+    Output,
+    error_document,
+    exit_code,
+)
+from ragcorp.interface.cli.serve_command import serve
+from ragcorp.interface.cli.services import Services, Target
+
+HELP = """Search and cited answers over your documents, in one PostgreSQL.
+
+Without DATABASE_URL an embedded PostgreSQL is started in the data folder, and stopped by the last command that uses it.
+Start with `ragcorp demo`, or with `ragcorp ingest FOLDER` and `ragcorp ask QUESTION`.
+
+Exit codes: 0 done, 1 failed or problems found, 2 wrong input or settings, 3 database or model provider out of reach,
+130 interrupted.
+"""
+
+COMMANDS: dict[str, CommandFunction] = {
+    "serve": serve,
+    "demo": demo,
+    "ingest": ingest,
+    "search": search,
+    "ask": ask,
+    "embed": embed,
+    "migrate": migrate,
+    "config": config,
+    "doctor": doctor,
+}
+DOCUMENT_COMMANDS: dict[str, CommandFunction] = {
+    "list": list_documents,
+    "show": show,
+    "content": content,
+    "delete": delete,
+    "restore": restore,
+    "purge": purge,
+}
+
+
+def build_app(services: Services, output: Output) -> typer.Typer:
+    """Return the typer application."""
+    app = typer.Typer(
+        name="ragcorp",
+        help=HELP,
+        add_completion=False,
+        rich_markup_mode=None if output.json else "rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+
+    @app.callback(invoke_without_command=True)
+    def common(
+        context: typer.Context,
+        *,
+        data_dir: DataDir = None,
+        json: Json = False,
+        verbose: Verbose = False,
+        version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    ) -> None:
+        del json  # read before parsing
+        context.obj = Target(data_dir=data_dir, verbose=verbose)
+        if version:
+            output.result({"version": services.version}, lambda console: console.print(f"ragcorp {services.version}"))
+            raise typer.Exit
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+            raise typer.Exit
+
+    for name, function in COMMANDS.items():
+        add_command(app, name, function, services=services, output=output)
+    documents = typer.Typer(help="List, show, delete and restore documents.", no_args_is_help=True)
+    for name, function in DOCUMENT_COMMANDS.items():
+        add_command(documents, name, function, services=services, output=output)
+    app.add_typer(documents, name="documents")
+    return app
+
+
+def run_command_line(
+    services: Services, arguments: Sequence[str], *, stdout: TextIOWrapper, stderr: TextIOWrapper
+) -> int:
+    """Run one command and return its exit code. Lets no exception out."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    output = Output(json="--json" in options, stdout=stdout, stderr=stderr)
+    try:
+        code = build_app(services, output)(args=list(arguments), prog_name="ragcorp", standalone_mode=False)
+        stdout.flush()
+    except RagcorpError as error:
+        output.error(error_document(error))
+        return exit_code(error)
+    except typer.TyperException as error:
+        output.error(
+            {
+                "code": "usage",
+                "message": error.format_message(),
+                "field": None,
+                "limit": None,
+                "remedy": "`ragcorp --help` and `ragcorp COMMAND --help` show the usage.",
+            }
+        )
+        return EXIT_USAGE
+    except (asyncio.CancelledError, KeyboardInterrupt, typer.Abort):
+        output.error({"code": "interrupted", "message": "Interrupted.", "field": None, "limit": None, "remedy": None})
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # the reader of a pipe has gone; keep the interpreter from flushing into it again
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except Exception as error:  # noqa: BLE001 - the last resort of a command line: one line, not a traceback
+        if {"--verbose", "-v"} & set(options):
+            traceback.print_exception(error, file=stderr)
+        output.error(
+            {
+                "code": "internal",
+                "message": f"Something unexpected went wrong ({type(error).__name__}).",
+                "field": None,
+                "limit": None,
+                "remedy": "Run it again with --verbose to see where, and report it.",
+            }
+        )
+        return EXIT_FAILED
+    return code if isinstance(code, int) else EXIT_OK

@@ -1,0 +1,61 @@
+"""Reads what is written as KEY=VALUE on the command line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+from ragcorp.domain.exceptions import InvalidInputError
+
+
+def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
+    """Return the pairs as an object. A value that is JSON is read as such; a key named again collects a list.
+
+    Raises InvalidInputError.
+    """
+    found: dict[str, object] = {}
+    for pair in pairs:
+        key, separator, written = pair.partition("=")
+        if not separator or not key.strip():
+            raise InvalidInputError(
+                f"{option} takes KEY=VALUE.", field=option, remedy=f"Write it as {option} language=es."
+            )
+        value = _value(written)
+        if key not in found:
+            found[key] = value
+            continue
+        known = found[key]
+        found[key] = [
+            *(known if isinstance(known, list) else [known]),
+            *(value if isinstance(value, list) else [value]),
+        ]
+    return found
+
+
+def parse_weights(text: str | None) -> dict[str, float]:
+    """Return the weights of ``dense=1,full_text=2``. Raises InvalidInputError."""
+    weights: dict[str, float] = {}
+    for part in (text or "").split(","):
+        name, separator, written = part.partition("=")
+        if not part.strip():
+            continue
+        try:
+            weight = float(written)
+        except ValueError:
+            weight = math.nan
+        if not separator or not name.strip() or not math.isfinite(weight):
+            raise InvalidInputError(
+                "--weights takes SOURCE=NUMBER, separated by commas.",
+                field="--weights",
+                remedy="Write it as --weights dense=1,full_text=2.",
+            )
+        weights[name.strip()] = weight
+    return weights
+
+
+def _value(written: str) -> object:
+    try:
+        return json.loads(written, parse_constant=lambda _: written)
+    except ValueError:
+        return written

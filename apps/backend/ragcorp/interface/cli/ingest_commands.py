@@ -1,0 +1,180 @@
+"""`ragcorp ingest` and `ragcorp embed`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ragcorp.domain.documents import DocumentAttributes
+from ragcorp.domain.ingestion import IngestFailure
+from ragcorp.domain.principal import Sensitivity
+from ragcorp.interface.cli.arguments import parse_pairs
+from ragcorp.interface.cli.calls import Call
+from ragcorp.interface.cli.output import EXIT_FAILED, Output, plain
+from ragcorp.interface.cli.progress import progress
+from ragcorp.interface.cli.services import Session
+from ragcorp.interface.cli.shapes import failure_document
+from ragcorp.interface.cli.vectors import VectorReport, make_vectors
+
+
+@dataclass(slots=True, kw_only=True)
+class IngestTotals:
+    """What became of the files of all paths."""
+
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    failures: list[IngestFailure] = field(default_factory=list)
+
+    @property
+    def files(self) -> int:
+        return self.created + self.updated + self.unchanged + len(self.failures)
+
+    def document(self) -> dict[str, object]:
+        return {
+            "files": self.files,
+            "created": self.created,
+            "updated": self.updated,
+            "unchanged": self.unchanged,
+            "failed": len(self.failures),
+            "failures": [failure_document(failure) for failure in self.failures],
+        }
+
+
+async def ingest(
+    call: Call,
+    paths: Annotated[list[Path], typer.Argument(help="Folders and files.", show_default=False)],
+    prefix: Annotated[str, typer.Option("--prefix", help="Goes before each external_id.")] = "",
+    language: Annotated[
+        str | None, typer.Option("--language", help="ISO 639-1 code of the documents [DEFAULT_LANGUAGE].")
+    ] = None,
+    artifact_type: Annotated[str, typer.Option("--artifact-type", help="What the documents are.")] = "document",
+    sensitivity: Annotated[
+        str, typer.Option("--sensitivity", help="public, normal, confidential or restricted.")
+    ] = "normal",
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metadata", metavar="KEY=VALUE", help="Kept with each document; may be given again.", show_default=False
+        ),
+    ] = None,
+    no_embed: Annotated[
+        bool,
+        typer.Option(
+            "--no-embed",
+            help="Leave the vectors to a running service, or to `ragcorp embed --pending`; text is found at once.",
+        ),
+    ] = False,
+) -> int:
+    """Store documents, and make their vectors.
+
+    What is stored already is passed over, so an interrupted run goes on when it is started again. A file that cannot
+    be read is reported and stops no other. Vectors are shared out with a service on the same database, if one runs.
+    """
+    level = Sensitivity.parse(sensitivity)
+    described = parse_pairs(metadata or [], option="--metadata")
+    async with call.services.open(call.target) as session:
+        attributes = DocumentAttributes(
+            language=language or session.default_language,
+            artifact_type=artifact_type,
+            sensitivity=level,
+            metadata=described,
+        )
+        totals = IngestTotals()
+        vectors: VectorReport | None = None
+        try:
+            for path in paths:
+                await ingest_path(
+                    session, path, totals=totals, output=call.output, prefix=prefix, attributes=attributes
+                )
+            if session.makes_vectors and not no_embed:
+                vectors = await embed_with_progress(session, call.output)
+        except asyncio.CancelledError:
+            call.output.note("What is stored stays; run the same command again to go on.")
+            raise
+        counts = await session.embed_pending.counts()
+    call.output.result(
+        totals.document() | {"embedded": vectors.embedded if vectors else 0, "pending": counts.pending},
+        lambda console: _print_totals(console, totals, pending=counts.pending, makes_vectors=session.makes_vectors),
+    )
+    return EXIT_FAILED if totals.failures else 0
+
+
+async def embed(
+    call: Call,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="All passages without a vector (the only choice yet).")
+    ] = True,
+) -> int:
+    """Make the vectors that passages still wait for, those that failed before included."""
+    del pending
+    async with call.services.open(call.target) as session:
+        if session.makes_vectors:
+            report = await embed_with_progress(session, call.output)
+        else:
+            counts = await session.embed_pending.counts()
+            call.output.note("No embedding model is configured (EMBEDDING_PROVIDER=none).", style="yellow")
+            report = VectorReport(embedded=0, pending=counts.pending, failed=counts.failed)
+    call.output.result(
+        {"embedded": report.embedded, "pending": report.pending, "failed": report.failed},
+        lambda console: console.print(
+            f"{report.embedded:,} vectors made, {report.pending:,} passages wait, {report.failed:,} of them failed."
+        ),
+    )
+    return EXIT_FAILED if report.pending else 0
+
+
+async def ingest_path(
+    session: Session,
+    path: Path,
+    *,
+    totals: IngestTotals,
+    output: Output,
+    prefix: str = "",
+    attributes: DocumentAttributes | None = None,
+) -> None:
+    """Ingest one folder or file with a progress bar, and add what became of it to ``totals``."""
+    with progress(output.notes, f"Ingesting {path.name or path}", unit="files") as report:
+        done = await session.ingest_folder.execute(
+            path, principal=session.principal, prefix=prefix, attributes=attributes, on_progress=report
+        )
+    totals.created += done.created
+    totals.updated += done.updated
+    totals.unchanged += done.unchanged
+    totals.failures += done.failures
+    print_failures(output, done.failures)
+
+
+def print_failures(output: Output, failures: Sequence[IngestFailure]) -> None:
+    for failure in failures:
+        line = plain(failure.external_id, style="red")
+        line.append_text(plain(f": {failure.error}"))
+        output.notes.print(line)
+
+
+async def embed_with_progress(session: Session, output: Output) -> VectorReport:
+    """Make all vectors that are due."""
+    with progress(output.notes, "Making vectors", unit="passages") as report:
+        return await make_vectors(session, report)
+
+
+def _print_totals(console: Console, totals: IngestTotals, *, pending: int, makes_vectors: bool) -> None:
+    table = Table("files", "created", "updated", "unchanged", "failed", "passages without vector")
+    table.add_row(
+        *map(
+            str,
+            (totals.files, totals.created, totals.updated, totals.unchanged, len(totals.failures), pending),
+        )
+    )
+    console.print(table)
+    if pending and makes_vectors:
+        console.print(
+            "They are found by text already; a running service or `ragcorp embed --pending` makes the vectors."
+        )

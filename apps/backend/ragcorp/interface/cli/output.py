@@ -1,0 +1,98 @@
+"""Where a command writes: results to stdout, everything else to stderr.
+
+With ``--json`` stdout carries one JSON document and nothing besides, in success and in failure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from io import TextIOWrapper
+
+from rich.console import Console
+from rich.text import Text
+
+from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError, RagcorpError, SourceUnavailableError
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_UNAVAILABLE = 3
+EXIT_INTERRUPTED = 130
+
+FILE_WIDTH = 200
+"""Columns of a table that goes to a file or a pipe."""
+
+_CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)])
+"""C0 and C1: a document must not steer the reader's terminal. Line feed and tab stay."""
+del _CONTROLS[0x0A], _CONTROLS[0x09]
+
+
+class Output:
+    """The two streams of a command."""
+
+    def __init__(self, *, json: bool, stdout: TextIOWrapper, stderr: TextIOWrapper) -> None:
+        self.json = json
+        self._stdout = stdout
+        self.console = _console(stdout)
+        self.notes = _console(stderr)
+
+    def result(self, document: Mapping[str, object], render: Callable[[Console], None]) -> None:
+        """Write what the command is for: ``document`` with --json, else what ``render`` prints."""
+        if self.json:
+            self.write_json(document)
+        else:
+            render(self.console)
+
+    def write_json(self, document: Mapping[str, object]) -> None:
+        self._stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        self._stdout.flush()
+
+    def write_bytes(self, content: bytes) -> None:
+        """Write a file's content to stdout as it is."""
+        self._stdout.flush()
+        self._stdout.buffer.write(content)
+        self._stdout.buffer.flush()
+
+    def note(self, text: str, *, style: str = "") -> None:
+        """Write a line to stderr."""
+        self.notes.print(plain(text, style=style))
+
+    def error(self, document: Mapping[str, object]) -> None:
+        """Write a failure: the JSON document, or one line with the remedy."""
+        if self.json:
+            self.write_json({"error": document})
+            return
+        line = Text("error: ", style="bold red")
+        line.append_text(plain(str(document["message"])))
+        if document["remedy"]:
+            line.append_text(plain(f" {document['remedy']}"))
+        self.notes.print(line)
+
+
+def _console(stream: TextIOWrapper) -> Console:
+    width = None if stream.isatty() else FILE_WIDTH
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def plain(text: str, *, style: str = "") -> Text:
+    """Return text for the terminal, without its control characters."""
+    return Text(text.translate(_CONTROLS), style=style)
+
+
+def error_document(error: RagcorpError) -> dict[str, object]:
+    """Return what --json shows of an error."""
+    return {
+        "code": error.code,
+        "message": error.message,
+        "field": error.field,
+        "limit": error.limit,
+        "remedy": error.remedy,
+    }
+
+
+def exit_code(error: RagcorpError) -> int:
+    """Return 2 where the caller's input or settings are at fault, 3 for an outage, else 1."""
+    if isinstance(error, InvalidInputError | ConfigurationError):
+        return EXIT_USAGE
+    return EXIT_UNAVAILABLE if isinstance(error, SourceUnavailableError) else EXIT_FAILED

@@ -1,0 +1,62 @@
+"""Shows how far a long task is: a bar on a terminal, a line every few seconds elsewhere. Always on stderr."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+SECONDS_BETWEEN_LINES = 10.0
+
+Report = Callable[[int, int], None]
+"""Told how many of how many are done."""
+
+
+@contextmanager
+def progress(console: Console, task: str, *, unit: str) -> Iterator[Report]:
+    """Yield the function to report to."""
+    if console.is_terminal:
+        with _bar(console, unit) as bar:
+            row = bar.add_task(task, total=None)
+            yield lambda done, total: bar.update(row, completed=done, total=total)
+        return
+    lines = _Lines(console, task, unit)
+    yield lines.report
+    lines.finish()
+
+
+def _bar(console: Console, unit: str) -> Progress:
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+        console=console,
+        transient=False,
+    )
+
+
+class _Lines:
+    """Says at most every few seconds what has changed, and the end in any case."""
+
+    def __init__(self, console: Console, task: str, unit: str) -> None:
+        self._console = console
+        self._task = task
+        self._unit = unit
+        self._said_at = time.monotonic()
+        self._said: tuple[int, int] | None = None
+        self._latest: tuple[int, int] | None = None
+
+    def report(self, done: int, total: int) -> None:
+        self._latest = (done, total)
+        if time.monotonic() - self._said_at >= SECONDS_BETWEEN_LINES:
+            self.finish()
+
+    def finish(self) -> None:
+        if self._latest is not None and self._latest != self._said:
+            self._console.print(f"{self._task}: {self._latest[0]:,} of {self._latest[1]:,} {self._unit}")
+            self._said, self._said_at = self._latest, time.monotonic()

@@ -1,0 +1,133 @@
+"""What --json shows, with the field names of the REST interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from uuid import uuid4
+
+from ragcorp.application.answer_query import Answer
+from ragcorp.domain.documents import Document
+from ragcorp.domain.ingestion import IngestFailure, IngestResult
+from ragcorp.domain.retrieval import SourceReport
+from ragcorp.domain.search import SearchHit, SearchResponse
+from ragcorp.interface.cli.output import error_document
+
+
+def search_document(response: SearchResponse) -> dict[str, object]:
+    return {
+        "request_id": uuid4().hex,
+        "mode_used": response.mode_used.value,
+        "degraded": degraded_documents(response.degraded),
+        "results": [_result(hit) for hit in response.hits],
+        "next_cursor": response.next_cursor,
+        "explanation": _plain(response.explanation),
+    }
+
+
+def _result(hit: SearchHit) -> dict[str, object]:
+    chunk = hit.chunk
+    return {
+        "id": chunk.id,
+        "document_id": str(chunk.document_id),
+        "external_id": chunk.external_id,
+        "chunk_index": chunk.chunk_index,
+        "collection": chunk.collection,
+        "text": chunk.content,
+        "title": chunk.title,
+        "metadata": _plain(chunk.metadata),
+        "rank": hit.rank,
+        "score": hit.score,
+        "score_type": hit.score_type,
+        "sources": [
+            {
+                "source": source.source,
+                "rank": source.rank,
+                "score": source.score,
+                "score_type": source.score_type,
+                "contribution": source.value,
+            }
+            for source in hit.sources
+        ],
+        "citation": {
+            "path": chunk.path,
+            "title": chunk.title,
+            "line_start": chunk.line_start,
+            "line_end": chunk.line_end,
+            "page": chunk.page_start,
+        },
+    }
+
+
+def answer_document(answer: Answer) -> dict[str, object]:
+    return {
+        "request_id": uuid4().hex,
+        "answer": answer.text,
+        "abstained": answer.abstained,
+        "citations": [
+            {
+                "n": citation.n,
+                "document_id": str(citation.document_id),
+                "external_id": citation.external_id,
+                "title": citation.title,
+                "quote": citation.quote,
+                "path": citation.path,
+                "line_start": citation.line_start,
+                "line_end": citation.line_end,
+                "page": citation.page,
+            }
+            for citation in answer.citations
+        ],
+        "degraded": degraded_documents(answer.degraded),
+        "usage": _plain(answer.usage),
+    }
+
+
+def degraded_documents(reports: Sequence[SourceReport]) -> list[dict[str, object]]:
+    return [{"source": report.source, "reason": report.reason, "elapsed_ms": report.elapsed_ms} for report in reports]
+
+
+def document_document(document: Document) -> dict[str, object]:
+    about = document.attributes
+    return {
+        "document_id": str(document.id),
+        "external_id": document.external_id,
+        "title": about.title,
+        "language": about.language,
+        "artifact_type": about.artifact_type,
+        "sensitivity": about.sensitivity.label,
+        "visibility_scope": about.visibility_scope.value,
+        "owner": about.owner,
+        "occurred_at": about.occurred_at.isoformat() if about.occurred_at else None,
+        "path": about.path,
+        "metadata": _plain(about.metadata),
+        "content_hash": document.content_hash,
+        "media_type": document.media_type,
+        "filename": document.filename,
+        "size_bytes": document.size_bytes,
+        "chunks": document.chunks,
+        "pending": document.pending,
+        "created_at": document.created_at.isoformat(),
+        "updated_at": document.updated_at.isoformat(),
+        "deleted_at": document.deleted_at.isoformat() if document.deleted_at else None,
+    }
+
+
+def ingest_document(result: IngestResult) -> dict[str, object]:
+    return {
+        "document_id": str(result.document_id),
+        "external_id": result.external_id,
+        "status": result.status.value,
+        "chunks": result.chunks,
+        "pending": result.pending,
+    }
+
+
+def failure_document(failure: IngestFailure) -> dict[str, object]:
+    return {"external_id": failure.external_id, "error": error_document(failure.error)}
+
+
+def _plain(value: object) -> object:
+    """Return read-only mappings and tuples as JSON's own."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,111 @@
+"""Assembles the HTTP interface from use cases."""
+
+from __future__ import annotations
+
+from functools import cache
+from http import HTTPStatus
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, cast
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.staticfiles import StaticFiles
+
+from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.interface.http.ask_routes import AskRoutes
+from ragcorp.interface.http.ask_schema import AnswerBody, AskBody
+from ragcorp.interface.http.boundary import RequestBoundary
+from ragcorp.interface.http.bounded_route import BoundedRoute
+from ragcorp.interface.http.bulk_routes import BulkRoutes
+from ragcorp.interface.http.document_routes import DocumentRoutes
+from ragcorp.interface.http.document_schema import BulkDocument, DocumentBody, DocumentFields, ListParameters
+from ragcorp.interface.http.lingering_close import LingeringClose
+from ragcorp.interface.http.metrics import HttpMetrics
+from ragcorp.interface.http.openapi import describe
+from ragcorp.interface.http.problems import Problem, RequestRefusedError, problem_of
+from ragcorp.interface.http.search_routes import SearchRoutes
+from ragcorp.interface.http.search_schema import SearchBody, SearchResults
+from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.system_routes import ASSETS, ASSETS_PATH, SystemRoutes
+from ragcorp.interface.http.validation import field_errors, field_names
+
+BODIES = (SearchBody, AskBody, DocumentFields, DocumentBody, BulkDocument)
+
+
+def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
+    """Return the application. It opens and closes nothing: whoever made the services does."""
+    app = FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+    )
+    app.state.limits = limits
+    app.router.route_class = BoundedRoute
+    metrics = HttpMetrics()
+
+    @cache
+    def description() -> dict[str, Any]:
+        return describe(
+            version=_version(), routes=app.routes, models=(*BODIES, SearchResults, AnswerBody), limits=limits
+        )
+
+    SearchRoutes(search=services.search, limits=limits, metrics=metrics).add_to(app.router)
+    AskRoutes(answer=services.answer, limits=limits, metrics=metrics).add_to(app.router)
+    BulkRoutes(services=services, limits=limits).add_to(app.router)
+    DocumentRoutes(services=services, limits=limits).add_to(app.router)
+    SystemRoutes(services=services, metrics=metrics, description=description).add_to(app.router)
+    app.mount(ASSETS_PATH, StaticFiles(directory=ASSETS), name="assets")
+
+    for kind in (RagcorpError, RequestRefusedError):
+        app.add_exception_handler(kind, _on_error)
+    app.add_exception_handler(RequestValidationError, _on_bad_parameters)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_middleware(LingeringClose)
+    app.add_middleware(RequestBoundary, metrics=metrics)
+    return app
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    return problem_of(error).response(request.scope)
+
+
+async def _on_bad_parameters(request: Request, error: Exception) -> Response:
+    invalid = cast("RequestValidationError", error)
+    details = [{**detail, "loc": tuple(detail["loc"])[1:]} for detail in invalid.errors()]
+    errors = field_errors(details, known=field_names(ListParameters), root="query")
+    return problem_of(RequestRefusedError(*errors)).response(request.scope)
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    """Routing's own errors. Their details are not shown: they may hold what the caller sent."""
+    status = cast("HTTPException", error).status_code
+    headers: dict[str, str] = {}
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        code, detail = "method_not_allowed", "This path does not take this method. Allow names those that it takes."
+        headers["Allow"] = ", ".join(_allowed(request))
+    elif status == HTTPStatus.NOT_FOUND:
+        code, detail = "no_such_path", "There is no such path. /openapi.json describes those that there are."
+    else:
+        code, detail = "http_error", f"{HTTPStatus(status).phrase}."
+    return Problem(status=status, code=code, detail=detail, headers=headers).response(request.scope)
+
+
+def _allowed(request: Request) -> list[str]:
+    methods: set[str] = set()
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            methods |= getattr(route, "methods", None) or set()
+    return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
+
+
+def _version() -> str:
+    try:
+        return version("ragcorp")
+    except PackageNotFoundError:
+        return "0"

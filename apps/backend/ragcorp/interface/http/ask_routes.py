@@ -1,0 +1,153 @@
+"""POST /ask, as JSON or as a stream of events."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any, cast
+
+from fastapi import APIRouter
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from ragcorp.application.answer_query import Answer, AnswerQuery, AskEvent, Searched
+from ragcorp.domain.answers import AnswerDelta, Citation
+from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search import SearchRequest
+from ragcorp.interface.http.ask_schema import EVENTS, AnswerBody, AskBody
+from ragcorp.interface.http.bodies import allow, read_json
+from ragcorp.interface.http.disconnect import unless_client_leaves
+from ragcorp.interface.http.json_response import dumps, json_response
+from ragcorp.interface.http.metrics import HttpMetrics
+from ragcorp.interface.http.openapi import problems, request_body
+from ragcorp.interface.http.principal import CurrentPrincipal
+from ragcorp.interface.http.problems import problem_of
+from ragcorp.interface.http.request_id import request_id_of
+from ragcorp.interface.http.search_routes import degraded, search_results
+from ragcorp.interface.http.services import HttpLimits
+
+logger = logging.getLogger(__name__)
+
+Events = AsyncGenerator[AskEvent, None]
+
+
+class AskRoutes:
+    """Answers over HTTP."""
+
+    def __init__(self, *, answer: AnswerQuery, limits: HttpLimits, metrics: HttpMetrics) -> None:
+        self._answer = answer
+        self._limits = limits
+        self._metrics = metrics
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(
+            "/ask",
+            self.ask,
+            methods=["POST"],
+            operation_id="ask",
+            summary="Ask a question",
+            description=EVENTS,
+            tags=["search"],
+            response_model=AnswerBody,
+            responses={
+                200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+                **problems(413, 415, 422, 503, 504),
+            },
+            openapi_extra=request_body(AskBody),
+        )
+
+    async def ask(self, request: Request, principal: CurrentPrincipal) -> Response:
+        body = await read_json(request, AskBody, self._limits)
+        request_id = request_id_of(request.scope)
+        if body.stream:
+            return await self._stream(body.as_request(), principal, request_id)
+        allow(request, self._limits.ask_timeout_seconds)
+        answer = await unless_client_leaves(request, self._whole(body.as_request(), principal))
+        return json_response(_answer_json(answer, request_id))
+
+    async def _whole(self, request: SearchRequest, principal: Principal) -> Answer:
+        async with aclosing(self._answer.stream(request, principal=principal)) as events:
+            async for event in events:
+                if isinstance(event, Searched):
+                    self._metrics.count_sources(event.response.reports)
+                elif isinstance(event, Answer):
+                    return event
+        raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")
+
+    async def _stream(self, request: SearchRequest, principal: Principal, request_id: str) -> Response:
+        """Search first: what fails before the answer starts is an ordinary response with its status."""
+        events = self._answer.stream(request, principal=principal)
+        try:
+            searched = cast("Searched", await anext(events))
+        except BaseException:
+            await events.aclose()
+            raise
+        self._metrics.count_sources(searched.response.reports)
+        return AnswerStream(searched, events, request_id=request_id, ping_seconds=self._limits.ping_seconds)
+
+
+class AnswerStream(EventSourceResponse):
+    """The events of one answer. However it ends, the answer's own generator is closed, and with it the model call."""
+
+    def __init__(self, searched: Searched, events: Events, *, request_id: str, ping_seconds: float) -> None:
+        self._events = events
+        super().__init__(
+            _sent(searched, events, request_id),
+            ping=ping_seconds,
+            ping_message_factory=lambda: ServerSentEvent(event="ping", data="{}"),
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._events):
+            await super().__call__(scope, receive, send)
+
+
+async def _sent(searched: Searched, events: Events, request_id: str) -> AsyncIterator[ServerSentEvent]:
+    yield _event("status", {"status": "answering", "passages": len(searched.response.hits)})
+    yield _event("search_results", search_results(searched.response, request_id))
+    try:
+        async for event in events:
+            if isinstance(event, AnswerDelta):
+                yield _event("message", {"delta": event.text})
+            elif isinstance(event, Answer):
+                for citation in event.citations:
+                    yield _event("citation", _citation_json(citation))
+                yield _event("final_answer", _answer_json(event, request_id))
+    except Exception as error:  # the status is sent: from here on an error is an event
+        problem = problem_of(error)
+        if problem.code == "internal":
+            logger.exception("the answer to request %s failed", request_id)
+        yield _event("error", problem.as_json(request_id))
+
+
+def _event(name: str, data: dict[str, Any]) -> ServerSentEvent:
+    return ServerSentEvent(event=name, data=dumps(data).decode())
+
+
+def _answer_json(answer: Answer, request_id: str) -> dict[str, Any]:
+    return {
+        "request_id": request_id,
+        "answer": answer.text,
+        "abstained": answer.abstained,
+        "citations": [_citation_json(citation) for citation in answer.citations],
+        "degraded": degraded(answer.degraded),
+        "usage": answer.usage,
+    }
+
+
+def _citation_json(citation: Citation) -> dict[str, Any]:
+    return {
+        "n": citation.n,
+        "document_id": citation.document_id,
+        "external_id": citation.external_id,
+        "title": citation.title,
+        "quote": citation.quote,
+        "path": citation.path,
+        "line_start": citation.line_start,
+        "line_end": citation.line_end,
+        "page": citation.page,
+    }

@@ -1,0 +1,82 @@
+"""What /ask takes and gives."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ragcorp.interface.http.search_schema import Degraded, SearchBody
+
+ASK_EXAMPLE: dict[str, Any] = {"query": "¿Cuál es el plazo de entrega del contrato marco?", "limit": 8, "stream": False}
+
+ANSWER_EXAMPLE: dict[str, Any] = {
+    "request_id": "6f1c",
+    "answer": "«El plazo de entrega es de 30 días hábiles.» [1]",
+    "abstained": False,
+    "citations": [
+        {
+            "n": 1,
+            "document_id": "0199a1c2-7d3e-7a55-9c1b-2f6f0d1e8a10",
+            "external_id": "contratos/marco-2025.md",
+            "title": "Contrato marco 2025",
+            "quote": "El plazo de entrega es de 30 días hábiles.",
+            "path": "contratos/marco-2025.md",
+            "line_start": 41,
+            "line_end": 41,
+            "page": None,
+        }
+    ],
+    "degraded": [],
+    "usage": {},
+}
+
+EVENTS = """\
+A stream of server-sent events, when `stream` is true. `data` is JSON.
+
+| event | data |
+|---|---|
+| `status` | `{"status": "answering", "passages": n}` |
+| `search_results` | what /search answers |
+| `message` | `{"delta": "..."}`, the next piece of the answer |
+| `citation` | one citation of the answer, each in its turn |
+| `final_answer` | the whole answer, as without a stream; the last event of an answer that is complete |
+| `error` | a problem; the last event of an answer that broke off |
+| `ping` | `{}`, while nothing else is sent |
+"""
+
+
+class AskBody(SearchBody):
+    """A question. The retrieval fields are those of /search."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [ASK_EXAMPLE]})
+
+    stream: bool = Field(False, description="Answer with server-sent events.")
+
+
+class AnswerCitation(BaseModel):
+    """Where a [n] of the answer leads."""
+
+    n: int
+    document_id: UUID
+    external_id: str
+    title: str
+    quote: str
+    path: str | None
+    line_start: int
+    line_end: int
+    page: int | None
+
+
+class AnswerBody(BaseModel):
+    """An answer, or an abstention where the documents do not hold one."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [ANSWER_EXAMPLE]})
+
+    request_id: str
+    answer: str
+    abstained: bool
+    citations: list[AnswerCitation]
+    degraded: list[Degraded]
+    usage: dict[str, int]

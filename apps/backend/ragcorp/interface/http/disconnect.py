@@ -1,0 +1,34 @@
+"""Stops work for a client that has left."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from starlette.requests import ClientDisconnect, Request
+
+Result = TypeVar("Result")
+
+
+async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of ``work``; cancel it if the connection closes first. The body must have been read.
+
+    Raises ClientDisconnect.
+    """
+    task = asyncio.ensure_future(work)
+    watch = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise ClientDisconnect
+    finally:
+        for unfinished in (task, watch):
+            unfinished.cancel()
+        await asyncio.gather(task, watch, return_exceptions=True)
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

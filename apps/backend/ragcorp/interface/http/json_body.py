@@ -1,0 +1,81 @@
+"""Strict JSON: UTF-8, bounded depth, no duplicate names, no NaN; then into a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, NoReturn, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.interface.http.problems import FieldError, RequestRefusedError
+from ragcorp.interface.http.validation import refused
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\(?:.|\Z))*+(?:"|\Z)', re.DOTALL)
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_AS_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+"""One level down is +1, one up is -1 (as signed bytes)."""
+
+
+def parse_model(body: bytes, model: type[Model], *, max_depth: int, field: str = "body") -> Model:
+    """Return ``body`` as a model. Raises InvalidInputError or RequestRefusedError."""
+    check_json(body, max_depth=max_depth, field=field)
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        raise refused(error, model) from None
+
+
+def check_json(body: bytes, *, max_depth: int, field: str = "body") -> Any:
+    """Return the value of a JSON text that every parser reads alike. Raises InvalidInputError.
+
+    Parsers differ on duplicate names (first or last wins) and on NaN: what one layer checks, another could miss.
+    """
+    _check_depth(body, max_depth, field)
+    try:
+        return json.loads(body.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_not_a_number)
+    except _DuplicateNameError:
+        raise InvalidInputError(
+            f"{field} names a member twice in one object.", field=field, remedy="Name each member once."
+        ) from None
+    except (ValueError, RecursionError):
+        raise RequestRefusedError(
+            FieldError(field=field, message="This is not valid JSON.", remedy="Send JSON (RFC 8259) in UTF-8."),
+            code="malformed_json",
+            detail=f"{field} is not valid JSON.",
+        ) from None
+
+
+class _DuplicateNameError(ValueError):
+    pass
+
+
+def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise _DuplicateNameError
+    return members
+
+
+def _not_a_number(_: str) -> NoReturn:
+    raise ValueError
+
+
+def _check_depth(body: bytes, max_depth: int, field: str) -> None:
+    """Count the brackets outside strings, without a parser's stack."""
+    if body.count(b"[") + body.count(b"{") <= max_depth:
+        return
+    steps = array("b", _STRINGS.sub(b"", body).translate(_AS_STEPS, _NO_BRACKETS))
+    if max(accumulate(steps), default=0) > max_depth:
+        raise InvalidInputError(
+            f"{field} is nested too deeply.",
+            field=field,
+            limit=f"{max_depth} levels",
+            remedy="Send a flatter structure.",
+        )

@@ -1,0 +1,72 @@
+"""Lets a caller whose body is refused read why, before the connection closes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from http import HTTPStatus
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LINGER_SECONDS = 1.0
+LINGER_BYTES = 64 * 1024 * 1024
+SMALL_DIGITS = 5
+"""A Content-Length of at most so many digits is small."""
+
+
+class LingeringClose:
+    """Ends the connection after an error that came before the end of a large body.
+
+    Closing at once would reset it, and the caller, still sending, could lose the answer. So the answer is sent, what
+    still comes is thrown away for a bounded while, and then the connection closes. A small body is left to the server,
+    which reads past it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _may_be_large(scope):
+            await self._app(scope, receive, send)
+            return
+        unread = True
+        refused = False
+
+        async def watched_receive() -> Message:
+            nonlocal unread
+            message = await receive()
+            unread = unread and message["type"] == "http.request" and message.get("more_body", False)
+            return message
+
+        async def watched_send(message: Message) -> None:
+            nonlocal refused
+            if message["type"] == "http.response.start":
+                refused = unread and message["status"] >= HTTPStatus.BAD_REQUEST
+                if refused:
+                    message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
+                await send(message)
+            elif refused and not message.get("more_body", False):
+                await send({**message, "more_body": True})
+                await _drain(watched_receive, lambda: unread)
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            else:
+                await send(message)
+
+        await self._app(scope, watched_receive, watched_send)
+
+
+async def _drain(receive: Receive, unread: Callable[[], bool]) -> None:
+    left = LINGER_BYTES
+    try:
+        async with asyncio.timeout(LINGER_SECONDS):
+            while unread() and left > 0:
+                left -= len((await receive()).get("body", b""))
+    except TimeoutError:
+        pass
+
+
+def _may_be_large(scope: Scope) -> bool:
+    return any(
+        name == b"transfer-encoding" or (name == b"content-length" and len(value) > SMALL_DIGITS)
+        for name, value in scope["headers"]
+    )

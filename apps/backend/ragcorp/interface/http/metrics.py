@@ -1,0 +1,74 @@
+"""Prometheus metrics of one application, in a registry of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from ragcorp.domain.retrieval import SourceReport
+
+MEDIA_TYPE = CONTENT_TYPE_LATEST
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
+BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 60.0)
+
+
+class HttpMetrics:
+    """Counts requests by route template (never by path) and sources by name."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._requests = Counter(
+            "http_requests", "Requests answered.", ("route", "method", "status"), registry=self._registry
+        )
+        self._request_seconds = Histogram(
+            "http_request_seconds",
+            "Time from the request's head to the end of its response.",
+            ("route", "method"),
+            buckets=BUCKETS,
+            registry=self._registry,
+        )
+        self._source_requests = Counter(
+            "source_requests", "Queries put to a retrieval source.", ("source", "outcome"), registry=self._registry
+        )
+        self._source_seconds = Histogram(
+            "source_seconds",
+            "Time that a retrieval source took.",
+            ("source",),
+            buckets=BUCKETS,
+            registry=self._registry,
+        )
+        self._degraded = Counter(
+            "degraded", "Answers in which a source did not do its part.", ("source", "reason"), registry=self._registry
+        )
+        self._pending = Gauge(
+            "pending_embeddings", "Chunks that wait for their vector (NaN: unknown).", registry=self._registry
+        )
+        self._failed = Gauge(
+            "failed_embeddings", "Chunks whose vector was given up (NaN: unknown).", registry=self._registry
+        )
+        self._pool = Gauge("database_pool", "Counters of the connection pool.", ("statistic",), registry=self._registry)
+
+    def count_request(self, *, route: str, method: str, status: int, seconds: float) -> None:
+        method = method if method in METHODS else "other"
+        self._requests.labels(route, method, str(status)).inc()
+        self._request_seconds.labels(route, method).observe(seconds)
+
+    def count_sources(self, reports: Iterable[SourceReport]) -> None:
+        for report in reports:
+            self._source_requests.labels(report.source, report.outcome.value).inc()
+            self._source_seconds.labels(report.source).observe(report.elapsed_ms / 1000)
+            if report.reason is not None:
+                self._degraded.labels(report.source, report.reason).inc()
+
+    def exposition(self, *, backlog: tuple[int, int] | None, pool: Mapping[str, int]) -> bytes:
+        """Return all metrics as text. ``backlog`` is (pending, failed), None where it is unknown."""
+        pending, failed = backlog or (math.nan, math.nan)
+        self._pending.set(pending)
+        self._failed.set(failed)
+        for name, value in pool.items():
+            self._pool.labels(name).set(value)
+        return generate_latest(self._registry)

@@ -1,0 +1,112 @@
+"""The OpenAPI description: what FastAPI sees, and the bodies that the routes read by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
+from starlette.routing import BaseRoute
+
+from ragcorp.interface.http.problems import MEDIA_TYPE
+from ragcorp.interface.http.search_schema import QUERY_PATTERN
+from ragcorp.interface.http.services import HttpLimits
+
+REF = "#/components/schemas/{model}"
+
+DESCRIPTION = """\
+Search a company's documents and ask questions over them, with citations.
+
+* Every path also answers below `/v1`.
+* Errors are `application/problem+json` (RFC 9457). They name the field, its limit and a remedy, never a value.
+* `X-Request-ID` is taken over if it has 1 to 64 letters, digits, `.`, `_` or `-`, else made; every response carries it.
+* A document's name may hold any character: percent-encode it. A slash in the name may stay a slash, except that a name
+  which ends in `/content` or `/restore` is sent as `...%2Fcontent`: a plain `/content` asks for the original.
+"""
+
+
+class ProblemField(BaseModel):
+    """What is wrong with one field."""
+
+    field: str
+    message: str
+    limit: str | None = None
+    remedy: str | None = None
+
+
+class ProblemDetails(BaseModel):
+    """An error."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:ragcorp:invalid_input",
+                    "title": "Unprocessable Content",
+                    "status": 422,
+                    "detail": "limit is out of range. Ask for fewer results and follow next_cursor.",
+                    "code": "invalid_input",
+                    "errors": [{"field": "limit", "message": "limit is out of range.", "limit": "1 to 50"}],
+                    "request_id": "6f1c",
+                }
+            ]
+        }
+    )
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str = Field(description="Stable and machine-readable.")
+    errors: list[ProblemField]
+    request_id: str
+    reason: str | None = Field(None, description="Why an outside system did not answer, in a short stable word.")
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the problem responses of an operation, and that any other error looks the same."""
+    described = {"content": {MEDIA_TYPE: {"schema": {"$ref": REF.format(model="ProblemDetails")}}}}
+    return {
+        **{status: {"description": HTTPStatus(status).phrase, **described} for status in statuses},
+        "default": {"description": "Any other error", **described},
+    }
+
+
+def content(media_type: str, schema: dict[str, Any], description: str = "OK") -> dict[str, Any]:
+    return {"description": description, "content": {media_type: {"schema": schema}}}
+
+
+def request_body(model: type[BaseModel], **others: dict[str, Any]) -> dict[str, Any]:
+    """Return what describes a JSON body of ``model``; ``others`` are schemas by media type."""
+    contents = {"application/json": {"schema": {"$ref": REF.format(model=model.__name__)}}}
+    contents |= {media_type: {"schema": schema} for media_type, schema in others.items()}
+    return {"requestBody": {"required": True, "content": contents}}
+
+
+def describe(
+    *, version: str, routes: Iterable[BaseRoute], models: Iterable[type[BaseModel]], limits: HttpLimits
+) -> dict[str, Any]:
+    """Return the whole description. ``models`` are those that FastAPI does not see, or whose examples hold a null:
+    FastAPI leaves nulls out.
+    """
+    described = get_openapi(
+        title="ragcorp",
+        version=version,
+        summary="Answers over a company's documents, with citations.",
+        description=DESCRIPTION,
+        routes=list(routes),
+        servers=[{"url": "/"}, {"url": "/v1"}],
+    )
+    described_here: list[type[BaseModel]] = [ProblemDetails, *models]
+    _, definitions = models_json_schema([(model, "validation") for model in described_here], ref_template=REF)
+    schemas = described.setdefault("components", {}).setdefault("schemas", {})
+    schemas |= definitions["$defs"]
+    for schema in schemas.values():
+        properties = schema.get("properties", {})
+        if "query" in properties:
+            properties["query"] |= {"maxLength": limits.max_query_characters, "pattern": QUERY_PATTERN}
+            properties["limit"]["maximum"] = limits.max_limit
+    return described

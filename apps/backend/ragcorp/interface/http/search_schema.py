@@ -1,0 +1,167 @@
+"""What /search takes and gives."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ragcorp.application.retrieval_profile import MAX_RANK_CONSTANT, MAX_RANK_WINDOW_SIZE, MAX_WEIGHT
+from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest
+from ragcorp.interface.http.filters import FiltersJson
+from ragcorp.interface.http.strict_model import StrictModel
+from ragcorp.interface.request_values import parse_filters
+
+VISIBLE = r"[^\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad\u0000]"
+QUERY_PATTERN = rf"^[^\u0000]*{VISIBLE}[^\u0000]*$"
+"""Described only: the use case checks it, and says it in words."""
+
+SEARCH_EXAMPLE: dict[str, Any] = {
+    "query": "¿Cuál es el plazo de entrega?",
+    "limit": 5,
+    "mode": "hybrid",
+    "filters": {"artifact_type": ["contract", "policy"], "occurred_at": {"gte": "2025-01-01T00:00:00Z"}},
+    "fusion": {"method": "rrf", "rank_constant": 60, "weights": {"dense": 1.0, "full_text": 1.0}},
+}
+
+RESULT_EXAMPLE: dict[str, Any] = {
+    "id": "4711",
+    "document_id": "0199a1c2-7d3e-7a55-9c1b-2f6f0d1e8a10",
+    "external_id": "contratos/marco-2025.md",
+    "chunk_index": 3,
+    "collection": "artifact_chunks",
+    "text": "El plazo de entrega es de 30 días hábiles.",
+    "title": "Contrato marco 2025",
+    "metadata": {"department": "compras"},
+    "rank": 1,
+    "score": 0.03252247488101534,
+    "score_type": "rrf",
+    "sources": [
+        {"source": "dense", "rank": 1, "score": 0.871, "score_type": "cosine_similarity", "contribution": 0.01639},
+        {"source": "full_text", "rank": 2, "score": 0.2, "score_type": "ts_rank_cd", "contribution": 0.01613},
+    ],
+    "citation": {
+        "path": "contratos/marco-2025.md",
+        "title": "Contrato marco 2025",
+        "line_start": 40,
+        "line_end": 52,
+        "page": None,
+    },
+}
+
+
+class Fusion(StrictModel):
+    """How the sources' lists become one."""
+
+    method: Literal["rrf"] = Field("rrf", description="Reciprocal Rank Fusion.")
+    rank_constant: int | None = Field(None, ge=1, le=MAX_RANK_CONSTANT, description="k of RRF.")
+    weights: dict[str, Annotated[float, Field(ge=0, le=MAX_WEIGHT, allow_inf_nan=False)]] = Field(
+        default_factory=dict, description="By source name; 1 where none is given."
+    )
+    rank_window_size: int | None = Field(
+        None, ge=1, le=MAX_RANK_WINDOW_SIZE, description="Hits that each source gives, and results over all pages."
+    )
+
+
+class SearchBody(StrictModel):
+    """A search. What is left out is the service's default."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [SEARCH_EXAMPLE]})
+
+    query: str = Field(description="Words, a question, a code or a quotation.", json_schema_extra={"minLength": 1})
+    limit: int = Field(10, ge=1, description="Results of one page.")
+    cursor: str | None = Field(None, max_length=200, description="`next_cursor` of the page before.")
+    mode: SearchMode = Field(SearchMode.AUTO, description="`auto` is the service's own choice.")
+    filters: FiltersJson | None = None
+    fusion: Fusion | None = None
+    explain: bool = Field(False, description="Say how the ranking came about.")
+
+    def as_request(self) -> SearchRequest:
+        fusion = self.fusion or Fusion()
+        return SearchRequest(
+            query=self.query,
+            limit=self.limit,
+            cursor=self.cursor,
+            mode=self.mode,
+            filters=parse_filters(self.filters) if self.filters else (),
+            method=FusionMethod(fusion.method),
+            rank_constant=fusion.rank_constant,
+            weights=fusion.weights,
+            rank_window_size=fusion.rank_window_size,
+            explain=self.explain,
+        )
+
+
+class Degraded(BaseModel):
+    """A source that did not do its part, and why."""
+
+    source: str
+    reason: str
+    elapsed_ms: float
+
+
+class ResultSource(BaseModel):
+    """What one source gave to a result."""
+
+    source: str
+    rank: int
+    score: float
+    score_type: str
+    contribution: float = Field(description="The summand of the result's score.")
+
+
+class ResultCitation(BaseModel):
+    """Where the passage stands."""
+
+    path: str | None
+    title: str
+    line_start: int
+    line_end: int
+    page: int | None
+
+
+class Result(BaseModel):
+    """A passage."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [RESULT_EXAMPLE]})
+
+    id: str
+    document_id: UUID
+    external_id: str
+    chunk_index: int
+    collection: str
+    text: str
+    title: str
+    metadata: dict[str, Any]
+    rank: int
+    score: float
+    score_type: str
+    sources: list[ResultSource]
+    citation: ResultCitation
+
+
+class SearchResults(BaseModel):
+    """A page of results; the same in every mode."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "request_id": "6f1c",
+                    "mode_used": "hybrid",
+                    "degraded": [{"source": "dense", "reason": "timeout", "elapsed_ms": 2500.0}],
+                    "results": [RESULT_EXAMPLE],
+                    "next_cursor": None,
+                    "explanation": None,
+                }
+            ]
+        }
+    )
+
+    request_id: str
+    mode_used: Literal["dense", "sparse", "hybrid"]
+    degraded: list[Degraded]
+    results: list[Result]
+    next_cursor: str | None = Field(description="Null at the end of the window.")
+    explanation: dict[str, Any] | None = Field(description="Null unless `explain` was set.")

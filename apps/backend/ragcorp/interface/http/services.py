@@ -1,0 +1,61 @@
+"""What the HTTP interface is given: the use cases, what an operator watches, and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from ragcorp.application.answer_query import AnswerQuery
+from ragcorp.application.delete_document import DeleteDocument
+from ragcorp.application.embed_pending import EmbedPending
+from ragcorp.application.ingest_document import IngestDocument
+from ragcorp.application.list_documents import ListDocuments
+from ragcorp.application.restore_document import RestoreDocument
+from ragcorp.application.search_chunks import SearchChunks
+
+
+def _nobody_waits() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpServices:
+    """The use cases behind the routes.
+
+    ``readiness`` raises a RagcorpError where the service cannot serve; ``pool_statistics`` are psycopg_pool's counters;
+    ``wake_embedding`` is called when chunks were stored without vectors.
+    """
+
+    search: SearchChunks
+    answer: AnswerQuery
+    ingest: IngestDocument
+    delete: DeleteDocument
+    restore: RestoreDocument
+    documents: ListDocuments
+    embed_pending: EmbedPending
+    readiness: Callable[[], Awaitable[None]]
+    pool_statistics: Callable[[], Mapping[str, int]]
+    wake_embedding: Callable[[], None] = _nobody_waits
+    default_language: str = "es"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpLimits:
+    """Bounds of a request. Times in seconds.
+
+    ``request_timeout_seconds`` runs from the first byte for JSON; for a file it starts when the file is in, and
+    ``upload_timeout_seconds`` bounds the upload. ``ask_timeout_seconds`` is for /ask without a stream, and
+    ``bulk_batch_timeout_seconds`` for one batch of /documents/bulk, whose request has no bound of its own.
+    ``max_query_characters`` and ``max_limit`` are enforced by the use case and only described here.
+    """
+
+    max_body_bytes: int = 1024 * 1024
+    max_file_bytes: int = 20 * 1024 * 1024
+    max_json_depth: int = 32
+    max_query_characters: int = 2000
+    max_limit: int = 50
+    request_timeout_seconds: float = 5.0
+    ask_timeout_seconds: float = 5.0
+    upload_timeout_seconds: float = 60.0
+    bulk_batch_timeout_seconds: float = 60.0
+    ping_seconds: float = 15.0

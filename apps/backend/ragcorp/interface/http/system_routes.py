@@ -1,0 +1,116 @@
+"""Health, metrics and the interactive description."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal
+
+import fastapi_offline
+from fastapi import APIRouter
+from fastapi.openapi.docs import get_swagger_ui_html
+from pydantic import BaseModel
+from starlette.responses import RedirectResponse, Response
+
+from ragcorp.domain.exceptions import SourceUnavailableError, StorageUnavailableError
+from ragcorp.interface.http.json_response import json_response
+from ragcorp.interface.http.metrics import MEDIA_TYPE, HttpMetrics
+from ragcorp.interface.http.openapi import content, problems
+from ragcorp.interface.http.services import HttpServices
+
+ASSETS = Path(fastapi_offline.__file__).parent / "static"
+ASSETS_PATH = "/docs/assets"
+CHECK_SECONDS = 2.0
+TAGS: list[str | Enum] = ["system"]
+
+
+class Health(BaseModel):
+    """The service answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+class SystemRoutes:
+    """What operators and their machines ask."""
+
+    def __init__(
+        self, *, services: HttpServices, metrics: HttpMetrics, description: Callable[[], dict[str, Any]]
+    ) -> None:
+        self._services = services
+        self._metrics = metrics
+        self._description = description
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(
+            "/healthz",
+            self.healthz,
+            methods=["GET"],
+            operation_id="healthz",
+            summary="Is the process alive?",
+            tags=TAGS,
+            response_model=Health,
+            responses=problems(),
+        )
+        router.add_api_route(
+            "/readyz",
+            self.readyz,
+            methods=["GET"],
+            operation_id="readyz",
+            summary="Can it serve?",
+            tags=TAGS,
+            response_model=Health,
+            responses=problems(503),
+        )
+        router.add_api_route(
+            "/metrics",
+            self.metrics,
+            methods=["GET"],
+            operation_id="metrics",
+            summary="Prometheus metrics",
+            tags=TAGS,
+            response_class=Response,
+            responses={200: content("text/plain", {"type": "string"}, "Prometheus text format."), **problems()},
+        )
+        for path, endpoint in (("/openapi.json", self.openapi), ("/docs", self.docs), ("/", self.root)):
+            router.add_api_route(path, endpoint, methods=["GET"], include_in_schema=False)
+
+    async def healthz(self) -> Response:
+        return json_response({"status": "ok"})
+
+    async def readyz(self) -> Response:
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                await self._services.readiness()
+        except TimeoutError:
+            raise StorageUnavailableError(
+                "The database did not answer in time.", reason="timeout", remedy="`ragcorp doctor` tells more."
+            ) from None
+        return json_response({"status": "ok"})
+
+    async def metrics(self) -> Response:
+        backlog: tuple[int, int] | None = None
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                counts = await self._services.embed_pending.counts()
+                backlog = (counts.pending, counts.failed)
+        except (TimeoutError, SourceUnavailableError):
+            pass  # the other metrics matter most when the database is out
+        text = self._metrics.exposition(backlog=backlog, pool=self._services.pool_statistics())
+        return Response(text, headers={"Content-Type": MEDIA_TYPE})
+
+    async def openapi(self) -> Response:
+        return json_response(self._description())
+
+    async def docs(self) -> Response:
+        return get_swagger_ui_html(
+            openapi_url="/openapi.json",
+            title="ragcorp",
+            swagger_js_url=f"{ASSETS_PATH}/swagger-ui-bundle.js",
+            swagger_css_url=f"{ASSETS_PATH}/swagger-ui.css",
+            swagger_favicon_url=f"{ASSETS_PATH}/favicon.png",
+        )
+
+    async def root(self) -> Response:
+        return RedirectResponse("/docs")

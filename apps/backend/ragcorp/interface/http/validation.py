@@ -1,0 +1,94 @@
+"""Says what pydantic found wrong, without a word of what the caller sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ragcorp.interface.http.problems import FieldError, RequestRefusedError
+
+RESERVED_FIELDS = frozenset(
+    {
+        "profile",
+        "require_all",
+        "syntax",
+        "episode_id",
+        "conversation_id",
+        "rerank",
+        "expand_neighbors",
+        "include_memory",
+    }
+)
+"""Search fields that a later version takes; refused until then, so that nobody relies on their being ignored."""
+
+MAX_ERRORS = 20
+_LIMITS = ("max_length", "min_length", "le", "ge", "lt", "gt", "expected")
+
+
+def refused(error: ValidationError, model: type[BaseModel]) -> RequestRefusedError:
+    """Return the refusal for a body that does not fit ``model``."""
+    details = error.errors(include_input=False, include_url=False)
+    if details and details[0]["type"] == "json_invalid":
+        return RequestRefusedError(
+            FieldError(field="body", message="The body is not valid JSON.", remedy="Send one JSON object in UTF-8."),
+            code="malformed_json",
+            detail="The body is not valid JSON.",
+        )
+    return RequestRefusedError(*field_errors(details, known=field_names(model)))
+
+
+def field_names(model: type[BaseModel]) -> frozenset[str]:
+    """Return the names of the model's fields, and of those of the models inside it."""
+    names: set[str] = set()
+    for name, info in model.model_fields.items():
+        names.add(name)
+        for part in (info.annotation, *getattr(info.annotation, "__args__", ())):
+            if isinstance(part, type) and issubclass(part, BaseModel):
+                names |= field_names(part)
+    return frozenset(names)
+
+
+def field_errors(
+    details: Iterable[ErrorDetails | Mapping[str, Any]], *, known: frozenset[str], root: str = "body"
+) -> Sequence[FieldError]:
+    """Return one error a field. Only ``known`` names are repeated: any other part of a path is the caller's text."""
+    found: dict[str, FieldError] = {}
+    for detail in details:
+        error = _field_error(detail, known, root)
+        found.setdefault(error.field, error)
+        if len(found) == MAX_ERRORS:
+            break
+    return tuple(found.values())
+
+
+def _field_error(detail: ErrorDetails | Mapping[str, Any], known: frozenset[str], root: str) -> FieldError:
+    location: Sequence[int | str] = detail["loc"]
+    if detail["type"] == "extra_forbidden":
+        if len(location) == 1 and location[0] in RESERVED_FIELDS:
+            return FieldError(
+                field=str(location[0]), message="This field is reserved for a later version.", remedy="Leave it out."
+            )
+        return FieldError(
+            field=_path(location[:-1], known) or root,
+            message="Unknown field.",
+            remedy="Send only the fields that the OpenAPI description names.",
+        )
+    context: Mapping[str, Any] = detail.get("ctx") or {}
+    limit = next((str(context[name]) for name in _LIMITS if name in context), None)
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    return FieldError(field=_path(location, known) or root, message=f"{message}.".replace("..", "."), limit=limit)
+
+
+def _path(location: Sequence[int | str], known: frozenset[str]) -> str:
+    parts: list[str] = []
+    for part in location:
+        if isinstance(part, int):
+            parts.append(str(part))
+        elif part in known:
+            parts.append(part)
+        else:
+            break
+    return ".".join(parts)

@@ -1,0 +1,147 @@
+"""The models in memory, and the use cases, which are the real ones, over them and the repository in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from support.embedders import HashingEmbedder
+
+from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
+from ragcorp.application.chunk_sources import DenseChunkSource, FullTextChunkSource
+from ragcorp.application.delete_document import DeleteDocument
+from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation
+from ragcorp.application.embed_pending import EmbedPending
+from ragcorp.application.ingest_document import IngestDocument
+from ragcorp.application.list_documents import ListDocuments
+from ragcorp.application.rank_fusion import RankFusionService
+from ragcorp.application.restore_document import RestoreDocument
+from ragcorp.application.retrieval_profile import standard_profiles
+from ragcorp.application.search_chunks import SearchChunks, SearchLimits
+from ragcorp.application.source_fan_out import SourceFanOut
+from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
+from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.domain.ports.storage import (
+    BacklogCounts,
+    PendingChunk,
+)
+from ragcorp.domain.search import SearchMode
+from ragcorp.infrastructure.parsing.chunker import StructureChunker
+from ragcorp.infrastructure.parsing.parser import MultiFormatParser
+from ragcorp.interface.http.services import HttpServices
+
+from .memory_repository import Fault, InMemoryRepository
+
+
+class EmptyBacklog:
+    def __init__(self) -> None:
+        self.fault = Fault()
+
+    async def claim(
+        self, *, limit: int, lease_seconds: float, document_id: UUID | None = None, workspace: str | None = None
+    ) -> list[PendingChunk]:
+        return []
+
+    async def complete(self, vectors: Mapping[int, Vector], *, model: EmbeddingModel) -> None: ...
+
+    async def fail(
+        self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int
+    ) -> None: ...
+
+    async def release(self, chunk_ids: Sequence[int]) -> None: ...
+
+    async def enqueue_missing(self) -> int:
+        return 0
+
+    async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:
+        await self.fault.strike()
+        return BacklogCounts(pending=3, failed=1)
+
+
+class ScriptedAnswerer:
+    """Yields what it is told to: text, an error, or a number of seconds to wait. ``closed`` says that it was ended."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.script: list[str | Exception | float] = ["El plazo es de 30 días [1]."]
+        self.closed = asyncio.Event()
+        self.prompts: list[AnswerPrompt] = []
+
+    async def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent, None]:
+        self.prompts.append(prompt)
+        try:
+            for step in self.script:
+                if isinstance(step, Exception):
+                    raise step
+                if isinstance(step, float):
+                    await asyncio.sleep(step)
+                else:
+                    yield AnswerDelta(text=step)
+            yield AnswerFinished(abstained=False, usage={"completion_tokens": 7})
+        finally:
+            self.closed.set()
+
+    async def aclose(self) -> None:
+        return None
+
+
+class Spanish:
+    def detect(self, text: str) -> str:
+        return "es"
+
+
+@dataclass
+class World:
+    """The use cases over fakes, and the fakes."""
+
+    repository: InMemoryRepository = field(default_factory=InMemoryRepository)
+    answerer: ScriptedAnswerer = field(default_factory=ScriptedAnswerer)
+    backlog: EmptyBacklog = field(default_factory=EmptyBacklog)
+    readiness: Fault = field(default_factory=Fault)
+    woken: int = 0
+
+    def services(self, **changes: Any) -> HttpServices:
+        embedder = HashingEmbedder()
+        preparation = DocumentPreparation(
+            parser=MultiFormatParser(),
+            chunker=StructureChunker(max_tokens=64, overlap_tokens=0),
+            limits=DocumentLimits(),
+        )
+        search = SearchChunks(
+            fan_out=SourceFanOut(
+                sources={
+                    "dense": DenseChunkSource(embedder=embedder, repository=self.repository),
+                    "full_text": FullTextChunkSource(repository=self.repository),
+                },
+                source_timeout_seconds=2.0,
+            ),
+            repository=self.repository,
+            fusion=RankFusionService(),
+            profiles=standard_profiles(),
+            default_mode=SearchMode.DENSE,
+            limits=SearchLimits(),
+        )
+        services = HttpServices(
+            search=search,
+            answer=AnswerQuery(
+                search=search, answerer=self.answerer, languages=Spanish(), limits=AnswerLimits(timeout_seconds=30.0)
+            ),
+            ingest=IngestDocument(
+                repository=self.repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0
+            ),
+            delete=DeleteDocument(repository=self.repository),
+            restore=RestoreDocument(repository=self.repository, preparation=preparation),
+            documents=ListDocuments(repository=self.repository),
+            embed_pending=EmbedPending(embedder=embedder, backlog=self.backlog),
+            readiness=self.readiness.strike,
+            pool_statistics=lambda: {"pool_size": 4},
+            wake_embedding=self._wake,
+        )
+        return replace(services, **changes)
+
+    def _wake(self) -> None:
+        self.woken += 1
