@@ -95,7 +95,7 @@ def operational(error: psycopg.OperationalError) -> RagcorpError:
         return translate(pg.InvalidCatalogName())
     if "too many clients" in said or "too many connections" in said:
         return translate(pg.TooManyConnections())
-    if isinstance(error, psycopg.errors.ConnectionTimeout) or "could not translate host" in said:
+    if isinstance(error, psycopg.errors.ConnectionTimeout) or "translate host" in said or "resolve host" in said:
         return StorageUnavailableError("PostgreSQL did not answer.", reason="unreachable", remedy=REACH_REMEDY)
     if "connection is bad" in said or "connection failed" in said or "refused" in said or "no such file" in said:
         return StorageUnavailableError("PostgreSQL cannot be reached.", reason="unreachable", remedy=REACH_REMEDY)

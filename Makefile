@@ -1,0 +1,80 @@
+# What a newcomer, a developer and the CI run. Needs make, a POSIX shell and Python 3.11 or newer; all else is installed
+# into .venv. `make help` lists the targets.
+
+VENV = .venv
+BIN = $(VENV)/bin
+PYTHON = python3.11
+DATA_DIR = .ragcorp
+
+# On a terminal pip shows its own progress; elsewhere it is quiet.
+PIP = $(BIN)/python -m pip --disable-pip-version-check --no-input $$([ -t 2 ] || echo --quiet)
+PIP_COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --strip-extras --generate-hashes \
+	--allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+.DEFAULT_GOAL = help
+.PHONY: run test soak lint format lock clean help
+
+run: $(VENV)/.run  ## install, start everything, ingest the demo corpus, answer three questions, and serve on port 8000
+	@exec $(BIN)/ragcorp demo --data-dir $(DATA_DIR)
+
+test: lint  ## everything that must hold before a change goes in
+	$(BIN)/pytest -m "not soak"
+
+lint: $(VENV)/.dev  ## style, types and the arrows between the layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev  ## put the code into shape
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+soak: $(VENV)/.dev  ## the long counts and the benchmarks (an hour and more)
+	$(BIN)/pytest -m soak
+	cd apps/backend && ../../$(BIN)/python -m benchmarks.search --chunks 10000
+	cd apps/backend && ../../$(BIN)/python -m benchmarks.search --chunks 100000
+
+lock: $(VENV)/.dev  ## pin every dependency anew, in requirements/
+	@echo "Resolving requirements/all.lock ..."
+	@$(PIP_COMPILE) --upgrade --build-deps-for editable --output-file requirements/all.lock pyproject.toml \
+		$$($(BIN)/python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*(f"--extra={name}" for name in extras if name != "all"))')
+	@echo "Resolving requirements/dev.lock ..."
+	@$(BIN)/python -c 'import tomllib; print("-r all.lock", *tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' \
+		> requirements/dev.in
+	@$(PIP_COMPILE) --upgrade --output-file requirements/dev.lock requirements/dev.in
+
+clean:  ## remove what was installed and cached; the data folder stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	find apps -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
+
+$(VENV)/.python:
+	@found=; for python in $(PYTHON) python3 python3.14 python3.13 python3.12; do \
+		if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+		echo "error: ragcorp needs Python 3.11 or newer, and there is none on the PATH. Install it, or name it: make run PYTHON=/path/to/python3.11" >&2; \
+		exit 1; \
+	fi; \
+	echo "Making a virtual environment in $(VENV) with $$("$$found" --version) ..."; \
+	"$$found" -m venv $(VENV) || { \
+		rm -rf $(VENV); \
+		echo "error: The virtual environment could not be made. On Debian and Ubuntu: apt install python3-venv" >&2; \
+		exit 1; \
+	}
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.python requirements/all.lock pyproject.toml
+	@echo "Installing ragcorp with what it needs (about 1 minute on a fast line) ..."
+	@$(PIP) install -r requirements/all.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.python requirements/dev.lock pyproject.toml
+	@echo "Installing ragcorp with the tools of its developers (about 2 minutes on a fast line) ..."
+	@$(PIP) install -r requirements/dev.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@ $(VENV)/.run

@@ -1,0 +1,34 @@
+"""The PostgreSQL adapters over a test database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.infrastructure.postgres.channels import ChunkChannels
+from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
+from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.model_registry import active_model
+from support.embedders import TEST_MODEL
+
+
+@asynccontextmanager
+async def open_database(dsn: str, **options: Any) -> AsyncIterator[Database]:
+    options.setdefault("pool_timeout_seconds", 20.0)
+    database = Database(dsn, options=DatabaseOptions(**options))
+    try:
+        await database.open()
+        yield database
+    finally:
+        await database.close()
+
+
+async def repository_over(
+    database: Database, *, model: EmbeddingModel | None = TEST_MODEL
+) -> PostgresDocumentRepository:
+    channels = ChunkChannels(
+        database, model=await active_model(database, configured=model), ef_search=100, max_scan_tuples=200_000
+    )
+    return PostgresDocumentRepository(database=database, channels=channels)
