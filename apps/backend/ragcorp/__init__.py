@@ -18,7 +18,7 @@ from ragcorp.domain.principal import Principal, Sensitivity
 
 if TYPE_CHECKING:
     from ragcorp.main.container import Parts
-    from ragcorp.main.library import open_rag as open
+    from ragcorp.main.library import open_rag as open  # noqa: A004 - `ragcorp.open` is the name that users look for
 
 __version__ = "0.1.0"
 __all__ = ["Parts", "Principal", "RagcorpError", "Sensitivity", "__version__", "open"]

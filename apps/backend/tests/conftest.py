@@ -38,9 +38,7 @@ class TestServer:
     passwords: dict[str, str]
 
     def dsn(self, database: str, *, role: str = "ragcorp_app") -> str:
-        return make_conninfo(
-            host=self.host, port=self.port, dbname=database, user=role, password=self.passwords[role]
-        )
+        return make_conninfo(host=self.host, port=self.port, dbname=database, user=role, password=self.passwords[role])
 
     def superuser(self, database: str = "postgres") -> psycopg.Connection[TupleRow]:
         return psycopg.connect(self.dsn(database, role="postgres"), autocommit=True)
@@ -56,9 +54,9 @@ def clean_environment() -> Iterator[None]:
     """No setting of the developer's shell reaches a test."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
-            if name.startswith(("RAGCORP_", "DATABASE_", "EMBEDDING_", "OPENAI_", "ANSWER_", "ENABLE_", "RRF_")):
-                if name != EVAL_DIR:
-                    patch.delenv(name)
+            prefixes = ("RAGCORP_", "DATABASE_", "EMBEDDING_", "OPENAI_", "ANSWER_", "ENABLE_", "RRF_")
+            if name.startswith(prefixes) and name != EVAL_DIR:
+                patch.delenv(name)
         yield
 
 

@@ -71,8 +71,8 @@ def upgrade() -> None:
         SELECT id, document_id, workspace FROM chunks
     """)
     name, dimensions = context.config.attributes.get("embedding_model", DEFAULT_MODEL)
-    with op.get_context().autocommit_block():
-        ensure_model(op.get_bind(), name=name, dimensions=dimensions)
+    # in this transaction, on tables that nobody else sees yet: the migration is there as a whole or not at all
+    ensure_model(op.get_bind(), name=name, dimensions=dimensions, beside_traffic=False)
 
 
 def downgrade() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -151,7 +152,7 @@ def _storable_value(value: object, *, depth: int) -> object:
             return value
         case bool() | int() | None:
             return value
-        case float() if value == value and value not in (float("inf"), float("-inf")):
+        case float() if math.isfinite(value):
             return value
         case Mapping():
             return _storable_metadata(value, depth=depth + 1)

@@ -91,7 +91,9 @@ class SearchChunks:
             hits=hits,
             reports=reports,
             next_cursor=page_cursor.encode(end, request) if end < len(window) else None,
-            explanation=_explanation(profile, score_type == ScoreType.RRF, reports, len(window)) if request.explain else None,
+            explanation=_explanation(profile, score_type == ScoreType.RRF, reports, len(window))
+            if request.explain
+            else None,
         )
 
     def _check(self, request: SearchRequest) -> None:
@@ -142,16 +144,17 @@ class SearchChunks:
                 hits.setdefault(chunk_id, replace(hit, chunk_id=chunk_id))
         return replace(ranked, hits=tuple(hits.values()))
 
-    def _fuse(self, profile: RetrievalProfile, lists: Sequence[RankedList]) -> tuple[SearchMode, Sequence[FusedHit], str]:
+    def _fuse(
+        self, profile: RetrievalProfile, lists: Sequence[RankedList]
+    ) -> tuple[SearchMode, Sequence[FusedHit], str]:
         """Return the mode that was used after all, the ranking, and what kind of score it has."""
-        if len(lists) > 1 and self._fusion is None:
+        if self._fusion is None:
             lists = [next((ranked for ranked in lists if ranked.hits), lists[0])]
-        if len(lists) == 1:
+        if self._fusion is None or len(lists) == 1:
             mode = next(
                 (mode for mode, known in self._profiles.items() if known.sources == (lists[0].source,)), profile.mode
             )
             return mode, _as_ranked(lists[0]), lists[0].score_type
-        assert self._fusion is not None
         weights = {ranked.source: profile.weights.get(ranked.source, 1.0) for ranked in lists}
         fused = self._fusion.fuse(lists, weights=weights, k=profile.rank_constant)
         return SearchMode.HYBRID, fused, ScoreType.RRF

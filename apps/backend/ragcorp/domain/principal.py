@@ -49,7 +49,7 @@ class Principal:
     def __post_init__(self) -> None:
         if not WORKSPACE_PATTERN.fullmatch(self.workspace):
             raise InvalidInputError(
-                "workspace must be 1 to 64 lower-case letters, digits, '-' or '_', with a letter or digit at both ends.",
+                "workspace must be 1 to 64 lower-case letters, digits, '-' or '_', with a letter or digit at its ends.",
                 field="workspace",
                 limit="64 characters",
                 remedy="Choose a shorter, plain name.",

@@ -19,7 +19,6 @@ def no_metadata() -> Mapping[str, object]:
     return _EMPTY
 
 
-
 HitKey = tuple[str, str, int]
 """Canonical identity of a hit; comparable, so that it can break ties."""
 

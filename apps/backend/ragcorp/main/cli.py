@@ -1,7 +1,5 @@
 """The command `ragcorp`: composition. What an operation needs is imported when it runs, so that --help is quick."""
 
-# ruff: noqa: PLC0415 - see above
-
 from __future__ import annotations
 
 import asyncio

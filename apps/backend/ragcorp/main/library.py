@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from anyio.from_thread import start_blocking_portal
@@ -34,9 +35,11 @@ class RagHandle:
             self._async_stack = stack.pop_all()
         return make_rag(container, principal=self._principal)
 
-    async def __aexit__(self, *exc_info: Any) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._async_stack is not None:
-            await self._async_stack.__aexit__(*exc_info)
+            await self._async_stack.__aexit__(kind, error, trace)
             self._async_stack = None
 
     def __enter__(self) -> BlockingRag:
@@ -46,9 +49,11 @@ class RagHandle:
             self._stack = stack.pop_all()
         return BlockingRag(rag, portal)
 
-    def __exit__(self, *exc_info: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._stack is not None:
-            self._stack.__exit__(*exc_info)
+            self._stack.__exit__(kind, error, trace)
             self._stack = None
 
 

@@ -111,7 +111,7 @@ def _loopback(host: str) -> tuple[socket.AddressFamily, str]:
             limit="127.0.0.1, ::1 or localhost",
             remedy="Use 127.0.0.1, and put a proxy that authenticates before it.",
         )
-    return socket.AF_INET6 if address.version == 6 else socket.AF_INET, str(address)  # noqa: PLR2004 - IP's version
+    return socket.AF_INET6 if address.version == 6 else socket.AF_INET, str(address)
 
 
 def _refused(error: OSError, port: int) -> ConfigurationError | ConflictError:

@@ -147,7 +147,7 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
         raise ConfigurationError(
             f"The settings are not valid. {'; '.join(problems)}.",
             field=", ".join(sorted({".".join(map(str, item["loc"])).upper() for item in error.errors()})),
-            remedy="Correct the named variables; `ragcorp config` shows what is in force.",
+            remedy="Correct the named variables; docs/configuration.md lists all.",
         ) from None
 
 

@@ -180,7 +180,7 @@ class EmbeddingBacklog(Protocol):
         ...
 
     async def fail(self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int) -> None:
-        """Put the chunks off, twice as long at each attempt; after ``max_attempts`` they wait for ``enqueue_missing``."""
+        """Put the chunks off, twice as long each time; after ``max_attempts`` they wait for ``enqueue_missing``."""
         ...
 
     async def release(self, chunk_ids: Sequence[int]) -> None:

@@ -46,7 +46,7 @@ def find_postmaster(pgdata: Path) -> Postmaster | None:
 
 
 def _is_postmaster(pid: int, pgdata: Path) -> bool:
-    import psutil  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415
+    import psutil  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     try:
         process = psutil.Process(pid)
@@ -63,7 +63,7 @@ def _is_postmaster(pid: int, pgdata: Path) -> bool:
 
 def kill_leftovers(pgdata: Path, *, cluster_name: str) -> None:
     """Kills server processes that outlived their postmaster. Their shared memory is of no use to anyone."""
-    import psutil  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415
+    import psutil  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     title = f"{_PROGRAM}: {cluster_name}: "
     for process in psutil.process_iter():

@@ -14,15 +14,17 @@ class NullEmbedder:
     model = EmbeddingModel(name="none", dimensions=0)
     batch_size = 1
 
-    async def embed_query(self, text: str) -> Vector:
-        raise EmbedderUnavailableError(
-            "No embedder is configured.", reason="no_embedder", remedy="Set EMBEDDING_PROVIDER to local or openai."
-        )
+    async def embed_query(self, text: str) -> Vector:  # noqa: ARG002
+        raise _no_embedder()
 
-    async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
-        raise EmbedderUnavailableError(
-            "No embedder is configured.", reason="no_embedder", remedy="Set EMBEDDING_PROVIDER to local or openai."
-        )
+    async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:  # noqa: ARG002
+        raise _no_embedder()
 
     async def aclose(self) -> None:
         return None
+
+
+def _no_embedder() -> EmbedderUnavailableError:
+    return EmbedderUnavailableError(
+        "No embedder is configured.", reason="no_embedder", remedy="Set EMBEDDING_PROVIDER to local or openai."
+    )

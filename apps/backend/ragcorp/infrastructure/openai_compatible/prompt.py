@@ -30,6 +30,7 @@ LANGUAGE_NAMES = {
 
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad\U000e0000-\U000e007f]")
 _DIGIT = "[\\d\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089]"
+_GUILLEMETS = str.maketrans({"<": "\u2039", ">": "\u203a"})
 _CITATION_LIKE = re.compile(rf"\[(\s*{_DIGIT}+(?:\s*[,;]\s*{_DIGIT}+)*\s*)\]")
 
 
@@ -63,7 +64,7 @@ def neutralised(text: str) -> str:
     dropped, so that no disguise survives. All other characters stay: m² is not m2.
     """
     folded = _INVISIBLE.sub("", "".join(_folded(character) for character in text))
-    return _CITATION_LIKE.sub(r"(\1)", folded.replace("<", "‹").replace(">", "›"))
+    return _CITATION_LIKE.sub(r"(\1)", folded.translate(_GUILLEMETS))
 
 
 def _folded(character: str) -> str:

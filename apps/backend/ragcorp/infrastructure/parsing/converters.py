@@ -59,7 +59,7 @@ def read_docx(data: bytes, max_characters: int) -> ParsedText:
     """Read through mammoth: kreuzberg 4.10 loses ``&``, ``<``, ``>`` and tabs of Word files, and their lists."""
     check_office_archive(data, "Word", max_characters)
     with shielded("Word"):
-        import mammoth  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415  (an optional extra)
+        import mammoth  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
         without_images = mammoth.images.img_element(lambda _: {"src": ""})
         converted = mammoth.convert_to_html(io.BytesIO(data), convert_image=without_images, style_map=_DOCX_STYLES)

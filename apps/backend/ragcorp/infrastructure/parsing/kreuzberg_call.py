@@ -32,7 +32,7 @@ class Extracted:
 
 
 def call(data: bytes, request: Request) -> Extracted:
-    from kreuzberg import ExtractionConfig, PageConfig, PdfConfig, extract_bytes_sync  # noqa: PLC0415  (optional)
+    from kreuzberg import ExtractionConfig, PageConfig, PdfConfig, extract_bytes_sync
 
     result = extract_bytes_sync(
         data,

@@ -188,9 +188,9 @@ class Database:
                 try:
                     connection = await super().connect(*args, **kwargs)
                 except OperationalError as error:
-                    database._connect_error = error  # noqa: SLF001 - its own
+                    database._connect_error = error
                     raise
-                database._connect_error = None  # noqa: SLF001
+                database._connect_error = None
                 return connection
 
         return RecordingConnection

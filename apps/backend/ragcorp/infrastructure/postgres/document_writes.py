@@ -304,7 +304,8 @@ async def _write_contents(
                         next(chunk_ids), document_id, principal.workspace, chunk.chunk_index, row["title"],
                         list(chunk.heading_path), chunk.content, row["language"], row["artifact_type"],
                         row["sensitivity"], row["visibility_scope"], row["owner"], row["occurred_at"],
-                        chunk.line_start, chunk.line_end, chunk.page_start, chunk.page_end, chunk.token_count, index_hash,
+                        chunk.line_start, chunk.line_end, chunk.page_start, chunk.page_end, chunk.token_count,
+                        index_hash,
                     )
                 )  # fmt: skip
     document_ids = {"document_ids": list(writes)}
@@ -314,4 +315,4 @@ async def _write_contents(
 
 async def _pending(connection: DriverConnection, document_ids: Sequence[UUID]) -> dict[UUID, int]:
     cursor = await connection.execute(COUNT_PENDING, {"document_ids": list(document_ids)})
-    return {document_id: count for document_id, count in await cursor.fetchall()}
+    return dict(await cursor.fetchall())

@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ragcorp.domain.exceptions import ConfigurationError, StorageUnavailableError
 from ragcorp.infrastructure.postgres.embedding_models import DEFAULT_MODEL, ensure_model
 from ragcorp.infrastructure.postgres.errors import translate
 from ragcorp.infrastructure.postgres.indexes import rebuild_invalid_indexes
 from ragcorp.infrastructure.postgres.migration_lock import LOCK_TIMEOUT, migration_lock, owner_engine
-
-import psycopg
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 VERSION = "SELECT version_num FROM alembic_version"
 HAS_VERSION_TABLE = "SELECT to_regclass('alembic_version') IS NOT NULL"

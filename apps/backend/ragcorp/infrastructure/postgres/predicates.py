@@ -34,9 +34,11 @@ def visibility(principal: Principal, *, alias: str = "c") -> Predicate:
         clauses=[
             f"{alias}.workspace = %(workspace)s",
             f"{alias}.sensitivity <= %(clearance)s",
-            f"({alias}.visibility_scope = 'workspace'"
-            f" OR ({alias}.visibility_scope = 'group' AND {alias}.owner = ANY(%(groups)s))"
-            f" OR ({alias}.visibility_scope = 'private' AND {alias}.owner = %(subject)s))",
+            (
+                f"({alias}.visibility_scope = 'workspace'"
+                f" OR ({alias}.visibility_scope = 'group' AND {alias}.owner = ANY(%(groups)s))"
+                f" OR ({alias}.visibility_scope = 'private' AND {alias}.owner = %(subject)s))"
+            ),
         ],
         values={
             "workspace": principal.workspace,

@@ -33,7 +33,13 @@ Among n chunks a filter that m of them pass costs m comparisons, or some 100 n /
 
 @lru_cache(maxsize=256)
 def similar_chunks(
-    *, model_id: int, dimensions: int, limit: int, visible: str, filtered: str | None = None, matching: str | None = None
+    *,
+    model_id: int,
+    dimensions: int,
+    limit: int,
+    visible: str,
+    filtered: str | None = None,
+    matching: str | None = None,
 ) -> str:
     """Return the dense statement for one shape of filter: ``filtered`` over chunks, ``matching`` over documents.
 
@@ -134,7 +140,7 @@ def full_text_chunks(*, limit: int, visible: str, filtered: str | None) -> str:
 
 
 def _short(statement: str) -> str:
-    """psycopg remembers the parsed form of statements up to 4096 bytes only; indentation takes a third of ours."""
+    """Fold white space: psycopg remembers the parsed form of statements up to 4096 bytes, and a third of ours is that."""
     return " ".join(statement.split())
 
 

@@ -38,7 +38,7 @@ metadata = MetaData(
 )
 
 
-def _filter_columns(table: str) -> list[Column[object] | CheckConstraint]:
+def _filter_columns() -> list[Column[object] | CheckConstraint]:
     """The columns that filters and visibility read; they stand on documents and, copied, on chunks."""
     return [
         Column("language", Text, nullable=False, server_default="es"),
@@ -64,7 +64,7 @@ documents = Table(
     Column("text", Text, nullable=False),
     Column("page_starts", ARRAY(Integer), nullable=False, server_default="{}"),
     Column("metadata", JSONB, nullable=False, server_default="{}"),
-    *_filter_columns("documents"),
+    *_filter_columns(),
     Column("content_hash", LargeBinary, nullable=False),
     Column("chunker", Text, nullable=False),
     Column("chunk_count", Integer, nullable=False),
@@ -97,7 +97,7 @@ chunks = Table(
     Column("title", Text, nullable=False, server_default=""),
     Column("heading_path", ARRAY(Text), nullable=False, server_default="{}"),
     Column("content", Text, nullable=False),
-    *_filter_columns("chunks"),
+    *_filter_columns(),
     Column("line_start", Integer, nullable=False),
     Column("line_end", Integer, nullable=False),
     Column("page_start", Integer),

@@ -44,7 +44,7 @@ class PostgresTextAnalyzer:
 
     async def document_frequencies(self, lexemes: Sequence[str], *, workspace: str) -> dict[str, int]:
         rows = await self._rows(FREQUENCIES, {"lexemes": list(lexemes), "workspace": workspace})
-        return {lexeme: count for lexeme, count in rows}
+        return dict(rows)
 
     async def count_chunks(self, *, workspace: str) -> int:
         ((count,),) = await self._rows(COUNT_CHUNKS, {"workspace": workspace})

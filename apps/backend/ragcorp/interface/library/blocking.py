@@ -22,7 +22,7 @@ class BlockingRag:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         method = getattr(self._rag, name)
         if not callable(method):
-            raise AttributeError(name)
+            raise AttributeError(name)  # noqa: TRY004 - what Python raises for a name that is not there
 
         @functools.wraps(method)
         def call(*args: Any, **kwargs: Any) -> Any:
