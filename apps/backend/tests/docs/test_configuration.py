@@ -34,6 +34,8 @@ def test_every_setting_is_documented_with_its_default_bounds_and_meaning() -> No
 
 def test_no_setting_is_documented_that_does_not_exist() -> None:
     names = {
-        line.split("`")[1].lower() for line in DOCUMENT.read_text(encoding="utf-8").splitlines() if line.startswith("| `")
+        line.split("`")[1].lower()
+        for line in DOCUMENT.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| `")
     }
     assert names == set(Settings.model_fields)

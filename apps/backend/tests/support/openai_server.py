@@ -166,7 +166,10 @@ class FakeOpenAI:
 
 
 def _head(writer: asyncio.StreamWriter, status: int, headers: dict[str, str]) -> None:
-    lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Status')}", *(f"{name}: {value}" for name, value in headers.items())]
+    lines = [
+        f"HTTP/1.1 {status} {REASONS.get(status, 'Status')}",
+        *(f"{name}: {value}" for name, value in headers.items()),
+    ]
     writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
 
 

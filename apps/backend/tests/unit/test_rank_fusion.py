@@ -70,7 +70,9 @@ def test_identity_is_the_chunk_id_else_document_and_index() -> None:
     fused = RankFusionService().fuse(
         [
             RankedList(source="dense", score_type="test", hits=(by_position,)),
-            RankedList(source="full_text", score_type="test", hits=(Hit(document_id=DOCUMENT, chunk_index=3, score=9.0),)),
+            RankedList(
+                source="full_text", score_type="test", hits=(Hit(document_id=DOCUMENT, chunk_index=3, score=9.0),)
+            ),
         ]
     )
     assert len(fused) == 1

@@ -140,7 +140,7 @@ def full_text_chunks(*, limit: int, visible: str, filtered: str | None) -> str:
 
 
 def _short(statement: str) -> str:
-    """Fold white space: psycopg remembers the parsed form of statements up to 4096 bytes, and a third of ours is that."""
+    """Fold white space: psycopg remembers the parsed form of statements up to 4096 bytes; a third of ours is that."""
     return " ".join(statement.split())
 
 
