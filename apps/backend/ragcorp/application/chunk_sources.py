@@ -23,7 +23,11 @@ class DenseChunkSource:
         similar = await self._repository.find_similar_chunks(
             embedding, principal=query.principal, filters=query.filters, limit=query.limit
         )
-        return SourceAnswer(ranked_list=similar.ranked_list, incomplete=VECTORS_PENDING if similar.pending else None)
+        return SourceAnswer(
+            ranked_list=similar.ranked_list,
+            incomplete=VECTORS_PENDING if similar.seen < 1 else None,
+            seen=similar.seen,
+        )
 
 
 class FullTextChunkSource:

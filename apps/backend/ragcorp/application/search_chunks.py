@@ -15,7 +15,7 @@ from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.ports.sources import FusionService, SourceQuery
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import Contribution, FusedHit, Hit, RankedList, ScoreType, SourceReport, SourceResult
+from ragcorp.domain.retrieval import Contribution, FusedHit, Hit, RankedList, ScoreType, SourceResult
 from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.text import is_blank, require_length, require_storable
 
@@ -83,7 +83,8 @@ class SearchChunks:
         if len(lists) > 1 and all(report.reason is None for report in reports):
             # where a source is out or could not see everything, each bit of evidence of the others counts
             lists = above_thresholds(lists, profile.thresholds)
-        mode_used, fused, score_type = self._fuse(profile, lists)
+        seen = {result.report.source: result.seen for result in results}
+        mode_used, fused, score_type = self._fuse(profile, lists, seen)
         window = fused[: profile.rank_window_size]
         hits, end = await self._page(window, offset, request.limit, principal, score_type)
         return SearchResponse(
@@ -91,7 +92,7 @@ class SearchChunks:
             hits=hits,
             reports=reports,
             next_cursor=page_cursor.encode(end, request) if end < len(window) else None,
-            explanation=_explanation(profile, score_type == ScoreType.RRF, reports, len(window))
+            explanation=_explanation(profile, score_type == ScoreType.RRF, results, len(window))
             if request.explain
             else None,
         )
@@ -145,9 +146,13 @@ class SearchChunks:
         return replace(ranked, hits=tuple(hits.values()))
 
     def _fuse(
-        self, profile: RetrievalProfile, lists: Sequence[RankedList]
+        self, profile: RetrievalProfile, lists: Sequence[RankedList], seen: Mapping[str, float]
     ) -> tuple[SearchMode, Sequence[FusedHit], str]:
-        """Return the mode that was used after all, the ranking, and what kind of score it has."""
+        """Return the mode that was used after all, the ranking, and what kind of score it has.
+
+        A list that saw only a share of the evidence (vectors pending) weighs so much less: a first rank among a
+        few embedded chunks says little.
+        """
         if self._fusion is None:
             lists = [next((ranked for ranked in lists if ranked.hits), lists[0])]
         if self._fusion is None or len(lists) == 1:
@@ -155,7 +160,7 @@ class SearchChunks:
                 (mode for mode, known in self._profiles.items() if known.sources == (lists[0].source,)), profile.mode
             )
             return mode, _as_ranked(lists[0]), lists[0].score_type
-        weights = {ranked.source: profile.weights.get(ranked.source, 1.0) for ranked in lists}
+        weights = {ranked.source: profile.weights.get(ranked.source, 1.0) * seen[ranked.source] for ranked in lists}
         fused = self._fusion.fuse(lists, weights=weights, k=profile.rank_constant)
         return SearchMode.HYBRID, fused, ScoreType.RRF
 
@@ -217,13 +222,19 @@ def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:
 
 
 def _explanation(
-    profile: RetrievalProfile, fused: bool, reports: Sequence[SourceReport], window: int
+    profile: RetrievalProfile, fused: bool, results: Sequence[SourceResult], window: int
 ) -> Mapping[str, object]:
     return {
         "profile": profile.name,
         "formula": "score = sum of weight / (rank_constant + rank)" if fused else "score = the source's own score",
         "rank_constant": profile.rank_constant if fused else None,
-        "weights": {report.source: profile.weights.get(report.source, 1.0) for report in reports},
+        "weights": {
+            result.report.source: profile.weights.get(result.report.source, 1.0) * result.seen for result in results
+        },
+        "thresholds": [
+            {"source": threshold.source, "score_type": threshold.score_type, "minimum": threshold.minimum}
+            for threshold in profile.thresholds
+        ],
         "rank_window_size": profile.rank_window_size,
         "window": window,
         "sources": [
@@ -234,6 +245,6 @@ def _explanation(
                 "hits": report.hits,
                 "elapsed_ms": report.elapsed_ms,
             }
-            for report in reports
+            for report in (result.report for result in results)
         ],
     }

@@ -45,7 +45,7 @@ class SourceFanOut:
             async with asyncio.timeout_at(min(deadline, loop.time() + self._source_timeout_seconds)):
                 answer = await source.retrieve(query)
             # the name that it is wired under is the one that weights and reports go by
-            ranked_list, incomplete = replace(answer.ranked_list, source=name), answer.incomplete
+            ranked_list = replace(answer.ranked_list, source=name)
         except InvalidInputError as error:
             return error
         except TimeoutError:
@@ -60,7 +60,9 @@ class SourceFanOut:
             return SourceResult(report=_report(name, SourceOutcome.FAILED, started, reason="error"))
         outcome = SourceOutcome.OK if ranked_list.hits else SourceOutcome.EMPTY
         return SourceResult(
-            report=_report(name, outcome, started, reason=incomplete, ranked_list=ranked_list), ranked_list=ranked_list
+            report=_report(name, outcome, started, reason=answer.incomplete, ranked_list=ranked_list),
+            ranked_list=ranked_list,
+            seen=answer.seen,
         )
 
 

@@ -128,7 +128,8 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceResult:
-    """A source's list, or none, and its report."""
+    """A source's list, or none, the share of its evidence that it could see, and its report."""
 
     report: SourceReport
-    ranked_list: RankedList | None = field(default=None)
+    ranked_list: RankedList | None = None
+    seen: float = 1.0

@@ -75,7 +75,7 @@ class InMemoryRepository:
         await self.fault.strike()
         hits = tuple(Hit(chunk_id=chunk.id, score=0.5) for chunk in self._chunks(filters)[:limit])
         ranked = RankedList(source="dense", score_type=ScoreType.COSINE_SIMILARITY, hits=hits)
-        return SimilarChunks(ranked_list=ranked, pending=False)
+        return SimilarChunks(ranked_list=ranked, seen=1.0)
 
     async def find_chunks_full_text(
         self, query: str, *, principal: Principal, filters: Filters = (), limit: int

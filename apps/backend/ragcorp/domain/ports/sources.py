@@ -23,10 +23,14 @@ class SourceQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceAnswer:
-    """A source's hits; ``incomplete`` says in a short word why some evidence could not be seen, if so."""
+    """A source's hits; ``incomplete`` says in a short word why some evidence could not be seen, if so.
+
+    ``seen`` is the share in [0, 1] of its evidence that the source could see: ranks among few say little.
+    """
 
     ranked_list: RankedList
     incomplete: str | None = None
+    seen: float = 1.0
 
 
 class RetrievalSource(Protocol):

@@ -48,10 +48,10 @@ class WriteOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarChunks:
-    """The nearest chunks, and whether some chunk of the workspace still waits for its vector."""
+    """The nearest chunks, and the share in [0, 1] of the workspace's chunks that have a vector."""
 
     ranked_list: RankedList
-    pending: bool
+    seen: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

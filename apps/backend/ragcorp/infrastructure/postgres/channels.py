@@ -40,9 +40,7 @@ class ChunkChannels:
 
     async def similar(self, embedding: Vector, *, principal: Principal, filters: Filters, limit: int) -> SimilarChunks:
         if self._model is None:
-            return SimilarChunks(
-                ranked_list=RankedList(source=DENSE, score_type=ScoreType.COSINE_SIMILARITY), pending=True
-            )
+            return SimilarChunks(ranked_list=RankedList(source=DENSE, score_type=ScoreType.COSINE_SIMILARITY), seen=0.0)
         visible, narrowed = visibility(principal), filtered(filters)
         statement = statements.similar_chunks(
             model_id=self._model.id,
@@ -66,13 +64,14 @@ class ChunkChannels:
                 return await cursor.fetchall()
 
         rows = await self._database.read(work)
+        waiting, embedded = rows[0][:2]
         return SimilarChunks(
             ranked_list=RankedList(
                 source=DENSE,
                 score_type=ScoreType.COSINE_SIMILARITY,
-                hits=tuple(Hit(chunk_id=str(row[1]), score=row[2]) for row in rows if row[1] is not None),
+                hits=tuple(Hit(chunk_id=str(row[2]), score=row[3]) for row in rows if row[2] is not None),
             ),
-            pending=rows[0][0],
+            seen=embedded / (embedded + waiting) if waiting else 1.0,
         )
 
     async def full_text(self, query: str, *, principal: Principal, filters: Filters, limit: int) -> RankedList:

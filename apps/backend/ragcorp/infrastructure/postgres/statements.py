@@ -31,6 +31,10 @@ Among n chunks a filter that m of them pass costs m comparisons, or some 100 n /
 """
 
 
+SHARE_SAMPLE = 10_000
+"""Up to so many chunks are counted for the share that dense can see: a millisecond, and only while some wait."""
+
+
 @lru_cache(maxsize=256)
 def similar_chunks(
     *,
@@ -45,7 +49,8 @@ def similar_chunks(
 
     Where few chunks come into question (a small workspace, a narrow filter), all of them are compared. Else the HNSW
     scan is tried; where it ends below ``limit``, the exact scan replaces it. A branch that is not needed carries a
-    one-time condition and costs nothing. Columns: pending, chunk id, cosine similarity.
+    one-time condition and costs nothing. Columns: chunks that wait for
+    their vector and chunks that have one (0 unless some wait), both counted up to a bound, chunk id, cosine similarity.
     """
     vector = f"e.embedding::{indexed_type(dimensions)}"
     query = f"%(embedding)s::{indexed_type(dimensions)}"
@@ -89,8 +94,17 @@ def similar_chunks(
         found AS (
             SELECT * FROM nearest WHERE NOT {found_too_few}
             UNION ALL SELECT * FROM everything)
-        SELECT backlog.pending, found.chunk_id, 1 - found.distance AS score
-        FROM (SELECT EXISTS (SELECT 1 FROM embedding_backlog WHERE workspace = %(workspace)s) AS pending) backlog
+        SELECT backlog.pending, embedded.chunks, found.chunk_id, 1 - found.distance AS score
+        FROM (
+            SELECT count(*) AS pending
+            FROM (
+                SELECT FROM embedding_backlog WHERE workspace = %(workspace)s LIMIT {SHARE_SAMPLE}) waiting) backlog
+        LEFT JOIN LATERAL (
+            SELECT count(*) AS chunks
+            FROM (
+                SELECT FROM chunk_embeddings e
+                WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s AND backlog.pending > 0
+                LIMIT {SHARE_SAMPLE}) counted) embedded ON true
         LEFT JOIN found ON true
         ORDER BY found.distance, found.chunk_id""")
 
