@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from ragcorp.application.citation_check import as_plain_text, sentences
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt, Passage, Quote
 from ragcorp.domain.ports.text import TextAnalyzer
+from ragcorp.infrastructure.extractive.question_words import without_question_words
 
 MIN_COVERAGE = 0.5
 """Least share of the question that the best sentence must cover, headings included."""
@@ -66,6 +67,7 @@ class ExtractiveAnswerer:
 
     async def _candidates(self, prompt: AnswerPrompt) -> list[_Candidate]:
         # the content's language decides how its words are stemmed; the question is stemmed alike, to be comparable
+        asked = without_question_words(prompt.question)
         by_language: dict[str, list[Passage]] = {}
         for passage in prompt.passages:
             by_language.setdefault(passage.chunk.language, []).append(passage)
@@ -74,7 +76,7 @@ class ExtractiveAnswerer:
             parts = [(passage, sentences(passage.chunk.content)) for passage in passages]
             contexts = [" . ".join((p.chunk.title, *p.chunk.heading_path)) for p in passages]
             flat = [sentence for _, found in parts for sentence in found]
-            question, *rest = await self._analyzer.lexemes([prompt.question, *contexts, *flat], language=language)
+            question, *rest = await self._analyzer.lexemes([asked, *contexts, *flat], language=language)
             if not question:
                 continue
             weights = await self._weights(question, prompt.workspace)

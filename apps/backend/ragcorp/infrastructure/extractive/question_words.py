@@ -1,0 +1,32 @@
+"""Words that ask and say nothing of what is asked for: no text is evidence for holding them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+QUESTION_WORDS = frozenset(
+    (
+        # Spanish; stop word lists hold them without their accents, if at all
+        "que cual cuales cuanto cuanta cuantos cuantas cuando donde adonde quien quienes como segun "
+        # English, Portuguese, French, Italian, German, Catalan
+        "what which who whom whose when where why how much many "
+        "qual quais quanto quanta quantos quantas quando onde quem "
+        "quel quelle quels quelles combien quand qui comment pourquoi "
+        "quale quali quanti quante dove chi perche "
+        "was welche welcher welches wer wann wo warum wie viel viele "
+        "quin quina quins quines quan on qui com"
+    ).split()
+)
+
+_WORD = re.compile(r"\w+")
+
+
+def without_question_words(question: str) -> str:
+    """Return the question without them; all other characters, codes among them, stay as they are."""
+    return _WORD.sub(lambda word: " " if _folded(word.group()) in QUESTION_WORDS else word.group(), question)
+
+
+def _folded(word: str) -> str:
+    decomposed = unicodedata.normalize("NFD", word.lower())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
