@@ -45,7 +45,9 @@ class SourceFanOut:
             async with asyncio.timeout_at(min(deadline, loop.time() + self._source_timeout_seconds)):
                 answer = await source.retrieve(query)
             # the name that it is wired under is the one that weights and reports go by
-            ranked_list = replace(answer.ranked_list, source=name)
+            ranked_list = answer.ranked_list
+            if ranked_list.source != name:
+                ranked_list = replace(ranked_list, source=name)
         except InvalidInputError as error:
             return error
         except TimeoutError:

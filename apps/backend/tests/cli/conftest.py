@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from support.command_line import Done, run_here
 
 CONTRACT = """# Contrato marco

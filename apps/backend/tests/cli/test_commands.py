@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from support.command_line import Done
 
 Command = Callable[..., Done]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from anyio.from_thread import start_blocking_portal
-from support.command_line import Done, run_here
-from support.openai_server import FakeOpenAI, openai_server
 
 from ragcorp.interface.cli import vectors
+from support.command_line import Done, run_here
+from support.openai_server import FakeOpenAI, openai_server
 
 Command = Callable[..., Done]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from support.command_line import Running, run_apart
 
 from ragcorp.infrastructure.embedded_postgres import status
+from support.command_line import Running, run_apart
 
 FILES = 240
 

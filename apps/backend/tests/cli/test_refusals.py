@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from psycopg.conninfo import make_conninfo
+
 from support.command_line import Done, run_apart
 
 Command = Callable[..., Done]

@@ -124,7 +124,9 @@ class DocumentRepositoryConformance:
     OPERATORS = (
         "a & | b <-> !! foo:* ' OR 1=1 -- \\", "'", "''", '"', '"sin cerrar', "\\", "\\'", "(", "((()", "!", "!!",
         "<->", ":*", "%", "%s", "%(query)s", "-", "http://a.com/'12'/x", "plazo'); DROP TABLE chunks; --", "x" * 2000,
-        "ñ" * 2000, "😀", "\u200b", "\x01", "12'34", "it's -'7'", "-5 '-5'", "a OR OR b", "OR", "-or -and", "<b>x</b>", "&amp;",
+        "ñ" * 2000,
+        "😀", "\u200b", "\x01", "12'34", "it's -'7'", "-5 '-5'", "a OR OR b", "OR", "-or -and",
+        "<b>x</b>", "&amp;",
         "\\000", "{1,2}", "$1", "E'\\x'", "file:///'1'/'-2'/ ' 3'", "1e400 -1e-400", "a@b.'1'.com", "/'1' /'1'",
     )  # fmt: skip
 
@@ -446,6 +448,15 @@ class DocumentRepositoryConformance:
         for chunk_id in ("", "x", "-1", "0", "999999999", "9" * 40, "1.5", "1; DROP", "٣", "\x00"):
             found = await repository.get_chunks([chunk_id, str(hit.chunk_id)], principal=ANYONE)
             assert list(found) == [hit.chunk_id]
+
+    async def test_positions_lead_to_chunk_ids(self, repository: DocumentRepository) -> None:
+        (outcome,) = await repository.save_many([written("a.txt", "aguja", "pajar")], principal=ANYONE)
+        (hit,) = await repository.find_chunks_full_text("pajar", principal=ANYONE, limit=2)
+        here, nowhere = (outcome.document_id, 1), UUID(int=7)
+        asked = [here, (outcome.document_id, 2), (outcome.document_id, -1), (outcome.document_id, 2**40), (nowhere, 0)]
+        assert await repository.find_chunk_ids(asked, principal=ANYONE) == {here: hit.chunk_id}
+        assert await repository.find_chunk_ids([here], principal=OTHER) == {}
+        assert await repository.find_chunk_ids([], principal=ANYONE) == {}
 
     # the list
 

@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
-from support.embedders import HashingEmbedder
 
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits
 from ragcorp.main.app import run_app
 from ragcorp.main.container import Parts
+from support.embedders import HashingEmbedder
 
 from .fakes import World
 from .serving import serving

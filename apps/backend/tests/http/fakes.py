@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from support.embedders import HashingEmbedder
-
 from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
 from ragcorp.application.chunk_sources import DenseChunkSource, FullTextChunkSource
 from ragcorp.application.delete_document import DeleteDocument
@@ -32,6 +30,7 @@ from ragcorp.domain.search import SearchMode
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.services import HttpServices
+from support.embedders import HashingEmbedder
 
 from .memory_repository import Fault, InMemoryRepository
 

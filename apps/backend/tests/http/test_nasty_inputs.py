@@ -14,15 +14,15 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from support.embedders import HashingEmbedder
-from support.postgres import open_database, repository_over
-from support.stored import ANYONE, embed_all, written
 
 from ragcorp.domain.ports.models import Vector
 from ragcorp.infrastructure.openai_compatible.prompt import chat_messages
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.main.app import run_app
 from ragcorp.main.container import Parts
+from support.embedders import HashingEmbedder
+from support.postgres import open_database, repository_over
+from support.stored import ANYONE, embed_all, written
 
 from .fakes import ScriptedAnswerer
 from .nasty_inputs import NastyInput, expand, read_nasty_inputs

@@ -12,11 +12,11 @@ import pytest
 import uvicorn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.embedders import BrokenEmbedder, HashingEmbedder
 
 from ragcorp.main.app import Application, run_app
 from ragcorp.main.container import Parts
 from ragcorp.main.settings import load_settings
+from support.embedders import BrokenEmbedder, HashingEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 import unicodedata
 
-QUESTION_WORDS = frozenset(
-    (
-        # Spanish; stop word lists hold them without their accents, if at all
-        "que cual cuales cuanto cuanta cuantos cuantas cuando donde adonde quien quienes como segun "
-        # English, Portuguese, French, Italian, German, Catalan
-        "what which who whom whose when where why how much many "
-        "qual quais quanto quanta quantos quantas quando onde quem "
-        "quel quelle quels quelles combien quand qui comment pourquoi "
-        "quale quali quanti quante dove chi perche "
-        "was welche welcher welches wer wann wo warum wie viel viele "
-        "quin quina quins quines quan on qui com"
-    ).split()
-)
+# in stop word lists they stand without their accents, if at all
+_BY_LANGUAGE = {
+    "es": "que cual cuales cuanto cuanta cuantos cuantas cuando donde adonde quien quienes como segun",
+    "en": "what which who whom whose when where why how much many",
+    "pt": "qual quais quanto quanta quantos quantas quando onde quem",
+    "fr": "quel quelle quels quelles combien quand qui comment pourquoi",
+    "it": "quale quali quanti quante dove chi perche",
+    "de": "was welche welcher welches wer wann wo warum wie viel viele",
+    "ca": "quin quina quins quines quan on qui com",
+}
+QUESTION_WORDS = frozenset(word for words in _BY_LANGUAGE.values() for word in words.split())
 
 _WORD = re.compile(r"\w+")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import PurePosixPath
 
 from pydantic import ValidationError
 from python_multipart.multipart import parse_options_header
@@ -30,13 +29,12 @@ from ragcorp.interface.http.document_schema import DocumentBody, DocumentFields
 from ragcorp.interface.http.json_body import check_json
 from ragcorp.interface.http.services import HttpLimits
 from ragcorp.interface.http.validation import refused
+from ragcorp.interface.request_values import text_file
 
 FORM = "multipart/form-data"
 UNKNOWN = "application/octet-stream"
 FORM_OVERHEAD_BYTES = 256 * 1024
 """What the fields and boundaries of a form may take beside its file."""
-
-TEXT_SUFFIXES = {".txt": "text/plain", ".text": "text/plain", ".html": "text/html", ".htm": "text/html"}
 
 
 async def read_document(
@@ -60,15 +58,9 @@ async def read_document(
 
 def document_of(external_id: str, body: DocumentBody, *, default_language: str) -> IngestRequest:
     """Return the request to store a document that came as JSON."""
-    suffix = PurePosixPath(external_id).suffix.lower()
     return IngestRequest(
         external_id=external_id,
-        file=SourceFile(
-            # NUL can stand in no text, and parts words; left in, it would make the text look like another encoding
-            content=body.text.replace("\x00", " ").encode(),
-            media_type=body.media_type or TEXT_SUFFIXES.get(suffix, "text/markdown"),
-            filename="",
-        ),
+        file=text_file(external_id, body.text, media_type=body.media_type),
         attributes=body.as_attributes(default_language=default_language),
     )
 
