@@ -27,9 +27,9 @@ class FakeOpenAI:
     """What the server does next. ``faults`` are taken one a request, first first; then it behaves.
 
     Embeddings: ``ok``, ``hang``, ``drip``, ``html``, ``huge``, ``cut``, ``redirect``, ``wrong_count``, ``wrong_width``,
-    ``ignores_dimensions``, ``shuffled``, ``twice_the_same_index``, ``nan``, ``zero``, ``null``, ``no_data``, ``strings``,
-    or a status such as ``429`` or ``429:0.2`` (Retry-After). Chat: the same where they make sense, and ``no_finish``,
-    ``cut``, ``broken_json``, ``error_event``.
+    ``ignores_dimensions``, ``shuffled``, ``twice_the_same_index``, ``nan``, ``zero``, ``null``, ``no_data``,
+    ``strings``, or a status such as ``429`` or ``429:0.2`` (Retry-After). Chat: the same where they make sense, and
+    ``no_finish``, ``cut``, ``broken_json``, ``error_event``.
     """
 
     faults: list[str] = field(default_factory=list)
