@@ -1,7 +1,8 @@
 """nDCG@10 of each mode on BEIR-style sets: `python -m benchmarks.retrieval_quality corp-es faq-es xquad-es`.
 
 The sets are read from RAGCORP_EVAL_DIR and kept, with their vectors, in a workspace each of the configured database
-(RAGCORP_DATA_DIR or DATABASE_URL), so that a second run costs no embedding. Järvelin and Kekäläinen, TOIS 2002, with gains 2^grade - 1.
+(RAGCORP_DATA_DIR or DATABASE_URL), so that a second run costs no embedding.
+nDCG: Järvelin and Kekäläinen, TOIS 2002, with gains 2^grade - 1.
 """
 
 from __future__ import annotations
