@@ -1,0 +1,146 @@
+"""Times variants against one another in one interleaved run, and says on which machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import platform
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import psycopg
+from rich.console import Console
+from rich.table import Table
+
+Item = TypeVar("Item")
+Variant = Callable[[Item], Awaitable[object]]
+
+
+@dataclass(slots=True)
+class Timing:
+    """Wall clock and client CPU of each call, in milliseconds."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def row(self) -> dict[str, float]:
+        return {
+            "p50_ms": round(percentile(self.wall, 50), 3),
+            "p95_ms": round(percentile(self.wall, 95), 3),
+            "client_cpu_ms": round(statistics.median(self.cpu), 3),
+        }
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Return the nearest-rank percentile."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(percent / 100 * len(ordered)) - 1)]
+
+
+async def interleaved(
+    variants: Mapping[str, Variant[Item]], items: Sequence[Item], *, rounds: int, disagreements: list[int] | None = None
+) -> dict[str, Timing]:
+    """Call every variant on every item, ``rounds`` times, one right after another and each first in its turn.
+
+    A first pass is not counted: it fills caches and prepares statements. With ``disagreements``, the numbers of the
+    items on which the variants' results differed are appended to it.
+    """
+    names = list(variants)
+    timings = {name: Timing() for name in names}
+    for turn in range(rounds + 1):
+        for number, item in enumerate(items):
+            shift = (number + turn) % len(names)
+            results = []
+            for name in names[shift:] + names[:shift]:
+                cpu, wall = time.process_time(), time.perf_counter()
+                results.append(await variants[name](item))
+                wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+                if turn:
+                    timings[name].wall.append(wall * 1000)
+                    timings[name].cpu.append(cpu * 1000)
+            if turn == 0 and disagreements is not None and any(result != results[0] for result in results):
+                disagreements.append(number)
+    return timings
+
+
+async def throughput(variant: Variant[Item], items: Sequence[Item], *, concurrency: int, seconds: float) -> float:
+    """Return calls a second with ``concurrency`` of them under way."""
+    end = time.perf_counter() + seconds
+    done = 0
+
+    async def caller(first: int) -> None:
+        nonlocal done
+        number = first
+        while time.perf_counter() < end:
+            await variant(items[number % len(items)])
+            number += concurrency
+            done += 1
+
+    started = time.perf_counter()
+    await asyncio.gather(*(caller(first) for first in range(concurrency)))
+    return done / (time.perf_counter() - started)
+
+
+def machine(dsn: str) -> dict[str, object]:
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute(
+            "SELECT current_setting('server_version'), current_setting('shared_buffers'),"
+            " (SELECT extversion FROM pg_extension WHERE extname = 'vector')"
+        ).fetchone()
+    assert row is not None
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "load_average": [round(load, 1) for load in os.getloadavg()],
+        "python": platform.python_version(),
+        "postgresql": row[0],
+        "shared_buffers": row[1],
+        "pgvector": row[2],
+    }
+
+
+def _cpu_model() -> str:
+    information = Path("/proc/cpuinfo")
+    if information.is_file():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+class Report:
+    """Collects tables; prints them as they come, or all as one JSON object at the end."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._content: dict[str, object] = {}
+        self._console = Console(stderr=as_json, width=160, highlight=False)
+
+    def say(self, text: str) -> None:
+        self._console.print(text)
+
+    def facts(self, name: str, facts: Mapping[str, object]) -> None:
+        self._content[name] = dict(facts)
+        self._console.print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in facts.items()))
+
+    def table(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
+        self._content[name] = [dict(row) for row in rows]
+        table = Table(title=name, title_justify="left")
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        for column in columns:
+            table.add_column(column, justify="left" if column == columns[0] else "right")
+        for row in rows:
+            table.add_row(*("" if row.get(column) is None else str(row[column]) for column in columns))
+        self._console.print(table)
+
+    def end(self) -> None:
+        if self._as_json:
+            print(json.dumps(self._content, ensure_ascii=False, indent=2))

@@ -1,0 +1,65 @@
+"""The database that a benchmark runs on: an embedded server of its own, or the server that DATABASE_URL names."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
+
+SETTINGS = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
+"""Beyond the embedded server's own: buffers that hold 100k chunks with their indexes, as a server's would."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """``admin_dsn`` may create databases; the other two are the roles that ragcorp works as."""
+
+    admin_dsn: str
+    owner_dsn: str
+    application_dsn: str
+
+    def database(self, name: str) -> tuple[str, str]:
+        """Make the database unless it is there; return the owner's and the application's DSN of it."""
+        owner = conninfo_to_dict(self.owner_dsn).get("user")
+        with psycopg.connect(self.admin_dsn, autocommit=True) as connection:
+            if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
+                connection.execute(f'CREATE DATABASE "{name}"' + (f' OWNER "{owner}"' if owner else ""))
+        with psycopg.connect(self.admin_dsn, dbname=name, autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            if owner:
+                connection.execute(f'ALTER SCHEMA public OWNER TO "{owner}"')
+        return make_conninfo(self.owner_dsn, dbname=name), make_conninfo(self.application_dsn, dbname=name)
+
+    def drop(self, name: str) -> None:
+        with psycopg.connect(self.admin_dsn, autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+
+@contextmanager
+def open_server(*, data_dir: Path | None = None) -> Iterator[Server]:
+    """Use DATABASE_URL (a role that may create databases; they are kept) or start a server.
+
+    Without ``data_dir`` the embedded server's files go at the end; with it a second run finds its corpus loaded.
+    """
+    url = os.environ.get("DATABASE_URL")
+    if url:
+        yield Server(admin_dsn=url, owner_dsn=url, application_dsn=url)
+        return
+    with ExitStack() as stack:
+        folder = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ragcorp-bench-"))) / "data"
+        running = stack.enter_context(EmbeddedPostgres(data_dir=folder, settings=SETTINGS))
+        password = json.loads((folder / "credentials.json").read_text())["postgres"]
+        yield Server(
+            admin_dsn=make_conninfo(running.owner_dsn, user="postgres", password=password, dbname="postgres"),
+            owner_dsn=running.owner_dsn,
+            application_dsn=running.app_dsn,
+        )
