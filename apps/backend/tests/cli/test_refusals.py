@@ -62,6 +62,16 @@ def test_bad_input_is_named(ragcorp: Command, arguments: list[str], code: int, k
     assert set(done.json["error"]) == {"code", "message", "field", "limit", "remedy"}
 
 
+def test_two_files_of_one_name_are_refused_before_one_replaces_the_other(ragcorp: Command, tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "acta.md").write_text("Acta de la reunión.")
+    done = ragcorp("ingest", str(tmp_path / "a" / "acta.md"), str(tmp_path / "b" / "acta.md"), "--json")
+    assert done.code == 2, done.out
+    assert done.json["error"]["field"] == "PATHS"
+    assert ragcorp("documents", "list", "--json").json["documents"] == []
+
+
 def test_an_error_for_people_is_one_line_with_the_remedy_on_stderr(ragcorp: Command) -> None:
     done = ragcorp("ingest", "/no/such/folder")
     assert (done.code, done.out) == (1, "")

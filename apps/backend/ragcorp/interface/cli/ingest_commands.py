@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ragcorp.domain.documents import DocumentAttributes
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ingestion import IngestFailure
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli.arguments import parse_pairs
@@ -78,6 +79,7 @@ async def ingest(
     What is stored already is passed over, so an interrupted run goes on when it is started again. A file that cannot
     be read is reported and stops no other. Vectors are shared out with a service on the same database, if one runs.
     """
+    require_different_names(paths)
     level = Sensitivity.parse(sensitivity)
     described = parse_pairs(metadata or [], option="--metadata")
     async with call.services.open(call.target) as session:
@@ -105,6 +107,17 @@ async def ingest(
         lambda console: _print_totals(console, totals, pending=counts.pending, makes_vectors=session.makes_vectors),
     )
     return EXIT_FAILED if totals.failures else 0
+
+
+def require_different_names(paths: Sequence[Path]) -> None:
+    """Raise InvalidInputError for two files of one name: each is stored under its name, one would replace the other."""
+    names = [path.name for path in paths if path.is_file()]
+    if len(set(names)) < len(names):
+        raise InvalidInputError(
+            "Two of the files have the same name.",
+            field="PATHS",
+            remedy="Ingest the folder that holds both, or each by itself with its own --prefix.",
+        )
 
 
 async def embed(
