@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ragcorp.application.document_preparation import require_external_id
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.storage import DocumentRepository, DocumentSelection
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.text import require_storable
 
 
 class DeleteDocument:
@@ -14,13 +16,15 @@ class DeleteDocument:
         self._repository = repository
 
     async def execute(self, external_id: str, *, principal: Principal) -> None:
-        """Raises NotFoundError."""
+        """Raises NotFoundError, or InvalidInputError for what can name no document."""
+        require_external_id(external_id)
         await self._repository.soft_delete_one(external_id, principal=principal)
 
     async def execute_selection(self, selection: DocumentSelection, *, principal: Principal) -> int:
         """Delete what the prefix and the filters select; return how many.
 
-        Raises InvalidInputError for an empty selection: nobody deletes everything by leaving a field out.
+        Raises InvalidInputError for an empty selection: nobody deletes everything by leaving a field out; and for a
+        prefix that no name can have.
         """
         if not selection.prefix and not selection.filters:
             raise InvalidInputError(
@@ -28,6 +32,7 @@ class DeleteDocument:
                 field="prefix",
                 remedy="Name a prefix of external_id, or at least one filter.",
             )
+        require_storable(selection.prefix, field="prefix")
         return await self._repository.soft_delete(selection, principal=principal)
 
     async def purge(self, *, older_than_days: float, principal: Principal) -> int:

@@ -8,12 +8,14 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
-from ragcorp.domain.documents import DocumentAttributes, ParsedText, index_text
+from ragcorp.domain.documents import DocumentAttributes, ParsedText, VisibilityScope, index_text
 from ragcorp.domain.exceptions import InvalidInputError, PayloadTooLargeError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.ports.text import Chunker, DocumentParser
+from ragcorp.domain.principal import Principal
 from ragcorp.domain.text import clean_text, is_blank, require_length, require_storable
 
 MAX_EXTERNAL_ID = 500
@@ -44,13 +46,13 @@ class DocumentPreparation:
         """The fingerprint of the chunker: another one means that stored chunks are out of date."""
         return self._chunker.fingerprint
 
-    def check(self, request: IngestRequest) -> IngestRequest:
+    def check(self, request: IngestRequest, *, principal: Principal) -> IngestRequest:
         """Return the request with checked attributes and media type, without reading the file's content.
 
         Raises InvalidInputError, PayloadTooLargeError or UnsupportedMediaTypeError.
         """
         require_external_id(request.external_id)
-        attributes = self._checked(request.attributes)
+        attributes = _owned(self._checked(request.attributes), principal)
         if len(request.file.content) > self._limits.max_file_bytes:
             raise PayloadTooLargeError(
                 "The file is too large.",
@@ -118,7 +120,51 @@ class DocumentPreparation:
                 limit=f"{self._limits.max_metadata_bytes} bytes as JSON",
                 remedy="Keep only what filters and results need.",
             )
-        return replace(attributes, title=title, metadata=metadata)
+        occurred_at = attributes.occurred_at and _in_utc(attributes.occurred_at)
+        return replace(attributes, title=title, metadata=metadata, occurred_at=occurred_at)
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """Return the moment in UTC; one without a zone is taken to be in UTC already."""
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise InvalidInputError(
+            "occurred_at is out of range.",
+            field="occurred_at",
+            limit="years 1 to 9999 in UTC",
+            remedy="Give a time in that range.",
+        ) from None
+
+
+def _owned(attributes: DocumentAttributes, principal: Principal) -> DocumentAttributes:
+    """Return the attributes with the owner that their scope needs.
+
+    Raises InvalidInputError for a document that the writer could not read back: above its clearance, private to
+    somebody else, or of a group that it is not in.
+    """
+    if attributes.sensitivity > principal.clearance:
+        raise InvalidInputError(
+            "sensitivity is above your own clearance.",
+            field="sensitivity",
+            limit=principal.clearance.label,
+            remedy="Choose a level that you may read.",
+        )
+    if attributes.visibility_scope is VisibilityScope.PRIVATE:
+        if attributes.owner not in ("", principal.subject):
+            raise InvalidInputError(
+                "A private document belongs to its writer.",
+                field="owner",
+                remedy="Leave owner out, or choose another visibility_scope.",
+            )
+        return replace(attributes, owner=principal.subject)
+    if attributes.visibility_scope is VisibilityScope.GROUP and attributes.owner not in principal.groups:
+        raise InvalidInputError(
+            "A group's document needs one of your groups as its owner.",
+            field="owner",
+            remedy="Name a group that you are in, or choose another visibility_scope.",
+        )
+    return attributes
 
 
 def require_external_id(external_id: str) -> None:

@@ -37,7 +37,7 @@ class IngestDocument:
 
         Raises InvalidInputError (or a subclass) for what cannot be stored; nothing is left behind then.
         """
-        checked = self._preparation.check(request)
+        checked = self._preparation.check(request, principal=principal)
         known = await self._unchanged([checked], principal)
         if checked.external_id in known:
             return await self._with_vectors(_result(checked.external_id, known[checked.external_id]))
@@ -57,7 +57,7 @@ class IngestDocument:
             if earlier is not None:
                 outcomes[earlier[0]] = IngestFailure(external_id=request.external_id, error=_superseded())
             try:
-                checked[request.external_id] = (position, self._preparation.check(request))
+                checked[request.external_id] = (position, self._preparation.check(request, principal=principal))
             except RagcorpError as error:
                 outcomes[position] = IngestFailure(external_id=request.external_id, error=error)
         known = await self._unchanged([request for _, request in checked.values()], principal)

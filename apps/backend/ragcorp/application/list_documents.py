@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
+from ragcorp.application.document_preparation import require_external_id
 from ragcorp.domain.documents import Document, SourceFile
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.storage import DocumentRepository, DocumentSelection
@@ -35,11 +36,13 @@ class ListDocuments:
         return page.documents, _encode(page.next_after) if page.next_after is not None else None
 
     async def get(self, external_id: str, *, principal: Principal) -> Document:
-        """Raises NotFoundError."""
+        """Raises NotFoundError, or InvalidInputError for what can name no document."""
+        require_external_id(external_id)
         return await self._repository.get(external_id, principal=principal)
 
     async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
-        """Return the original as it was sent. Raises NotFoundError."""
+        """Return the original as it was sent. Raises what ``get`` does."""
+        require_external_id(external_id)
         return await self._repository.get_source(external_id, principal=principal)
 
 

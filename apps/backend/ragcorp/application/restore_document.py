@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio.to_thread
 
-from ragcorp.application.document_preparation import DocumentPreparation
+from ragcorp.application.document_preparation import DocumentPreparation, require_external_id
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
@@ -18,7 +18,8 @@ class RestoreDocument:
         self._preparation = preparation
 
     async def execute(self, external_id: str, *, principal: Principal) -> IngestResult:
-        """Raises NotFoundError if no deleted document has that name."""
+        """Raises NotFoundError if no deleted document has that name, or if it was written anew meanwhile."""
+        require_external_id(external_id)
         document, parsed, original = await self._repository.get_deleted(external_id, principal=principal)
         write = await anyio.to_thread.run_sync(
             lambda: self._preparation.index(
@@ -27,7 +28,7 @@ class RestoreDocument:
                 content_hash=bytes.fromhex(document.content_hash),
             )
         )
-        (outcome,) = await self._repository.save_many([write], principal=principal)
+        outcome = await self._repository.restore(write, principal=principal)
         return IngestResult(
             external_id=external_id,
             document_id=outcome.document_id,

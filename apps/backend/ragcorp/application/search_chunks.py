@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from ragcorp.application import page_cursor
 from ragcorp.application.retrieval_profile import RetrievalProfile
 from ragcorp.application.source_fan_out import SourceFanOut
-from ragcorp.application.thresholds import above_thresholds
+from ragcorp.application.thresholds import Threshold, above_thresholds
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.ports.sources import FusionService, SourceQuery
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import Contribution, FusedHit, Hit, RankedList, ScoreType, SourceResult
+from ragcorp.domain.retrieval import Contribution, FusedHit, Hit, RankedList, ScoreType, SourceReport, SourceResult
 from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.text import is_blank, require_length, require_storable
 
@@ -29,6 +29,16 @@ class SearchLimits:
     max_query_characters: int = 2000
     max_limit: int = 50
     total_timeout_seconds: float = 4.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ranking:
+    """The ranking, the mode that was used after all, the kind of score, and the weights, if lists were fused."""
+
+    mode_used: SearchMode
+    hits: Sequence[FusedHit]
+    score_type: str
+    weights: Mapping[str, float] | None = None
 
 
 class SearchChunks:
@@ -53,19 +63,12 @@ class SearchChunks:
         self._warned = False
 
     async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
-        """Return a page of the ranking.
+        """Return a page of the ranking: ``limit`` results, or the whole window if that is smaller.
 
         Raises InvalidInputError for a request out of its limits and AllSourcesFailedError if no source replied.
         """
         self._check(request)
         profile = self._profile(request)
-        if request.limit > profile.rank_window_size:
-            raise InvalidInputError(
-                "limit is larger than fusion.rank_window_size.",
-                field="limit",
-                limit=str(profile.rank_window_size),
-                remedy="Lower limit or raise fusion.rank_window_size.",
-            )
         offset = page_cursor.decode(request, window=profile.rank_window_size)
         query = SourceQuery(
             text=request.query, principal=principal, filters=request.filters, limit=profile.rank_window_size
@@ -73,28 +76,29 @@ class SearchChunks:
         deadline = asyncio.get_running_loop().time() + self._limits.total_timeout_seconds
         results = await self._retrieve(profile, query, deadline)
         reports = tuple(result.report for result in results)
-        lists = [await self._identified(ranked, principal) for ranked in _usable(results)]
+        lists = _usable(results)
         if not lists:
             raise AllSourcesFailedError(
                 "No retrieval source could answer.",
                 reason=",".join(sorted({f"{report.source}:{report.reason}" for report in reports})),
                 remedy="Try again shortly; `ragcorp doctor` explains what is down.",
             )
+        thresholds: Sequence[Threshold] = ()
         if len(lists) > 1 and all(report.reason is None for report in reports):
             # where a source is out or could not see everything, each bit of evidence of the others counts
-            lists = above_thresholds(lists, profile.thresholds)
+            kinds = {(ranked.source, ranked.score_type) for ranked in lists}
+            thresholds = [each for each in profile.thresholds if (each.source, each.score_type) in kinds]
+            lists = above_thresholds(lists, thresholds)
         seen = {result.report.source: result.seen for result in results}
-        mode_used, fused, score_type = self._fuse(profile, lists, seen)
-        window = fused[: profile.rank_window_size]
-        hits, end = await self._page(window, offset, request.limit, principal, score_type)
+        ranking = self._rank(profile, lists, seen)
+        window = ranking.hits[: profile.rank_window_size]
+        hits, end = await self._page(window, offset, request.limit, principal, ranking.score_type)
         return SearchResponse(
-            mode_used=mode_used,
+            mode_used=ranking.mode_used,
             hits=hits,
             reports=reports,
             next_cursor=page_cursor.encode(end, request) if end < len(window) else None,
-            explanation=_explanation(profile, score_type == ScoreType.RRF, results, len(window))
-            if request.explain
-            else None,
+            explanation=_explanation(profile, ranking, thresholds, reports, len(window)) if request.explain else None,
         )
 
     def _check(self, request: SearchRequest) -> None:
@@ -120,9 +124,9 @@ class SearchChunks:
         return self._profiles[mode].overridden_by(request)
 
     async def _retrieve(self, profile: RetrievalProfile, query: SourceQuery, deadline: float) -> list[SourceResult]:
-        results = await self._fan_out.ask(profile.sources, query, deadline=deadline)
+        results = await self._fan_out.ask(profile.sources, query, deadline=deadline, identify=self._identified)
         if profile.stand_in and results[0].report.reason is not None:
-            results += await self._fan_out.ask([profile.stand_in], query, deadline=deadline)
+            results += await self._fan_out.ask([profile.stand_in], query, deadline=deadline, identify=self._identified)
         return results
 
     async def _identified(self, ranked: RankedList, principal: Principal) -> RankedList:
@@ -145,10 +149,8 @@ class SearchChunks:
                 hits.setdefault(chunk_id, replace(hit, chunk_id=chunk_id))
         return replace(ranked, hits=tuple(hits.values()))
 
-    def _fuse(
-        self, profile: RetrievalProfile, lists: Sequence[RankedList], seen: Mapping[str, float]
-    ) -> tuple[SearchMode, Sequence[FusedHit], str]:
-        """Return the mode that was used after all, the ranking, and what kind of score it has.
+    def _rank(self, profile: RetrievalProfile, lists: Sequence[RankedList], seen: Mapping[str, float]) -> _Ranking:
+        """Make one ranking of the lists.
 
         A list that saw only a share of the evidence (vectors pending) weighs so much less: a first rank among a
         few embedded chunks says little.
@@ -159,10 +161,10 @@ class SearchChunks:
             mode = next(
                 (mode for mode, known in self._profiles.items() if known.sources == (lists[0].source,)), profile.mode
             )
-            return mode, _as_ranked(lists[0]), lists[0].score_type
+            return _Ranking(mode_used=mode, hits=_as_ranked(lists[0]), score_type=lists[0].score_type)
         weights = {ranked.source: profile.weights.get(ranked.source, 1.0) * seen[ranked.source] for ranked in lists}
         fused = self._fusion.fuse(lists, weights=weights, k=profile.rank_constant)
-        return SearchMode.HYBRID, fused, ScoreType.RRF
+        return _Ranking(mode_used=SearchMode.HYBRID, hits=fused, score_type=ScoreType.RRF, weights=weights)
 
     async def _page(
         self, window: Sequence[FusedHit], offset: int, limit: int, principal: Principal, score_type: str
@@ -222,18 +224,22 @@ def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:
 
 
 def _explanation(
-    profile: RetrievalProfile, fused: bool, results: Sequence[SourceResult], window: int
+    profile: RetrievalProfile,
+    ranking: _Ranking,
+    thresholds: Sequence[Threshold],
+    reports: Sequence[SourceReport],
+    window: int,
 ) -> Mapping[str, object]:
+    """Say how the ranking came about, with the weights and thresholds that were applied and no others."""
+    fused = ranking.weights is not None
     return {
         "profile": profile.name,
         "formula": "score = sum of weight / (rank_constant + rank)" if fused else "score = the source's own score",
         "rank_constant": profile.rank_constant if fused else None,
-        "weights": {
-            result.report.source: profile.weights.get(result.report.source, 1.0) * result.seen for result in results
-        },
+        "weights": dict(ranking.weights or {}),
         "thresholds": [
             {"source": threshold.source, "score_type": threshold.score_type, "minimum": threshold.minimum}
-            for threshold in profile.thresholds
+            for threshold in thresholds
         ],
         "rank_window_size": profile.rank_window_size,
         "window": window,
@@ -245,6 +251,6 @@ def _explanation(
                 "hits": report.hits,
                 "elapsed_ms": report.elapsed_ms,
             }
-            for report in (result.report for result in results)
+            for report in reports
         ],
     }

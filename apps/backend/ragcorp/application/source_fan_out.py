@@ -5,14 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from ragcorp.application.retrieval_profile import DENSE, FULL_TEXT
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError, SourceUnavailableError
-from ragcorp.domain.ports.sources import RetrievalSource, SourceQuery
+from ragcorp.domain.ports.sources import RetrievalSource, SourceAnswer, SourceQuery
+from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import RankedList, SourceOutcome, SourceReport, SourceResult
 
 logger = logging.getLogger(__name__)
+
+MAY_REFUSE = frozenset({DENSE, FULL_TEXT})
+"""Sources of our own, which may find the query or its filters at fault. From any other that is the source's error."""
+
+Identify = Callable[[RankedList, Principal], Awaitable[RankedList]]
+_Asked = asyncio.Task[SourceResult | InvalidInputError]
 
 
 class SourceFanOut:
@@ -21,51 +30,102 @@ class SourceFanOut:
     def __init__(self, *, sources: Mapping[str, RetrievalSource], source_timeout_seconds: float) -> None:
         self._sources = dict(sources)
         self._source_timeout_seconds = source_timeout_seconds
+        self._left: set[_Asked] = set()
 
-    async def ask(self, names: Sequence[str], query: SourceQuery, *, deadline: float) -> list[SourceResult]:
+    async def ask(
+        self, names: Sequence[str], query: SourceQuery, *, deadline: float, identify: Identify
+    ) -> list[SourceResult]:
         """Return one result a name, in order. ``deadline`` is on the event loop's clock.
 
-        Raises InvalidInputError if a source finds the query itself at fault.
+        ``identify`` gives the hits of a list their chunk ids; where it fails, the source that made the list has failed.
+        Raises InvalidInputError if a source of our own finds the query itself at fault.
         """
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._ask_one(name, query, deadline)) for name in names]
-        outcomes = [task.result() for task in tasks]
-        for outcome in outcomes:
+        loop = asyncio.get_running_loop()
+        started, now = time.perf_counter(), loop.time()
+        tasks = {name: loop.create_task(self._ask_one(name, query, identify)) for name in names}
+        try:
+            await asyncio.wait(tasks.values(), timeout=max(0.0, min(deadline - now, self._source_timeout_seconds)))
+        finally:
+            unfinished = {name for name, task in tasks.items() if not task.done()}
+            for name in unfinished:
+                self._leave(name, tasks[name])
+        results = []
+        for name, task in tasks.items():
+            outcome = (
+                _failed(name, SourceOutcome.TIMEOUT, started, "timeout")
+                if name in unfinished
+                else _outcome(name, task, started)
+            )
             if isinstance(outcome, InvalidInputError):
                 raise outcome
-        return [outcome for outcome in outcomes if isinstance(outcome, SourceResult)]
+            results.append(outcome)
+        return results
 
-    async def _ask_one(self, name: str, query: SourceQuery, deadline: float) -> SourceResult | InvalidInputError:
+    async def _ask_one(self, name: str, query: SourceQuery, identify: Identify) -> SourceResult | InvalidInputError:
         source = self._sources.get(name)
         if source is None:
             return SourceResult(report=_report(name, SourceOutcome.SKIPPED, 0.0, reason="not_configured"))
         started = time.perf_counter()
-        loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout_at(min(deadline, loop.time() + self._source_timeout_seconds)):
-                answer = await source.retrieve(query)
+            answer = await source.retrieve(query)
+            if not isinstance(answer, SourceAnswer):
+                raise TypeError("a source returns a SourceAnswer")  # noqa: TRY301 - one place reports what is wrong
             # the name that it is wired under is the one that weights and reports go by
             ranked_list = answer.ranked_list
             if ranked_list.source != name:
                 ranked_list = replace(ranked_list, source=name)
-        except InvalidInputError as error:
-            return error
+            ranked_list = await identify(ranked_list, query.principal)
         except TimeoutError:
-            return SourceResult(report=_report(name, SourceOutcome.TIMEOUT, started, reason="timeout"))
+            return _failed(name, SourceOutcome.TIMEOUT, started, "timeout")
         except SourceUnavailableError as error:
-            return SourceResult(report=_report(name, SourceOutcome.FAILED, started, reason=error.reason))
+            return _failed(name, SourceOutcome.FAILED, started, _reason(error))
         except InvalidRankingError:
             logger.warning("source %s returned an invalid ranking", name, exc_info=True)
-            return SourceResult(report=_report(name, SourceOutcome.INVALID, started, reason="invalid"))
-        except Exception:  # a source may be the user's own: its bug is its outage, logged and named, never the query's
+            return _failed(name, SourceOutcome.INVALID, started, "invalid")
+        except (Exception, SystemExit) as error:  # a source may be the user's own: its bug is its outage, logged, named
+            if isinstance(error, InvalidInputError) and name in MAY_REFUSE:
+                return error
             logger.exception("source %s raised an unexpected error", name)
-            return SourceResult(report=_report(name, SourceOutcome.FAILED, started, reason="error"))
+            return _failed(name, SourceOutcome.FAILED, started, "error")
         outcome = SourceOutcome.OK if ranked_list.hits else SourceOutcome.EMPTY
         return SourceResult(
             report=_report(name, outcome, started, reason=answer.incomplete, ranked_list=ranked_list),
             ranked_list=ranked_list,
             seen=answer.seen,
         )
+
+    def _leave(self, name: str, task: _Asked) -> None:
+        """Cancel a source and go on without it: one that swallows its cancellation must hold no search."""
+        task.cancel()
+        self._left.add(task)  # the event loop itself keeps no task alive
+        task.add_done_callback(partial(self._ended, name))
+
+    def _ended(self, name: str, task: _Asked) -> None:
+        self._left.discard(task)
+        if not task.cancelled():
+            logger.warning("source %s ended after it was cancelled, of its own accord", name, exc_info=task.exception())
+
+
+def _outcome(name: str, task: _Asked, started: float) -> SourceResult | InvalidInputError:
+    """Return what a task that ended made. One that cancelled itself, or raised no Exception, has failed."""
+    if not task.cancelled() and task.exception() is None:
+        return task.result()
+    logger.error(
+        "source %s cancelled itself or raised what is no Exception",
+        name,
+        exc_info=None if task.cancelled() else task.exception(),
+    )
+    return _failed(name, SourceOutcome.FAILED, started, "error")
+
+
+def _reason(error: SourceUnavailableError) -> str:
+    """Return the error's reason; a subclass of the user's own may have set none."""
+    reason = getattr(error, "reason", None)
+    return reason if isinstance(reason, str) and reason else "unavailable"
+
+
+def _failed(name: str, outcome: SourceOutcome, started: float, reason: str) -> SourceResult:
+    return SourceResult(report=_report(name, outcome, started, reason=reason))
 
 
 def _report(

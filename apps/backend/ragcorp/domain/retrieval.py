@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,6 +11,7 @@ from uuid import UUID
 
 from ragcorp.domain.exceptions import InvalidRankingError
 
+_MAX_FLOAT = sys.float_info.max
 _EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
@@ -21,6 +22,9 @@ def no_metadata() -> Mapping[str, object]:
 
 HitKey = tuple[str, str, int]
 """Canonical identity of a hit; comparable, so that it can break ties."""
+
+
+MAX_CHUNK_INDEX = 2**31 - 1
 
 
 class ScoreType(StrEnum):
@@ -34,7 +38,8 @@ class ScoreType(StrEnum):
 class Hit:
     """One passage that a source found: identity and the source's own score (higher is better), no content.
 
-    The identity is the chunk id, else (document id, chunk index) (ADR-012).
+    The identity is the chunk id, else (document id, chunk index) (ADR-012). Types are checked, for a source may be
+    the user's own. Raises InvalidRankingError.
     """
 
     chunk_id: str | None = None
@@ -44,10 +49,21 @@ class Hit:
     metadata: Mapping[str, object] = field(default_factory=no_metadata)
 
     def __post_init__(self) -> None:
-        if self.chunk_id is None and (self.document_id is None or self.chunk_index is None):
-            raise InvalidRankingError("A hit needs a chunk id, or a document id with a chunk index.", field="hit")
-        if not math.isfinite(self.score):
+        if self.chunk_id is None:
+            if self.document_id is None or self.chunk_index is None:
+                raise InvalidRankingError("A hit needs a chunk id, or a document id with a chunk index.", field="hit")
+        elif not (isinstance(self.chunk_id, str) and self.chunk_id):
+            raise InvalidRankingError("A hit's chunk id must be a string that is not empty.", field="chunk_id")
+        if self.document_id is not None and not isinstance(self.document_id, UUID):
+            raise InvalidRankingError("A hit's document id must be a UUID.", field="document_id")
+        if self.chunk_index is not None:
+            _require_chunk_index(self.chunk_index)
+        if type(self.score) is not float:
+            _require_number(self.score)
+        if not -_MAX_FLOAT <= self.score <= _MAX_FLOAT:  # false for nan too; an int may be too large for isfinite
             raise InvalidRankingError("A hit's score must be finite.", field="score")
+        if self.metadata is not _EMPTY and not isinstance(self.metadata, Mapping):
+            raise InvalidRankingError("A hit's metadata must be a mapping.", field="metadata")
 
     @property
     def key(self) -> HitKey:
@@ -56,17 +72,36 @@ class Hit:
         return ("", str(self.document_id), self.chunk_index or 0)
 
 
+def _require_number(score: float) -> None:
+    if not isinstance(score, (float, int)) or isinstance(score, bool):
+        raise InvalidRankingError("A hit's score must be a float or an int.", field="score")
+
+
+def _require_chunk_index(index: int) -> None:
+    if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index <= MAX_CHUNK_INDEX:
+        raise InvalidRankingError(
+            "A hit's chunk index must be an integer from 0 up.", field="chunk_index", limit=f"0 to {MAX_CHUNK_INDEX}"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedList:
-    """The hits of one source, best first. The rank of ``hits[i]`` is i + 1; no hit stands in it twice."""
+    """The hits of one source, best first. The rank of ``hits[i]`` is i + 1; no hit stands in it twice.
+
+    Raises InvalidRankingError.
+    """
 
     source: str
     score_type: str
     hits: tuple[Hit, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.source:
+        if not (isinstance(self.source, str) and self.source):
             raise InvalidRankingError("A ranked list needs the name of its source.", field="source")
+        if not (isinstance(self.score_type, str) and self.score_type):
+            raise InvalidRankingError("A ranked list needs the name of its kind of score.", field="score_type")
+        if not isinstance(self.hits, tuple) or not all(isinstance(hit, Hit) for hit in self.hits):
+            raise InvalidRankingError("A ranked list holds a tuple of hits.", field="hits")
         if len({hit.key for hit in self.hits}) != len(self.hits):
             raise InvalidRankingError(
                 f"The ranked list of source '{self.source}' holds a hit twice.",

@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 ASK_MARGIN_SECONDS = 1.0
 
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+
 
 @asynccontextmanager
 async def open_app(settings: Settings, dsn: str, *, parts: Parts | None = None) -> AsyncIterator[FastAPI]:
@@ -124,4 +126,5 @@ def http_limits(settings: Settings) -> HttpLimits:
         max_limit=settings.max_limit,
         request_timeout_seconds=settings.request_timeout_seconds,
         ask_timeout_seconds=ask_seconds,
+        allowed_hosts=LOOPBACK_HOSTS | {settings.host.lower()},
     )

@@ -10,7 +10,9 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 NOISY = {
     "alembic": logging.WARNING,
+    "httpcore2": logging.WARNING,
     "httpx": logging.WARNING,
+    "httpx2": logging.WARNING,  # one line a request, with the URL and whatever secret is in it
     "openai": logging.WARNING,
     "psycopg.pool": logging.ERROR,  # each failed attempt is a warning; what it means is raised and reported
     "uvicorn": logging.WARNING,

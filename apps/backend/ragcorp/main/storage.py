@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,13 +10,15 @@ from dataclasses import dataclass
 
 import anyio.to_thread
 
-from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.migrations import migrate, state
 from ragcorp.main.container import Parts
 from ragcorp.main.settings import Settings
 
 logger = logging.getLogger(__name__)
+
+WATCH_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +49,25 @@ async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
     try:
         # inside: a cancelled start goes on in its thread, and release waits for it to stop the server again
         running = await anyio.to_thread.run_sync(server.start)
-        yield Storage(dsn=running.app_dsn, owner_dsn=running.owner_dsn, embedded=True)
+        watch = asyncio.create_task(_keep_running(server), name="embedded server watch")
+        try:
+            yield Storage(dsn=running.app_dsn, owner_dsn=running.owner_dsn, embedded=True)
+        finally:
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(server.release)
+
+
+async def _keep_running(server: EmbeddedPostgres) -> None:
+    """Start the server anew if it was killed; a look costs a millisecond while it runs."""
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        try:
+            await anyio.to_thread.run_sync(server.start)
+        except RagcorpError as error:
+            logger.warning("the embedded PostgreSQL does not start: %s", error.message)
 
 
 async def prepare_storage(storage: Storage, settings: Settings, *, parts: Parts | None = None) -> None:

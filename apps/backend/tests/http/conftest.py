@@ -43,7 +43,7 @@ def make_app(world: World) -> MakeApp:
 def make_client() -> Callable[[Any], httpx.AsyncClient]:
     def make(app: Any) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        return httpx.AsyncClient(transport=transport, base_url="http://ragcorp")
+        return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
     return make
 

@@ -120,6 +120,13 @@ class InMemoryRepository:
             outcomes.append(_outcome(stored, status))
         return outcomes
 
+    async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
+        stored = self._one(write.external_id, deleted=True)
+        if stored.write.content_hash != write.content_hash:
+            raise NotFoundError("There is no such document.", field="external_id")
+        (outcome,) = await self.save_many([write], principal=principal)
+        return outcome
+
     def _one(self, external_id: str, *, deleted: bool = False) -> Stored:
         stored = self.documents.get(external_id)
         if stored is None or (stored.deleted_at is not None) is not deleted:

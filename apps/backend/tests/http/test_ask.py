@@ -101,6 +101,6 @@ async def test_a_client_that_leaves_ends_the_model_call(
             await world.answerer.closed.wait()
 
 
-@pytest.mark.parametrize("field", ["top_k", "question", "profile"])
+@pytest.mark.parametrize("field", ["top_k", "question", "profile", "cursor"])
 async def test_unknown_fields_are_refused(client: httpx.AsyncClient, field: str) -> None:
     assert (await client.post("/ask", json={"query": "a", field: 1})).status_code == 422

@@ -108,6 +108,13 @@ async def test_a_silent_model_is_bridged_by_pings(world: World, make_app: MakeAp
     assert dict(events)["ping"] == {}
 
 
+async def test_the_connection_is_the_servers_matter(make_app: MakeApp, serve: Serve) -> None:
+    async with serve(make_app()) as url, httpx.AsyncClient(base_url=url) as client:
+        body = {"query": "¿plazo?", "stream": True}
+        answer = await client.post("/ask", json=body, headers={"Connection": "close"})
+    assert answer.headers.get_list("connection") == ["close"]
+
+
 async def test_an_abstention_is_a_final_answer(make_app: MakeApp, serve: Serve, client: httpx.AsyncClient) -> None:
     await client.delete("/documents", params={"prefix": "a"})
     await client.delete("/documents", params={"prefix": "b"})

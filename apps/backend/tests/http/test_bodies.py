@@ -166,13 +166,34 @@ async def test_a_small_body_that_nobody_reads_does_not_cost_the_connection(make_
 
 
 async def test_a_body_that_stops_is_given_up(make_app: MakeApp, serve: Serve) -> None:
-    async with serve(make_app(request_timeout_seconds=0.3, upload_timeout_seconds=0.3)) as url:
-        for path, kind in ((b"POST /search", b"application/json"), (b"PUT /documents/a", b"text/plain")):
+    async with serve(make_app(request_timeout_seconds=10, upload_timeout_seconds=0.3)) as url:
+        for path, kind in (
+            (b"POST /search", b"application/json"),
+            (b"PUT /documents/a", b"application/json"),
+            (b"PUT /documents/a", b"text/plain"),
+            (b"PUT /documents/a", b"multipart/form-data; boundary=x"),
+        ):
             answer = await raw_exchange(
-                url, path + b" HTTP/1.1\r\nHost: x\r\nContent-Type: " + kind + b"\r\nContent-Length: 50\r\n\r\n{"
+                url, path + b" HTTP/1.1\r\nHost: x\r\nContent-Type: " + kind + b"\r\nContent-Length: 50\r\n\r\n-"
             )
-            assert answer.startswith(b"HTTP/1.1 503 ")
+            assert answer.startswith(b"HTTP/1.1 408 ")
+            assert b"content-type: application/problem+json" in answer
+            assert answer.lower().count(b"connection: close") == 1
             assert b"request_timeout" in answer
+
+
+async def test_a_json_upload_may_take_longer_than_a_request(make_app: MakeApp, serve: Serve) -> None:
+    async with serve(make_app(request_timeout_seconds=0.4, upload_timeout_seconds=10)) as url:
+        answer = await raw_exchange(
+            url,
+            b"PUT /documents/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 16\r\n\r\n",
+            b'{"text"',
+            b': "Ho',
+            b'la"}',
+            pause=0.3,
+        )
+    assert answer.startswith(b"HTTP/1.1 201 ")
 
 
 async def test_an_upload_may_take_longer_than_a_request(make_app: MakeApp, serve: Serve) -> None:

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcorp.domain.exceptions import InvalidInputError, StorageUnavailableError
+from ragcorp.domain.ports.storage import DocumentSelection
+from ragcorp.domain.principal import Principal
 from ragcorp.interface.http.document_names import base_name, disposition, filename_in
+
+from .fakes import World
 
 pytestmark = pytest.mark.anyio
 
@@ -94,6 +99,39 @@ async def test_a_name_that_is_too_long_is_refused(client: httpx.AsyncClient) -> 
         "limit": "500 characters",
         "remedy": "Shorten external_id.",
     }
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/documents/a%00b"),
+        ("GET", "/documents/a%00b/content"),
+        ("POST", "/documents/a%00b/restore"),
+        ("DELETE", "/documents/a%00b"),
+        ("DELETE", "/documents?prefix=%00"),
+    ],
+)
+async def test_nul_in_a_name_is_refused_before_the_database(
+    client: httpx.AsyncClient, world: World, method: str, path: str
+) -> None:
+    world.repository.fault.error = StorageUnavailableError("out", reason="unreachable")
+    answer = await client.request(method, path)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] in ("external_id", "prefix")
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\x00b"])
+async def test_use_cases_refuse_what_can_name_no_document(world: World, name: str) -> None:
+    services, caller = world.services(), Principal()
+    for call in (
+        services.documents.get(name, principal=caller),
+        services.documents.get_source(name, principal=caller),
+        services.delete.execute(name, principal=caller),
+        services.delete.execute_selection(DocumentSelection(prefix=name), principal=caller),
+        services.restore.execute(name, principal=caller),
+    ):
+        with pytest.raises(InvalidInputError):
+            await call
 
 
 @given(st.text())

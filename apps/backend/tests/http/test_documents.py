@@ -53,8 +53,8 @@ async def test_get_describes_a_document(client: httpx.AsyncClient) -> None:
         "language": "ca",
         "artifact_type": "contract",
         "sensitivity": "confidential",
-        "visibility_scope": "group",
-        "owner": "compras",
+        "visibility_scope": "private",
+        "owner": "local",
         "occurred_at": "2025-01-15T10:00:00+02:00",
         "path": "s3://x/a.md",
     }

@@ -174,7 +174,6 @@ async def test_reserved_fields_are_refused_as_such(client: httpx.AsyncClient, fi
         ({"query": "a", "fusion": {"weights": {"no such source": 1}}}, "fusion.weights", "dense"),
         ({"query": "a", "fusion": {"k": 1}}, "fusion", "Unknown field"),
         ({"query": "a", "fusion": []}, "fusion", ""),
-        ({"query": "a", "limit": 50, "fusion": {"rank_window_size": 10}}, "limit", "rank_window_size"),
         ({"query": "a", "filters": []}, "filters", ""),
         ({"query": "a", "filters": {"language": []}}, "filters", "value"),
         ({"query": "a", "filters": {"language": None}}, "filters", ""),

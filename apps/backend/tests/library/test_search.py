@@ -8,11 +8,18 @@ import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
 
-from ragcorp.domain.exceptions import AllSourcesFailedError, ConfigurationError, InvalidInputError
+from ragcorp.domain.exceptions import (
+    AllSourcesFailedError,
+    ConfigurationError,
+    InvalidInputError,
+    SourceUnavailableError,
+    StorageUnavailableError,
+)
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.retrieval import Hit, RankedList
@@ -265,17 +272,94 @@ async def twice_the_same(_: SourceQuery) -> SourceAnswer:
     return SourceAnswer(ranked_list=RankedList(source="grafo", score_type="x", hits=(hit, hit)))
 
 
+def one_hit(**fields: Any) -> Callable[[SourceQuery], Any]:
+    """Make the hit when asked, as a source does: what is wrong with it shows there."""
+
+    async def answer(_: SourceQuery) -> SourceAnswer:
+        hit = Hit(**({"score": 1.0} | fields))
+        return SourceAnswer(ranked_list=RankedList(source="grafo", score_type="x", hits=(hit,)))
+
+    return answer
+
+
+def having_seen(seen: Any) -> Callable[[SourceQuery], Any]:
+    async def answer(_: SourceQuery) -> SourceAnswer:
+        return SourceAnswer(ranked_list=RankedList(source="grafo", score_type="x"), seen=seen)
+
+    return answer
+
+
+async def cancels_itself(_: SourceQuery) -> Any:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(0)
+
+
+class NoReasonError(SourceUnavailableError):
+    def __init__(self) -> None:
+        """Leave the fields of the base unset."""
+
+
+BAD_HITS: Sequence[dict[str, Any]] = (
+    {"chunk_id": 1},
+    {"chunk_id": "1", "metadata": None},
+    {"document_id": "zzz", "chunk_index": 0},
+    {"document_id": UUID(int=1), "chunk_index": "a"},
+    {"document_id": UUID(int=1), "chunk_index": 10**20},
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        *((one_hit(**fields), "invalid") for fields in BAD_HITS),
+        *((having_seen(seen), "invalid") for seen in (None, float("nan"), -1)),
+        (cancels_itself, "error"),
+    ],
+)
+async def test_what_is_wrong_with_an_answer_is_its_sources_failure_alone(
+    open_rag: OpenRag, answer: Callable[[SourceQuery], Any], reason: str
+) -> None:
+    source = ScriptedSource(name="grafo", answer=answer)
+    rag = await open_rag(enable_hybrid_search=True, parts=Parts(embedder=HashingEmbedder(), sources={"grafo": source}))
+    await fill(rag, CONTRACTS)
+    response = await rag.search("Acme")
+    assert shown(response)[0] == "acme.md"
+    assert degraded(response) == {"grafo": reason}
+
+
+async def test_positions_that_cannot_be_looked_up_are_their_sources_failure_alone(
+    open_rag: OpenRag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def out(*_: Any, **__: Any) -> Any:
+        raise StorageUnavailableError("out", reason="timeout")
+
+    source = ScriptedSource(Hit(document_id=UUID(int=1), chunk_index=0, score=1.0), name="grafo")
+    rag = await open_rag(enable_hybrid_search=True, parts=Parts(embedder=HashingEmbedder(), sources={"grafo": source}))
+    await fill(rag, CONTRACTS)
+    monkeypatch.setattr("ragcorp.infrastructure.postgres.channels.ChunkChannels.chunk_ids", out)
+    response = await rag.search("Acme")
+    assert shown(response)[0] == "acme.md"
+    assert degraded(response) == {"grafo": "timeout"}
+
+
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
         (ScriptedSource(name="grafo", error=KeyError("su fallo")), "error"),
         (ScriptedSource(name="grafo", error=ConnectionResetError()), "error"),
+        (ScriptedSource(name="grafo", error=asyncio.CancelledError()), "error"),
+        (ScriptedSource(name="grafo", error=BaseException("ni siquiera Exception")), "error"),
+        (ScriptedSource(name="grafo", error=SystemExit(1)), "error"),
+        (ScriptedSource(name="grafo", error=InvalidInputError("su secreto", field="query")), "error"),
+        (ScriptedSource(name="grafo", error=NoReasonError()), "unavailable"),
         (ScriptedSource(name="grafo", delay=60), "timeout"),
         (ScriptedSource(name="grafo", answer=nothing), "error"),
         (ScriptedSource(name="grafo", answer=twice_the_same), "invalid"),
         (ScriptedSource(name="grafo", answer=signed_by_another), None),
     ],
-    ids=["bug", "connection", "slow", "none", "twice", "signature"],
+    ids=["bug", "connection", "cancelled", "base", "exit", "input", "no reason", "slow", "none", "twice", "signature"],
 )
 async def test_a_source_of_the_users_own_that_fails_disturbs_no_other(
     open_rag: OpenRag, source: ScriptedSource, reason: str | None
@@ -289,6 +373,58 @@ async def test_a_source_of_the_users_own_that_fails_disturbs_no_other(
     response = await rag.search("Acme")
     assert shown(response)[0] == "acme.md"
     assert degraded(response) == ({"grafo": reason} if reason else {})
+
+
+async def test_a_source_that_swallows_its_cancellation_holds_no_search(
+    open_rag: OpenRag, caplog: pytest.LogCaptureFixture
+) -> None:
+    cancelled, released = asyncio.Event(), asyncio.Event()
+
+    async def stays(_: SourceQuery) -> Any:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.set()
+        await released.wait()
+        return SourceAnswer(ranked_list=RankedList(source="grafo", score_type="x"))
+
+    source = ScriptedSource(name="grafo", answer=stays)
+    rag = await open_rag(
+        enable_hybrid_search=True,
+        source_timeout_seconds=1.0,
+        parts=Parts(embedder=HashingEmbedder(), sources={"grafo": source}),
+    )
+    await fill(rag, CONTRACTS)
+    # its end waits for ours: a search that waited for it would never return
+    response = await rag.search("Acme")
+    assert shown(response)[0] == "acme.md"
+    assert degraded(response) == {"grafo": "timeout"}
+    await cancelled.wait()
+    with caplog.at_level(logging.WARNING, logger="ragcorp"):
+        released.set()
+        await asyncio.sleep(0.05)
+    assert "source grafo ended after it was cancelled" in caplog.text
+
+
+async def test_a_search_that_is_cancelled_cancels_its_sources(open_rag: OpenRag) -> None:
+    asked_, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def waits(_: SourceQuery) -> Any:
+        asked_.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    source = ScriptedSource(name="grafo", answer=waits)
+    rag = await open_rag(enable_hybrid_search=True, parts=Parts(embedder=HashingEmbedder(), sources={"grafo": source}))
+    search = asyncio.ensure_future(rag.search("Acme"))
+    await asked_.wait()
+    search.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await search
+    await asyncio.wait_for(cancelled.wait(), 1.0)
 
 
 async def test_a_source_may_not_take_the_name_of_ours(open_rag: OpenRag) -> None:
@@ -315,6 +451,19 @@ async def test_weights_rank_constant_and_window(open_rag: OpenRag) -> None:
     assert (await rag.search("Acme", mode="dense")).hits[0].score == pytest.approx(0.99, abs=1e-6)
 
 
+async def test_a_window_below_the_limit_is_the_page(open_rag: OpenRag) -> None:
+    rag = await open_rag(enable_hybrid_search=True, rank_window_size=5)
+    await fill(rag, {f"{n}.md": "aguja comun" for n in range(8)})
+    whole = await rag.search("aguja")
+    assert (len(whole.hits), whole.next_cursor) == (5, None)
+    one = await rag.search("aguja", rank_window_size=1)
+    assert (len(one.hits), one.next_cursor) == (1, None)
+    first = await rag.search("aguja", limit=3)
+    rest = await rag.search("aguja", limit=50, cursor=first.next_cursor)
+    assert shown(first) + shown(rest) == shown(whole)
+    assert rest.next_cursor is None
+
+
 OUT_OF_RANGE: Sequence[dict[str, Any]] = (
     {"weights": {"nadie": 1.0}},
     {"weights": {"dense": -1.0}},
@@ -324,7 +473,6 @@ OUT_OF_RANGE: Sequence[dict[str, Any]] = (
     {"rank_constant": 10_001},
     {"rank_window_size": 0},
     {"rank_window_size": 1001},
-    {"rank_window_size": 5, "limit": 6},
     {"limit": 0},
     {"limit": 51},
     {"limit": -1},
@@ -483,6 +631,30 @@ async def test_explain_shows_the_formula_and_what_each_source_did(open_rag: Open
         ("dense", "ok", 3),
         ("full_text", "ok", 1),
     ]
+    assert explanation["thresholds"] == []
     alone = (await rag.search("Acme", explain=True, mode="dense")).explanation
     assert alone is not None
     assert (alone["rank_constant"], alone["profile"]) == (None, "dense")
+    assert (alone["weights"], alone["thresholds"]) == ({}, [])
+
+
+async def test_explain_shows_only_weights_and_thresholds_that_were_applied(open_rag: OpenRag) -> None:
+    embedder = BrokenEmbedder(queries=False, passages=False)
+    grafo = ScriptedSource(name="grafo", error=KeyError())
+    rag = await open_rag(enable_hybrid_search=True, parts=Parts(embedder=embedder, sources={"grafo": grafo}))
+    await fill(rag, CONTRACTS)
+    # some of its words stand nowhere: full text falls back to the share of words
+    question = "contrato Acme zanahoria"
+    two = (await rag.search(question, explain=True, weights={"grafo": 3.0})).explanation
+    assert two is not None
+    assert (two["weights"], two["thresholds"]) == ({"dense": 1.0, "full_text": 1.0}, [])
+    grafo.error = None
+    three = (await rag.search(question, explain=True, weights={"grafo": 3.0})).explanation
+    assert three is not None
+    assert three["weights"] == {"dense": 1.0, "full_text": 1.0, "grafo": 3.0}
+    assert three["thresholds"] == [{"source": "full_text", "score_type": "lexeme_coverage", "minimum": 0.5}]
+    embedder.queries_fail = True
+    # another question: the vector of the first is cached
+    out = (await rag.search(f"{question} naranja", explain=True, weights={"grafo": 3.0})).explanation
+    assert out is not None
+    assert (out["weights"], out["thresholds"]) == ({"full_text": 1.0, "grafo": 3.0}, [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 from itertools import pairwise
 
@@ -147,6 +148,7 @@ def test_bad_parameters_are_rejected(parameter: tuple[str, float]) -> None:
 @settings(max_examples=50, deadline=None)
 @given(ranked_lists(minimum=2), st.integers(1, 200))
 def test_it_agrees_with_ranx(lists: list[RankedList], k: int) -> None:
+    os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # compiling ranx takes minutes on a busy machine, our lists none
     ranx = pytest.importorskip("ranx")
     filled = [each for each in lists if each.hits]
     if len(filled) < 2:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from ragcorp.application.rank_fusion import RankFusionService
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
+from ragcorp.domain.ports.sources import SourceAnswer
 from ragcorp.domain.retrieval import Hit, RankedList
 
 DOCUMENT = UUID("00000000-0000-4000-8000-000000000001")
@@ -123,6 +125,59 @@ def test_parameters_that_could_divide_by_zero_are_rejected(k: int, first_rank: i
 def test_a_hit_needs_a_finite_score(score: float) -> None:
     with pytest.raises(InvalidRankingError):
         Hit(chunk_id="a", score=score)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"chunk_id": 1},
+        {"chunk_id": ""},
+        {"chunk_id": b"1"},
+        {"document_id": "zzz", "chunk_index": 0},
+        {"document_id": DOCUMENT, "chunk_index": "a"},
+        {"document_id": DOCUMENT, "chunk_index": True},
+        {"document_id": DOCUMENT, "chunk_index": -1},
+        {"document_id": DOCUMENT, "chunk_index": 10**20},
+        {"chunk_id": "1", "document_id": "zzz"},
+        {"chunk_id": "1", "chunk_index": "a"},
+        {"chunk_id": "1", "metadata": None},
+        {"chunk_id": "1", "metadata": [("a", 1)]},
+        {"chunk_id": "1", "score": "1"},
+        {"chunk_id": "1", "score": None},
+        {"chunk_id": "1", "score": True},
+        {"chunk_id": "1", "score": 10**400},
+        {"chunk_id": "1", "score": -math.inf},
+    ],
+    ids=repr,
+)
+def test_a_hit_of_other_types_is_no_hit(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRankingError):
+        Hit(**({"score": 1.0} | fields))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"source": 1}, {"source": ""}, {"score_type": None}, {"hits": None}, {"hits": []}, {"hits": ("1",)}],
+    ids=repr,
+)
+def test_a_ranked_list_of_other_types_is_none(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRankingError):
+        RankedList(**({"source": "a", "score_type": "test"} | fields))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"ranked_list": None},
+        {"incomplete": ""},
+        {"incomplete": 1},
+        *({"seen": seen} for seen in (None, "1", math.nan, math.inf, -1, 1.01)),
+    ],
+    ids=repr,
+)
+def test_an_answer_of_other_types_is_none(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRankingError):
+        SourceAnswer(**({"ranked_list": RankedList(source="a", score_type="test")} | fields))
 
 
 def test_a_hit_needs_an_identity() -> None:

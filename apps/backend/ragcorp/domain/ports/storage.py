@@ -118,6 +118,13 @@ class DocumentRepository(Protocol):
         """
         ...
 
+    async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
+        """Bring a soft-deleted document back with its chunks.
+
+        Raises NotFoundError unless it is still deleted and still has the content hash of ``write``.
+        """
+        ...
+
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
         """Raises NotFoundError."""
         ...

@@ -18,10 +18,13 @@ from dataclasses import dataclass
 from ragcorp.application.citation_check import as_plain_text, sentences
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt, Passage, Quote
 from ragcorp.domain.ports.text import TextAnalyzer
-from ragcorp.infrastructure.extractive.question_words import without_question_words
+from ragcorp.infrastructure.extractive.question_words import without_names, without_question_words
 
 MIN_COVERAGE = 0.5
 """Least share of the question that the best sentence must cover, headings included."""
+
+MIN_TOPIC = 1 / 3
+"""Least share of what is asked about the names in the question; a question of names alone asks nothing about them."""
 
 MAX_SENTENCES = 3
 MAX_CHARACTERS = 600
@@ -76,7 +79,9 @@ class ExtractiveAnswerer:
             parts = [(passage, sentences(passage.chunk.content)) for passage in passages]
             contexts = [" . ".join((p.chunk.title, *p.chunk.heading_path)) for p in passages]
             flat = [sentence for _, found in parts for sentence in found]
-            question, *rest = await self._analyzer.lexemes([asked, *contexts, *flat], language=language)
+            question, topic, *rest = await self._analyzer.lexemes(
+                [asked, without_names(asked), *contexts, *flat], language=language
+            )
             if not question:
                 continue
             weights = await self._weights(question, prompt.workspace)
@@ -84,6 +89,9 @@ class ExtractiveAnswerer:
             for (passage, found), context in zip(parts, context_lexemes, strict=True):
                 for position, sentence in enumerate(found):
                     lexemes = next(sentence_lexemes)
+                    # a sentence about the names alone says nothing of what is asked about them
+                    if not _on_topic(weights, topic & question, lexemes | context):
+                        continue
                     candidates.append(
                         _Candidate(
                             passage=passage,
@@ -101,6 +109,11 @@ class ExtractiveAnswerer:
         frequencies = await self._analyzer.document_frequencies(ordered, workspace=workspace)
         total = await self._analyzer.count_chunks(workspace=workspace)
         return {lexeme: math.log(1 + total / (1 + frequencies.get(lexeme, 0))) for lexeme in ordered}
+
+
+def _on_topic(weights: Mapping[str, float], topic: frozenset[str], covered: frozenset[str]) -> bool:
+    total = math.fsum(weights[lexeme] for lexeme in topic)
+    return math.fsum(weights[lexeme] for lexeme in topic & covered) >= MIN_TOPIC * total
 
 
 def _coverage(weights: Mapping[str, float], sentence: frozenset[str], context: frozenset[str]) -> float:

@@ -18,11 +18,22 @@ _BY_LANGUAGE = {
 QUESTION_WORDS = frozenset(word for words in _BY_LANGUAGE.values() for word in words.split())
 
 _WORD = re.compile(r"\w+")
+_NAME = re.compile(r"[^\W\d_a-záéíóúüñç]|\w*\d")
 
 
 def without_question_words(question: str) -> str:
     """Return the question without them; all other characters, codes among them, stay as they are."""
     return _WORD.sub(lambda word: " " if _folded(word.group()) in QUESTION_WORDS else word.group(), question)
+
+
+def without_names(question: str) -> str:
+    """Return the question without what looks like a name: capitalised words but the first, and words with a digit.
+
+    What is left is what the question asks about the names; a question of names alone leaves nothing.
+    """
+    first = _WORD.search(question)
+    start = first.start() if first else 0
+    return _WORD.sub(lambda word: " " if word.start() > start and _NAME.match(word.group()) else word.group(), question)
 
 
 def _folded(word: str) -> str:

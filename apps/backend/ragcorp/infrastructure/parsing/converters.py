@@ -19,6 +19,10 @@ from ragcorp.infrastructure.parsing.rendered import mend
 
 _META_CHARSET = re.compile(rb"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE)
 _HEAD_TAG = re.compile(r"<(?:meta|link|base)\b[^<>]*>", re.IGNORECASE)
+_OPENING_TAG = re.compile(r"<[a-z]", re.IGNORECASE)
+_MAX_HTML_DEPTH = 63
+"""Kreuzberg 4.10 leaves out what stands deeper."""
+
 _HEADING_LINE = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _SLIDE_MARKER = "@@ragcorp-slide-{page_num}-ba51d5@@"
 _SLIDE = re.compile(r"@@ragcorp-slide-\d+-ba51d5@@")
@@ -38,6 +42,13 @@ def read_html(data: bytes, _: int) -> ParsedText:
     declared = _META_CHARSET.search(data[:2048])
     source = decode(data, declared=declared.group(1).decode("ascii") if declared else None)
     markdown, title = html_to_markdown(source)
+    if not markdown.strip() and len(_OPENING_TAG.findall(source)) > _MAX_HTML_DEPTH:
+        raise UnreadableDocumentError(
+            "The HTML gives no text: it holds none, or is nested too deeply.",
+            field="content",
+            limit=f"{_MAX_HTML_DEPTH} levels",
+            remedy="Send flatter HTML, or its text.",
+        )
     return ParsedText(text=markdown, title=title)
 
 

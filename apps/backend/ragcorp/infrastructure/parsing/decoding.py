@@ -36,7 +36,7 @@ _MAX_CONTROLS = 8
 
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\n\t"}
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
-_CLEANED = {**_CONTROLS, **_INVISIBLE, 0x0B: " ", 0x0C: " "}
+_CLEANED = {**_CONTROLS, **_INVISIBLE, 0x00: " ", 0x0B: " ", 0x0C: " "}
 _SUSPECT = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
@@ -105,8 +105,8 @@ def _guess(data: bytes) -> str:
 def clean(text: str) -> str:
     r"""Return ``text`` in NFC with ``\n`` line ends, without control characters and invisible marks.
 
-    Soft hyphens and zero-width spaces go too, since they would part words in the full-text index; vertical tab and
-    form feed become spaces, so that line numbers stay those of the file.
+    Soft hyphens and zero-width spaces go too, since they would part words in the full-text index; NUL, vertical tab
+    and form feed become spaces, so that words stay words and line numbers those of the file.
     """
     unified = text.replace("\r\n", "\n").replace("\r", "\n")
     return unicodedata.normalize("NFC", unified.translate(_CLEANED))

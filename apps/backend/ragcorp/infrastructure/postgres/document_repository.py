@@ -66,6 +66,11 @@ class PostgresDocumentRepository:
         async with self._database.driver_transaction() as connection:
             return await save_documents(connection, writes, principal=principal)
 
+    async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
+        async with self._database.driver_transaction() as connection:
+            (outcome,) = await save_documents(connection, [write], principal=principal, restoring=True)
+        return outcome
+
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
         query = reads.document_query(deleted=deleted)
         return reads.document(await self._read(lambda c: reads.find_one(c, query, external_id, principal)))
@@ -74,12 +79,14 @@ class PostgresDocumentRepository:
         return reads.source(await self._read(lambda c: reads.find_one(c, reads.source_query(), external_id, principal)))
 
     async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
-        async def both(connection: CoreConnection) -> tuple[Row[Any], bytes]:
+        async def both(connection: CoreConnection) -> tuple[Row[Any], bytes | None]:
             query = reads.document_query(deleted=True, with_text=True)
             row = await reads.find_one(connection, query, external_id, principal)
-            return row, (await connection.execute(reads.original(row.id))).scalar_one()
+            return row, (await connection.execute(reads.original(row.id))).scalar_one_or_none()
 
         row, content = await self._read(both)
+        if content is None:  # purged between the two statements
+            raise NotFoundError("There is no such document.", field="external_id")
         document = reads.document(row)
         original = SourceFile(content=bytes(content), media_type=document.media_type, filename=document.filename)
         return document, reads.parsed(row), original

@@ -10,10 +10,11 @@ from uuid import UUID, uuid4
 from psycopg.types.json import Jsonb
 
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
-from ragcorp.domain.exceptions import ConflictError
+from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.ports.storage import DocumentWrite, WriteOutcome
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.database import DriverConnection
+from ragcorp.infrastructure.postgres.predicates import visibility
 
 FIND_NAMES = """
     SELECT external_id FROM documents WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
@@ -37,7 +38,7 @@ FIND_UNCHANGED = """
     FROM unnest(%(external_ids)s::text[], %(hashes)s::bytea[]) AS sent (external_id, content_hash)
     JOIN documents d
       ON d.workspace = %(workspace)s AND d.external_id = sent.external_id AND d.content_hash = sent.content_hash
-    WHERE d.deleted_at IS NULL AND d.chunker = %(chunker)s
+    WHERE d.deleted_at IS NULL AND d.chunker = %(chunker)s AND {visible}
 """
 
 INSERT_DOCUMENT = """
@@ -123,15 +124,11 @@ class _Existing:
 async def find_unchanged(
     connection: DriverConnection, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
 ) -> dict[str, WriteOutcome]:
-    """Return those documents whose content hash and chunker are the stored ones. An equal hash hides nothing."""
+    """Return those documents whose content hash and chunker are the stored ones and that the principal may read."""
+    visible = visibility(principal, alias="d")
     cursor = await connection.execute(
-        FIND_UNCHANGED,
-        {
-            "external_ids": list(hashes),
-            "hashes": list(hashes.values()),
-            "workspace": principal.workspace,
-            "chunker": chunker,
-        },
+        FIND_UNCHANGED.format(visible=visible.sql),
+        visible.values | {"external_ids": list(hashes), "hashes": list(hashes.values()), "chunker": chunker},
     )
     return {
         external_id: WriteOutcome(
@@ -142,17 +139,20 @@ async def find_unchanged(
 
 
 async def save_documents(
-    connection: DriverConnection, writes: Sequence[DocumentWrite], *, principal: Principal
+    connection: DriverConnection, writes: Sequence[DocumentWrite], *, principal: Principal, restoring: bool = False
 ) -> list[WriteOutcome]:
     """Create or swap the documents inside the connection's transaction; outcomes in the order of ``writes``.
 
     Rows are locked in the order of external_id, so that parallel batches wait for one another and never deadlock.
-    Raises ConflictError for a document that exists and that the principal may not read.
+    Raises ConflictError for a document that exists and that the principal may not read; with ``restoring``, raises
+    NotFoundError unless each is still deleted and still what was read, so that a restore never undoes a newer write.
     """
     by_id = {write.external_id: write for write in writes}
     if len(by_id) != len(writes):
         raise ConflictError("A batch names a document twice.", field="external_id", remedy="Send each document once.")
     existing, created = await _lock_or_create(connection, by_id, principal=principal)
+    if restoring:
+        _require_deleted(by_id, existing)
     changed = {
         external_id: found
         for external_id, found in existing.items()
@@ -188,6 +188,17 @@ async def save_documents(
             )
         )
     return outcomes
+
+
+def _require_deleted(by_id: Mapping[str, DocumentWrite], existing: Mapping[str, _Existing]) -> None:
+    for external_id, write in by_id.items():
+        found = existing.get(external_id)
+        if found is None or not found.deleted or found.content_hash != write.content_hash:
+            raise NotFoundError(
+                "There is no deleted document of that name any more.",
+                field="external_id",
+                remedy="It was written, restored or purged meanwhile: look it up.",
+            )
 
 
 async def _lock_or_create(

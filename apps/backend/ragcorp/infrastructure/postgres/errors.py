@@ -76,6 +76,12 @@ def translate(error: BaseException) -> RagcorpError:
             )
         case pg.UniqueViolation() | pg.DeadlockDetected() | pg.SerializationFailure():
             return ConflictError("Another write got in the way.", remedy="Try again.")
+        case psycopg.ProgrammingError() if error.sqlstate is None:  # libpq could not read the connection string
+            return ConfigurationError(
+                "DATABASE_URL is no connection string of PostgreSQL.",
+                field="DATABASE_URL",
+                remedy="Write it as postgresql://user:password@host:5432/database.",
+            )
         case psycopg.OperationalError():
             return operational(error)
         case psycopg.InterfaceError():

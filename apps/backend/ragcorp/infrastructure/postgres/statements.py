@@ -110,16 +110,19 @@ def similar_chunks(
 
 
 WORDS = """
-    SELECT websearch_to_tsquery('spanish', %(query)s) AS every, terms, array_to_string(terms, ' | ')::tsquery AS some
+    SELECT CASE WHEN regexp_count(typed, '(^|\\W)-') > 10 THEN plainto_tsquery('spanish', typed)
+                ELSE websearch_to_tsquery('spanish', typed) END AS every,
+           terms, array_to_string(terms, ' | ')::tsquery AS some
     FROM (
-        SELECT ARRAY(
+        SELECT regexp_replace(%(query)s, '-{2,}|-(?!\\S)', ' ', 'g') AS typed, ARRAY(
             SELECT regexp_replace(array_to_tsvector(ARRAY[lexeme])::text, '^''-?(\\d+)''$', '(''\\1'' | ''-\\1'')')
             FROM unnest(tsvector_to_array(to_tsvector('spanish', %(query)s))) AS lexeme
             WHERE to_tsvector('spanish', lexeme) <> '') AS terms) AS parsed"""
 """The query's words joined by AND, as typed (quotes, minus), and its lexemes one by one and joined by OR.
 
 A number also stands for itself after a hyphen: the parser reads the 2024 of REQ-2024-001 as -2024. A lexeme that is a
-stop word itself (the cual of cuál) is left out.
+stop word itself (the cual of cuál) is left out. A rule of dashes, a list's dash and more than ten negations are text:
+PostgreSQL's parser fails on 33 of them.
 """
 
 

@@ -23,10 +23,11 @@ from ragcorp.interface.http.bounded_route import BoundedRoute
 from ragcorp.interface.http.bulk_routes import BulkRoutes
 from ragcorp.interface.http.document_routes import DocumentRoutes
 from ragcorp.interface.http.document_schema import BulkDocument, DocumentBody, DocumentFields, ListParameters
+from ragcorp.interface.http.host_check import HostCheck
 from ragcorp.interface.http.lingering_close import LingeringClose
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import describe
-from ragcorp.interface.http.problems import Problem, RequestRefusedError, problem_of
+from ragcorp.interface.http.problems import BodyStalledError, Problem, RequestRefusedError, problem_of
 from ragcorp.interface.http.search_routes import SearchRoutes
 from ragcorp.interface.http.search_schema import SearchBody, SearchResults
 from ragcorp.interface.http.services import HttpLimits, HttpServices
@@ -62,10 +63,12 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
     SystemRoutes(services=services, metrics=metrics, description=description).add_to(app.router)
     app.mount(ASSETS_PATH, StaticFiles(directory=ASSETS), name="assets")
 
-    for kind in (RagcorpError, RequestRefusedError):
+    for kind in (RagcorpError, RequestRefusedError, BodyStalledError):
         app.add_exception_handler(kind, _on_error)
     app.add_exception_handler(RequestValidationError, _on_bad_parameters)
     app.add_exception_handler(HTTPException, _on_http_error)
+    if limits.allowed_hosts is not None:
+        app.add_middleware(HostCheck, allowed=limits.allowed_hosts)
     app.add_middleware(LingeringClose)
     app.add_middleware(RequestBoundary, metrics=metrics)
     return app

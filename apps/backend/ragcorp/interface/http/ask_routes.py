@@ -100,6 +100,7 @@ class AnswerStream(EventSourceResponse):
             ping=ping_seconds,
             ping_message_factory=lambda: ServerSentEvent(event="ping", data="{}"),
         )
+        del self.headers["connection"]  # the server's matter: it says "close" where the caller did
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with aclosing(self._events):

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragcorp.interface.http.search_schema import Degraded, SearchBody
+from ragcorp.interface.http.search_schema import Degraded, RetrievalFields
 
 ASK_EXAMPLE: dict[str, Any] = {"query": "¿Cuál es el plazo de entrega del contrato marco?", "limit": 8, "stream": False}
 
@@ -47,8 +47,8 @@ A stream of server-sent events, when `stream` is true. `data` is JSON.
 """
 
 
-class AskBody(SearchBody):
-    """A question. The retrieval fields are those of /search."""
+class AskBody(RetrievalFields):
+    """A question. The fields are those of /search, without the cursor: an answer has no pages."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [ASK_EXAMPLE]})
 

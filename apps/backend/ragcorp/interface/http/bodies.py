@@ -14,6 +14,7 @@ from starlette.types import Scope
 
 from ragcorp.domain.exceptions import PayloadTooLargeError, UnsupportedMediaTypeError
 from ragcorp.interface.http.json_body import parse_model
+from ragcorp.interface.http.problems import BodyStalledError
 from ragcorp.interface.http.services import HttpLimits
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -64,7 +65,8 @@ async def read_json(request: Request, model: type[Model], limits: HttpLimits) ->
     """Return the JSON body as ``model``."""
     entity = entity_headers(request.scope)
     require_media_type(entity, JSON)
-    body = await read_body(request, entity, limit=limits.max_body_bytes, setting="MAX_BODY_BYTES")
+    async with upload_time(request, limits):
+        body = await read_body(request, entity, limit=limits.max_body_bytes, setting="MAX_BODY_BYTES")
     return parse_model(body, model, max_depth=limits.max_json_depth)
 
 
@@ -103,13 +105,20 @@ def too_large(limit: int, setting: str, *, field: str = "body") -> PayloadTooLar
 
 @asynccontextmanager
 async def upload_time(request: Request, limits: HttpLimits) -> AsyncIterator[None]:
-    """Give the block the time of an upload; the time of the request starts when it is over."""
-    allow(request, limits.upload_timeout_seconds)
-    yield
+    """Give the block, which reads the body, the time of an upload; the time of the request starts when it is over.
+
+    Raises BodyStalledError.
+    """
+    allow(request, None)
+    try:
+        async with asyncio.timeout(limits.upload_timeout_seconds):
+            yield
+    except TimeoutError:
+        raise BodyStalledError from None
     allow(request, limits.request_timeout_seconds)
 
 
-def allow(request: Request, seconds: float) -> None:
-    """Let the request run ``seconds`` from now on."""
+def allow(request: Request, seconds: float | None) -> None:
+    """Let the request run ``seconds`` from now on; None sets no bound."""
     deadline: asyncio.Timeout = request.scope[DEADLINE_KEY]
-    deadline.reschedule(asyncio.get_running_loop().time() + seconds)
+    deadline.reschedule(None if seconds is None else asyncio.get_running_loop().time() + seconds)

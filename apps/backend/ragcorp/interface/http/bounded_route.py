@@ -1,4 +1,7 @@
-"""Routes whose handler answers in time, or not at all. What streams after that has its own clock."""
+"""Routes that take their own query parameters only, and whose handler answers in time, or not at all.
+
+What streams after that has its own clock.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,31 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ragcorp.interface.http.bodies import DEADLINE_KEY
-from ragcorp.interface.http.problems import timed_out
+from ragcorp.interface.http.problems import FieldError, RequestRefusedError, timed_out
 from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.validation import field_names
 
 CLIENT_GONE = 499
 """nginx's status for a client that left; nobody receives it, the metrics count it."""
 
 
 class BoundedRoute(APIRoute):
-    """Cancels a handler that does not return its response in time."""
+    """Refuses unknown and repeated query parameters; cancels a handler that does not return its response in time."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
+        parameters = frozenset[str]().union(
+            *(_names(found.field_info, found.alias) for found in self.dependant.query_params)
+        )
 
         async def bounded(request: Request) -> Response:
+            check_parameters(request, parameters)
             limits: HttpLimits = request.app.state.limits
             try:
                 async with asyncio.timeout(limits.request_timeout_seconds) as deadline:
@@ -36,3 +46,31 @@ class BoundedRoute(APIRoute):
                 return Response(status_code=CLIENT_GONE)
 
         return bounded
+
+
+def check_parameters(request: Request, known: frozenset[str]) -> None:
+    """Raise RequestRefusedError for a query parameter that the route does not know, or that is given twice.
+
+    Of two values one would be ignored, and on DELETE the other one decides what is deleted.
+    """
+    names = [name for name, _ in request.query_params.multi_items()]
+    if not known.issuperset(names):
+        raise RequestRefusedError(
+            FieldError(
+                field="query",
+                message="Unknown query parameter.",
+                limit=", ".join(sorted(known)) or None,
+                remedy="Send only the parameters that the OpenAPI description names.",
+            )
+        )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise RequestRefusedError(
+            *(FieldError(field=name, message="The parameter is given twice.", remedy="Give it once.") for name in twice)
+        )
+
+
+def _names(parameter: FieldInfo, alias: str) -> frozenset[str]:
+    """Return the names that a parameter takes in the URL: those of its fields, if it is a model."""
+    kind = parameter.annotation
+    return field_names(kind) if isinstance(kind, type) and issubclass(kind, BaseModel) else frozenset({alias})

@@ -19,7 +19,7 @@ from ragcorp.application.document_preparation import require_external_id
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.ingestion import IngestFailure, IngestRequest
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.http.bodies import entity_headers, require_media_type, too_large
+from ragcorp.interface.http.bodies import entity_headers, require_media_type, too_large, upload_time
 from ragcorp.interface.http.document_schema import BulkDocument
 from ragcorp.interface.http.document_upload import document_of
 from ragcorp.interface.http.json_body import parse_model
@@ -113,7 +113,8 @@ class BulkRoutes:
         require_media_type(entity_headers(request.scope), *ACCEPTED)
         chunks = self._chunks(request)
         # a caller that waits for "100 Continue" gets it with the first read, which must come before the answer's head
-        first = await anext(chunks, b"")
+        async with upload_time(request, self._limits):
+            first = await anext(chunks, b"")
         return TwoWayStream(self._answered(first, chunks, principal), media_type=NDJSON)
 
     async def _chunks(self, request: Request) -> AsyncIterator[bytes]:

@@ -43,7 +43,8 @@ class LingeringClose:
             if message["type"] == "http.response.start":
                 refused = unread and message["status"] >= HTTPStatus.BAD_REQUEST
                 if refused:
-                    message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
+                    others = (pair for pair in message.get("headers", ()) if pair[0].lower() != b"connection")
+                    message["headers"] = [*others, (b"connection", b"close")]
                 await send(message)
             elif refused and not message.get("more_body", False):
                 await send({**message, "more_body": True})

@@ -58,6 +58,10 @@ class RequestRefusedError(Exception):
         self.detail = detail or "The request is not valid: see errors."
 
 
+class BodyStalledError(Exception):
+    """The body did not come in time."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """One problem, ready to be sent as a response, as an event of a stream or as a line of a bulk answer."""
@@ -95,11 +99,22 @@ class Problem:
         )
 
 
+STALLED = Problem(
+    status=408,
+    code="request_timeout",
+    detail="The body did not come in time. Send it again, faster or in smaller parts.",
+    reason="timeout",
+    headers={"Connection": "close"},  # what may still come is no next request
+)
+
+
 def problem_of(error: Exception) -> Problem:
     """Return the problem for an error of the domain or of the request; for any other one that says nothing of it."""
     match error:
         case RequestRefusedError():
             return Problem(status=422, code=error.code, detail=error.detail, errors=error.errors)
+        case BodyStalledError():
+            return STALLED
         case domain.RagcorpError():
             return _of_domain(error)
         case TimeoutError():

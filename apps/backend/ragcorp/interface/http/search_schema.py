@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -64,14 +65,11 @@ class Fusion(StrictModel):
     )
 
 
-class SearchBody(StrictModel):
-    """A search. What is left out is the service's default."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [SEARCH_EXAMPLE]})
+class RetrievalFields(StrictModel):
+    """What /search and /ask both take. What is left out is the service's default."""
 
     query: str = Field(description="Words, a question, a code or a quotation.", json_schema_extra={"minLength": 1})
     limit: int = Field(10, ge=1, description="Results of one page.")
-    cursor: str | None = Field(None, max_length=200, description="`next_cursor` of the page before.")
     mode: SearchMode = Field(SearchMode.AUTO, description="`auto` is the service's own choice.")
     filters: FiltersJson | None = None
     fusion: Fusion | None = None
@@ -82,7 +80,6 @@ class SearchBody(StrictModel):
         return SearchRequest(
             query=self.query,
             limit=self.limit,
-            cursor=self.cursor,
             mode=self.mode,
             filters=parse_filters(self.filters) if self.filters else (),
             method=FusionMethod(fusion.method),
@@ -91,6 +88,17 @@ class SearchBody(StrictModel):
             rank_window_size=fusion.rank_window_size,
             explain=self.explain,
         )
+
+
+class SearchBody(RetrievalFields):
+    """A search. What is left out is the service's default."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [SEARCH_EXAMPLE]})
+
+    cursor: str | None = Field(None, max_length=200, description="`next_cursor` of the page before.")
+
+    def as_request(self) -> SearchRequest:
+        return replace(super().as_request(), cursor=self.cursor)
 
 
 class Degraded(BaseModel):

@@ -43,10 +43,12 @@ class HttpServices:
 class HttpLimits:
     """Bounds of a request. Times in seconds.
 
-    ``request_timeout_seconds`` runs from the first byte for JSON; for a file it starts when the file is in, and
-    ``upload_timeout_seconds`` bounds the upload. ``ask_timeout_seconds`` is for /ask without a stream, and
-    ``bulk_batch_timeout_seconds`` for one batch of /documents/bulk, whose request has no bound of its own.
+    ``request_timeout_seconds`` runs from when the body is in, and ``upload_timeout_seconds`` until then.
+    ``ask_timeout_seconds`` is for /ask without a stream, and ``bulk_batch_timeout_seconds`` for one batch of
+    /documents/bulk, whose request has no bound of its own.
     ``max_query_characters`` and ``max_limit`` are enforced by the use case and only described here.
+    ``allowed_hosts`` are the names that a Host header may have, in lower case, without port and brackets; None takes
+    any.
     """
 
     max_body_bytes: int = 1024 * 1024
@@ -59,3 +61,4 @@ class HttpLimits:
     upload_timeout_seconds: float = 60.0
     bulk_batch_timeout_seconds: float = 60.0
     ping_seconds: float = 15.0
+    allowed_hosts: frozenset[str] | None = None
