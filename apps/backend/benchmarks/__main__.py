@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
+
+from benchmarks.server import temporary_folder
 
 RUNS = (
     ("search", "--chunks", "10000"),
@@ -17,10 +17,10 @@ RUNS = (
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory(prefix="ragcorp-bench-") as folder:
+    with temporary_folder() as folder:
         for module, *arguments in RUNS:
             # search and recall share their corpora, which take minutes to load
-            kept = () if module == "ingestion" else ("--data-dir", str(Path(folder) / "data"))
+            kept = () if module == "ingestion" else ("--data-dir", str(folder / "data"))
             print(f"\n== python -m benchmarks.{' '.join([module, *arguments])}\n", flush=True)
             subprocess.run([sys.executable, "-m", f"benchmarks.{module}", *arguments, *kept], check=True)
 

@@ -45,6 +45,15 @@ class Server:
 
 
 @contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder that root's server, which runs as another user, can pass through: else it keeps its files elsewhere."""
+    with tempfile.TemporaryDirectory(prefix="ragcorp-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+@contextmanager
 def open_server(*, data_dir: Path | None = None) -> Iterator[Server]:
     """Use DATABASE_URL (a role that may create databases; they are kept) or start a server.
 
@@ -55,7 +64,7 @@ def open_server(*, data_dir: Path | None = None) -> Iterator[Server]:
         yield Server(admin_dsn=url, owner_dsn=url, application_dsn=url)
         return
     with ExitStack() as stack:
-        folder = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ragcorp-bench-"))) / "data"
+        folder = data_dir or stack.enter_context(temporary_folder()) / "data"
         running = stack.enter_context(EmbeddedPostgres(data_dir=folder, settings=SETTINGS))
         password = json.loads((folder / "credentials.json").read_text())["postgres"]
         yield Server(

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.ingestion import EmbedProgress
-from ragcorp.domain.ports.models import Embedder, Vector
+from ragcorp.domain.ports.models import Embedder, EmbeddingCache, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, EmbeddingBacklog, PendingChunk
 
 logger = logging.getLogger(__name__)
@@ -21,12 +21,17 @@ REJECTED = "rejected"
 """The reason of an EmbedderUnavailableError that no retry can mend: this text is refused."""
 
 
+_Key = tuple[str, bytes]
+"""A passage in the cache: its workspace and the hash of what is embedded."""
+
+
 class EmbedPending:
     """Takes a batch off the backlog, embeds it, stores the vectors."""
 
-    def __init__(self, *, embedder: Embedder, backlog: EmbeddingBacklog) -> None:
+    def __init__(self, *, embedder: Embedder, backlog: EmbeddingBacklog, cache: EmbeddingCache) -> None:
         self._embedder = embedder
         self._backlog = backlog
+        self._cache = cache
 
     async def execute(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
         """Work off one batch. Raises StorageUnavailableError; an embedder that is out is reported as ``failed``."""
@@ -52,8 +57,11 @@ class EmbedPending:
         return await self._backlog.enqueue_missing()
 
     async def _embed(self, batch: Sequence[PendingChunk]) -> EmbedProgress:
+        vectors = await self._cached(batch)
+        # equal passages of a workspace are embedded once
+        missing = {_key(chunk): chunk.index_text for chunk in batch if _key(chunk) not in vectors}
         try:
-            vectors = await self._vectors([chunk.index_text for chunk in batch])
+            made = await self._vectors(list(missing.values())) if missing else []
         except EmbedderUnavailableError as error:
             if error.reason == REJECTED and len(batch) > 1:
                 # one text of the batch is at fault: the others must not suffer for it
@@ -69,10 +77,20 @@ class EmbedPending:
                 max_attempts=1 if error.reason == REJECTED else UNBOUNDED_ATTEMPTS,
             )
             return EmbedProgress(embedded=0, failed=len(batch))
+        vectors |= zip(missing, made, strict=True)
         await self._backlog.complete(
-            {chunk.chunk_id: vector for chunk, vector in zip(batch, vectors, strict=True)}, model=self._embedder.model
+            {chunk.chunk_id: vectors[_key(chunk)] for chunk in batch}, model=self._embedder.model
         )
         return EmbedProgress(embedded=len(batch), failed=0)
+
+    async def _cached(self, batch: Sequence[PendingChunk]) -> dict[_Key, Vector]:
+        """Return what is known of the batch: a passage that was embedded since it was listed costs no second call."""
+        vectors: dict[_Key, Vector] = {}
+        for workspace in {chunk.workspace for chunk in batch}:
+            hashes = [chunk.index_hash for chunk in batch if chunk.workspace == workspace]
+            known = await self._cache.get(hashes, model=self._embedder.model, workspace=workspace)
+            vectors |= {(workspace, index_hash): vector for index_hash, vector in known.items()}
+        return vectors
 
     async def _vectors(self, texts: Sequence[str]) -> Sequence[Vector]:
         """Embed, and hold an embedder of the user's own to its port. Raises EmbedderUnavailableError only."""
@@ -89,3 +107,7 @@ class EmbedPending:
         if widths - {self._embedder.model.dimensions}:
             raise EmbedderUnavailableError("The embedder returned vectors of another width.", reason="wrong_width")
         return vectors
+
+
+def _key(chunk: PendingChunk) -> _Key:
+    return chunk.workspace, chunk.index_hash

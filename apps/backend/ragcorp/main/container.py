@@ -38,7 +38,7 @@ from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog, PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.model_registry import active_model
 from ragcorp.infrastructure.postgres.text_analysis import PostgresTextAnalyzer
 from ragcorp.infrastructure.query_embedding_cache import QueryCachingEmbedder
@@ -144,7 +144,11 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             ),
             limits=DocumentLimits(max_file_bytes=settings.max_file_bytes),
         )
-        embed_pending = EmbedPending(embedder=embedder, backlog=PostgresEmbeddingBacklog(database=database))
+        embed_pending = EmbedPending(
+            embedder=embedder,
+            backlog=PostgresEmbeddingBacklog(database=database),
+            cache=PostgresEmbeddingCache(database=database),
+        )
         ingest = IngestDocument(
             repository=repository,
             preparation=preparation,

@@ -35,6 +35,16 @@ from support.embedders import HashingEmbedder
 from .memory_repository import Fault, InMemoryRepository
 
 
+class NothingCached:
+    """An embedding cache that forgets."""
+
+    async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> dict[bytes, Vector]:
+        return {}
+
+    async def put(self, vectors: Mapping[bytes, Vector], *, model: EmbeddingModel, workspace: str) -> None:
+        return None
+
+
 class EmptyBacklog:
     def __init__(self) -> None:
         self.fault = Fault()
@@ -135,7 +145,7 @@ class World:
             delete=DeleteDocument(repository=self.repository),
             restore=RestoreDocument(repository=self.repository, preparation=preparation),
             documents=ListDocuments(repository=self.repository),
-            embed_pending=EmbedPending(embedder=embedder, backlog=self.backlog),
+            embed_pending=EmbedPending(embedder=embedder, backlog=self.backlog, cache=NothingCached()),
             readiness=self.readiness.strike,
             pool_statistics=lambda: {"pool_size": 4},
             wake_embedding=self._wake,

@@ -183,7 +183,10 @@ class EmbeddingBacklog(Protocol):
     ) -> list[PendingChunk]: ...
 
     async def complete(self, vectors: Mapping[int, Vector], *, model: EmbeddingModel) -> None:
-        """Store the vectors by chunk id and take the chunks off the list; one deleted meanwhile is passed over."""
+        """Store the vectors by chunk id, keep them in the cache, and take the chunks off the list.
+
+        A chunk that was deleted meanwhile is passed over.
+        """
         ...
 
     async def fail(self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int) -> None:
