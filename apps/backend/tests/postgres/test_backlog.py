@@ -190,6 +190,7 @@ async def test_savers_deleters_and_embedders_never_fail_for_one_another(
     repository: PostgresDocumentRepository, backlog: PostgresEmbeddingBacklog, database: Database, rounds: int
 ) -> None:
     await stir(repository, backlog, rounds=rounds, seed=7)
+    await asyncio.sleep(0.1)  # the last leases end
     await embed_all(backlog)
     page = await repository.list_page(DocumentSelection(), principal=ANYONE, limit=99)
     expected = sum(item.chunks for item in page.documents)
