@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ragcorp
-from ragcorp.domain.exceptions import AllSourcesFailedError
+from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.infrastructure.embedded_postgres.status import status
 
 pytestmark = pytest.mark.anyio
@@ -38,7 +38,7 @@ async def test_a_killed_server_is_started_anew_and_nothing_is_lost(data_dir: Pat
                 try:
                     found = await rag.search("plazo de entrega")
                     break
-                except AllSourcesFailedError:
+                except SourceUnavailableError:
                     await asyncio.sleep(0.2)
         assert [hit.chunk.external_id for hit in found.hits] == ["a.md"]
     assert not status(data_dir).running
