@@ -9,8 +9,9 @@ from ragcorp.application.answer_query import Answer
 from ragcorp.domain.documents import Document
 from ragcorp.domain.ingestion import IngestFailure, IngestResult
 from ragcorp.domain.retrieval import SourceReport
-from ragcorp.domain.search import SearchHit, SearchResponse
+from ragcorp.domain.search import SearchResponse
 from ragcorp.interface.cli.output import error_document
+from ragcorp.interface.result_shape import result_document
 
 
 def search_document(response: SearchResponse) -> dict[str, object]:
@@ -18,43 +19,9 @@ def search_document(response: SearchResponse) -> dict[str, object]:
         "request_id": uuid4().hex,
         "mode_used": response.mode_used.value,
         "degraded": degraded_documents(response.degraded),
-        "results": [_result(hit) for hit in response.hits],
+        "results": [_plain(result_document(hit)) for hit in response.hits],
         "next_cursor": response.next_cursor,
         "explanation": _plain(response.explanation),
-    }
-
-
-def _result(hit: SearchHit) -> dict[str, object]:
-    chunk = hit.chunk
-    return {
-        "id": chunk.id,
-        "document_id": str(chunk.document_id),
-        "external_id": chunk.external_id,
-        "chunk_index": chunk.chunk_index,
-        "collection": chunk.collection,
-        "text": chunk.content,
-        "title": chunk.title,
-        "metadata": _plain(chunk.metadata),
-        "rank": hit.rank,
-        "score": hit.score,
-        "score_type": hit.score_type,
-        "sources": [
-            {
-                "source": source.source,
-                "rank": source.rank,
-                "score": source.score,
-                "score_type": source.score_type,
-                "contribution": source.value,
-            }
-            for source in hit.sources
-        ],
-        "citation": {
-            "path": chunk.path,
-            "title": chunk.title,
-            "line_start": chunk.line_start,
-            "line_end": chunk.line_end,
-            "page": chunk.page_start,
-        },
     }
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ragcorp.application.search_chunks import SearchChunks
 from ragcorp.domain.retrieval import SourceReport
-from ragcorp.domain.search import SearchHit, SearchResponse
+from ragcorp.domain.search import SearchResponse
 from ragcorp.interface.http.bodies import read_json
 from ragcorp.interface.http.json_response import json_response
 from ragcorp.interface.http.metrics import HttpMetrics
@@ -19,6 +19,7 @@ from ragcorp.interface.http.principal import CurrentPrincipal
 from ragcorp.interface.http.request_id import request_id_of
 from ragcorp.interface.http.search_schema import SearchBody, SearchResults
 from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.result_shape import result_document
 
 
 class SearchRoutes:
@@ -55,7 +56,7 @@ def search_results(response: SearchResponse, request_id: str) -> dict[str, Any]:
         "request_id": request_id,
         "mode_used": response.mode_used,
         "degraded": degraded(response.degraded),
-        "results": [_result(hit) for hit in response.hits],
+        "results": [result_document(hit) for hit in response.hits],
         "next_cursor": response.next_cursor,
         "explanation": response.explanation,
     }
@@ -63,37 +64,3 @@ def search_results(response: SearchResponse, request_id: str) -> dict[str, Any]:
 
 def degraded(reports: tuple[SourceReport, ...]) -> list[dict[str, Any]]:
     return [{"source": report.source, "reason": report.reason, "elapsed_ms": report.elapsed_ms} for report in reports]
-
-
-def _result(hit: SearchHit) -> dict[str, Any]:
-    chunk = hit.chunk
-    return {
-        "id": chunk.id,
-        "document_id": chunk.document_id,
-        "external_id": chunk.external_id,
-        "chunk_index": chunk.chunk_index,
-        "collection": chunk.collection,
-        "text": chunk.content,
-        "title": chunk.title,
-        "metadata": chunk.metadata,
-        "rank": hit.rank,
-        "score": hit.score,
-        "score_type": hit.score_type,
-        "sources": [
-            {
-                "source": source.source,
-                "rank": source.rank,
-                "score": source.score,
-                "score_type": source.score_type,
-                "contribution": source.value,
-            }
-            for source in hit.sources
-        ],
-        "citation": {
-            "path": chunk.path,
-            "title": chunk.title,
-            "line_start": chunk.line_start,
-            "line_end": chunk.line_end,
-            "page": chunk.page_start,
-        },
-    }

@@ -1,0 +1,40 @@
+"""The one shape of a search result, for HTTP and the command line alike."""
+
+from __future__ import annotations
+
+from ragcorp.domain.search import SearchHit
+
+
+def result_document(hit: SearchHit) -> dict[str, object]:
+    """Return the JSON object of a result, with the field names of the REST contract."""
+    chunk = hit.chunk
+    return {
+        "id": chunk.id,
+        "document_id": str(chunk.document_id),
+        "external_id": chunk.external_id,
+        "chunk_index": chunk.chunk_index,
+        "collection": chunk.collection,
+        "text": chunk.content,
+        "title": chunk.title,
+        "metadata": chunk.metadata,
+        "rank": hit.rank,
+        "score": hit.score,
+        "score_type": hit.score_type,
+        "sources": [
+            {
+                "source": source.source,
+                "rank": source.rank,
+                "score": source.score,
+                "score_type": source.score_type,
+                "contribution": source.value,
+            }
+            for source in hit.sources
+        ],
+        "citation": {
+            "path": chunk.path,
+            "title": chunk.title,
+            "line_start": chunk.line_start,
+            "line_end": chunk.line_end,
+            "page": chunk.page_start,
+        },
+    }
