@@ -12,6 +12,8 @@ RUNS = (
     ("search", "--chunks", "100000"),
     ("recall", "--chunks", "20000"),
     ("recall", "--chunks", "100000"),
+    ("sparse", "--chunks", "30000"),
+    ("analysis",),
     ("ingestion",),
 )
 
@@ -20,7 +22,7 @@ def main() -> None:
     with temporary_folder() as folder:
         for module, *arguments in RUNS:
             # search and recall share their corpora, which take minutes to load
-            kept = () if module == "ingestion" else ("--data-dir", str(folder / "data"))
+            kept = () if module in ("analysis", "ingestion") else ("--data-dir", str(folder / "data"))
             print(f"\n== python -m benchmarks.{' '.join([module, *arguments])}\n", flush=True)
             subprocess.run([sys.executable, "-m", f"benchmarks.{module}", *arguments, *kept], check=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import psycopg
@@ -12,7 +13,7 @@ from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
 from sqlalchemy import NullPool, create_engine
 
-from benchmarks.corpus import DIMENSIONS, Corpus
+from benchmarks.corpus import DIMENSIONS, Corpus, DocumentRow
 from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.postgres.embedding_models import ensure_model, hnsw_index_name
 from ragcorp.infrastructure.postgres.migrations import migrate
@@ -53,8 +54,8 @@ def load(owner_dsn: str, corpus: Corpus, *, application_dsn: str | None = None) 
         connection.execute(f"DROP INDEX {hnsw_index_name(model_id)}")
         connection.execute("DROP INDEX ix_chunks_tsv")
         started = time.perf_counter()
-        _copy_documents(connection, corpus)
-        _copy_chunks(connection, corpus)
+        copy_documents(connection, corpus.documents())
+        copy_chunks(connection, corpus.documents())
         _copy_vectors(connection, corpus, model_id)
         copied = time.perf_counter()
         connection.execute("SET maintenance_work_mem = '512MB'")
@@ -81,10 +82,10 @@ def _is_loaded(connection: Connection[TupleRow], corpus: Corpus) -> bool:
     return False
 
 
-def _copy_documents(connection: Connection[TupleRow], corpus: Corpus) -> None:
+def copy_documents(connection: Connection[TupleRow], documents: Iterable[DocumentRow]) -> None:
     with connection.cursor().copy(COPY_DOCUMENTS) as copy:
         copy.set_types(DOCUMENT_TYPES)
-        for document in corpus.documents():
+        for document in documents:
             text = "\n\n".join(document.contents)
             copy.write_row(
                 (
@@ -96,10 +97,10 @@ def _copy_documents(connection: Connection[TupleRow], corpus: Corpus) -> None:
             )  # fmt: skip
 
 
-def _copy_chunks(connection: Connection[TupleRow], corpus: Corpus) -> None:
+def copy_chunks(connection: Connection[TupleRow], documents: Iterable[DocumentRow]) -> None:
     with connection.cursor().copy(COPY_CHUNKS) as copy:
         copy.set_types(CHUNK_TYPES)
-        for document in corpus.documents():
+        for document in documents:
             for index, content in enumerate(document.contents):
                 copy.write_row(
                     (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from itertools import count
 from typing import Any
 
 import psycopg
@@ -12,12 +14,12 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from benchmarks.corpus import DIMENSIONS, Query
-from ragcorp.application.retrieval_profile import HALF_OF_THE_WORDS
+from ragcorp.application.lexical_scores import K1
+from ragcorp.application.retrieval_profile import A_FIFTH_OF_THE_EVIDENCE
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import Filters
-from ragcorp.infrastructure.postgres import statements
-from ragcorp.infrastructure.postgres.channels import matching_documents
-from ragcorp.infrastructure.postgres.predicates import filtered, visibility
+from ragcorp.infrastructure.postgres import bm25, full_text, statements
+from ragcorp.infrastructure.postgres.predicates import filtered, matching_documents, visibility
 
 WINDOW = 100
 LIMIT = 10
@@ -48,34 +50,60 @@ def connect(dsn: str, *, plan_cache_mode: str | None = None, as_library: bool = 
     register_vector(connection)
     connection.execute(SESSION, prepare=False)
     if as_library:
-        session_wide = statements.SCAN_SETTINGS.replace(", true)", ", false)")
-        connection.execute(session_wide, LIBRARY_SETTINGS, prepare=False)
+        for settings in (statements.SCAN_SETTINGS, bm25.SETTINGS):
+            connection.execute(settings.replace(", true)", ", false)"), LIBRARY_SETTINGS, prepare=False)
     if plan_cache_mode:
         connection.execute(f"SET plan_cache_mode = {plan_cache_mode}", prepare=False)
     return connection
 
 
-def fused_statement(*, model_id: int, visible: str, narrowed: str) -> str:
-    """Return hybrid search in one statement: the two channels, RRF and the contents of the first ten."""
+WORDS = f"""
+    SELECT coalesce(array_agg(lexeme) FILTER (WHERE frequency > 0), '{{}}') AS lexemes,
+           coalesce(array_agg(similarity) FILTER (WHERE frequency > 0), '{{}}') AS weights,
+           {K1 + 1} * sum(power(ln(1 + (greatest(chunks, frequency) - frequency + 0.5) / (frequency + 0.5)), 2)) AS mass
+    FROM (
+        SELECT DISTINCT ON (lexeme) lexeme, similarity, document_frequency::float8 AS frequency
+        FROM ({full_text.TERMS}) AS typed) AS known
+    LEFT JOIN bm25_totals(%(workspace)s) AS totals ON true
+"""
+"""The query's lexemes, their weights and the denominator of their evidence. The corpus's queries hold no codes."""
+
+
+def fused_statement(*, model_id: int, visible: str, narrowed: str, matching: str | None, limited: bool) -> str:
+    """Return hybrid search in one statement: terms, the three channels, RRF and the contents of the first ten.
+
+    ``limited``: there is a filter. BM25 looks once, with the score that it guesses the best to reach; the library looks
+    again where that was too high.
+    """
     vector = f"e.embedding::vector({DIMENSIONS})"
     query = f"%(embedding)s::vector({DIMENSIONS})"
-    matched = statements.full_text_chunks(limit=WINDOW, visible=visible, filtered=narrowed)
+    best = bm25.bm25_top(
+        limit=WINDOW, visible=visible, filtered=narrowed if limited else None, matching=matching if limited else None
+    )
+    for placeholder, column in (("lexemes", "lexemes"), ("weights", "weights")):
+        best = best.replace(f"%({placeholder})s", f"(SELECT {column} FROM words)")
+    best = best.replace("%(theta)s", "NULL")
+    every = full_text.ranked_by_cover_density(
+        expression=full_text.PLAIN, limit=WINDOW, visible=visible, filtered=narrowed
+    )
     return f"""
-        WITH nearest AS (
+        WITH words AS MATERIALIZED ({WORDS}),
+        nearest AS (
             SELECT e.chunk_id AS id, {vector} <=> {query} AS distance
             FROM chunk_embeddings e JOIN chunks c ON c.id = e.chunk_id
             WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s AND {visible} AND {narrowed}
             ORDER BY {vector} <=> {query} LIMIT {WINDOW}),
-        dense AS (SELECT id, row_number() OVER (ORDER BY distance, id) AS rank FROM nearest),
-        sparse AS (
-            SELECT id, row_number() OVER (ORDER BY score DESC, rank DESC, id) AS rank
-            FROM ({matched}) matched (id, score, every, rank)
-            WHERE every OR score >= {HALF_OF_THE_WORDS.minimum}),
+        ranks AS (
+            SELECT id, row_number() OVER (ORDER BY distance, id) AS rank FROM nearest
+            UNION ALL
+            SELECT chunk_id, row_number() OVER (ORDER BY score DESC, chunk_id)
+            FROM ({best}) AS matched, words
+            WHERE chunk_id IS NOT NULL AND evidence >= {A_FIFTH_OF_THE_EVIDENCE.minimum} * mass
+            UNION ALL
+            SELECT id, row_number() OVER (ORDER BY score DESC, id) FROM ({every}) AS holding),
         best AS (
-            SELECT id, coalesce(1.0::float8 / ({RANK_CONSTANT} + dense.rank), 0)
-                     + coalesce(1.0::float8 / ({RANK_CONSTANT} + sparse.rank), 0) AS score
-            FROM dense FULL JOIN sparse USING (id)
-            ORDER BY score DESC, id::text COLLATE "C" LIMIT {LIMIT})
+            SELECT id, sum(1.0::float8 / ({RANK_CONSTANT} + rank)) AS score
+            FROM ranks GROUP BY id ORDER BY score DESC, id::text COLLATE "C" LIMIT {LIMIT})
         SELECT c.id, best.score, {CONTENTS}
         FROM best JOIN chunks c ON c.id = best.id JOIN documents d ON d.id = c.document_id
         ORDER BY best.score DESC, c.id::text COLLATE "C"
@@ -90,18 +118,23 @@ class RawSearch:
         assert row is not None
         visible, narrowed = visibility(principal), filtered(filters)
         self._connection = connection
-        self._values = visible.values | narrowed.values
-        self.fused_sql = fused_statement(model_id=row[0], visible=visible.sql, narrowed=narrowed.sql)
+        self._values = visible.values | narrowed.values | {"language": "es"}
+        narrow = narrowed.sql if filters else None
+        matching = matching_documents(principal, filters) if filters else None
+        self.fused_sql = fused_statement(
+            model_id=row[0], visible=visible.sql, narrowed=narrowed.sql, matching=matching, limited=bool(filters)
+        )
         self.dense_sql = statements.similar_chunks(
             model_id=row[0],
             dimensions=DIMENSIONS,
             limit=WINDOW,
             visible=visible.sql,
-            filtered=narrowed.sql if filters else None,
-            matching=matching_documents(principal, filters) if filters else None,
+            filtered=narrow,
+            matching=matching,
         )
-        self.sparse_sql = statements.full_text_chunks(
-            limit=WINDOW, visible=visible.sql, filtered=narrowed.sql if filters else None
+        self.sparse_sql = bm25.bm25_top(limit=WINDOW, visible=visible.sql, filtered=narrow, matching=matching)
+        self.every_sql = full_text.ranked_by_cover_density(
+            expression=full_text.PLAIN, limit=WINDOW, visible=visible.sql, filtered=narrow
         )
         self.contents_sql = statements.CHUNKS_BY_ID.format(visible=visible.sql)
 
@@ -111,13 +144,15 @@ class RawSearch:
         return [row[0] for row in rows]
 
     def one_after_another(self, query: Query) -> list[int]:
-        """The library's statements, without the library: dense, sparse, a dict for RRF, contents."""
-        scores: dict[int, float] = {}
-        matched = self._rows(self.sparse_sql, {"query": query.text})
-        sparse_ids = [row[0] for row in matched if row[2] or row[1] >= HALF_OF_THE_WORDS.minimum]
-        for ids in (self.dense_ids(query), sparse_ids):
+        """The library's statements, without the library: dense, terms, sparse, a dict for RRF, contents."""
+        parts: dict[int, list[float]] = {}
+        matched, mass = self._matched(query)
+        evident = [row[0] for row in matched if row[6] >= A_FIFTH_OF_THE_EVIDENCE.minimum * mass]
+        every = [row[0] for row in self._rows(self.every_sql, {"query": query.text})]
+        for ids in (self.dense_ids(query), evident, every):
             for rank, chunk_id in enumerate(ids, start=1):
-                scores[chunk_id] = scores.get(chunk_id, 0.0) + 1 / (RANK_CONSTANT + rank)
+                parts.setdefault(chunk_id, []).append(1 / (RANK_CONSTANT + rank))
+        scores = {chunk_id: math.fsum(values) for chunk_id, values in parts.items()}
         return self._contents(sorted(scores, key=lambda chunk_id: (-scores[chunk_id], str(chunk_id)))[:LIMIT])
 
     def dense(self, query: Query) -> list[int]:
@@ -131,7 +166,18 @@ class RawSearch:
         return [row[-2] for row in rows if row[-2] is not None]
 
     def sparse_ids(self, query: Query) -> list[int]:
-        return [row[0] for row in self._rows(self.sparse_sql, {"query": query.text})]
+        return [row[0] for row in self._matched(query)[0]]
+
+    def _matched(self, query: Query) -> tuple[list[TupleRow], float]:
+        """Return the rows of the sparse ranking and the denominator of their evidence."""
+        ((lexemes, weights, mass),) = self._rows(WORDS, {"query": query.text})
+        theta: float | None = None
+        for attempt in count():
+            rows = self._rows(self.sparse_sql, {"lexemes": lexemes, "weights": weights, "theta": theta})
+            theta = bm25.next_theta(rows, attempt=attempt)
+            if theta is None:
+                break
+        return [row for row in rows if row[0] is not None], mass or 0.0
 
     def _contents(self, ids: list[int]) -> list[int]:
         found = {row[0]: row for row in self._rows(self.contents_sql, {"ids": ids})}

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from ragcorp.application.abstention import abstention
-from ragcorp.application.citation_check import CitationFilter, best_quote, cited_numbers
-from ragcorp.domain.answers import AnswerDelta, AnswerFinished, AnswerPrompt, Citation, Passage
+from ragcorp.application.citation_check import CitationFilter, best_quote, cited_lines, cited_numbers
+from ragcorp.domain.answers import Answer, AnswerDelta, AnswerFinished, AnswerPrompt, Citation, Passage
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.ports.language import LanguageDetector
 from ragcorp.domain.ports.models import Answerer
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search import SearchRequest, SearchResponse
 
 
@@ -28,17 +26,6 @@ class AnswerLimits:
     max_passages: int = 10
     max_context_tokens: int = 6000
     timeout_seconds: float = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The checked answer: every [n] in ``text`` stands in ``citations`` once."""
-
-    text: str
-    abstained: bool
-    citations: tuple[Citation, ...]
-    degraded: tuple[SourceReport, ...]
-    usage: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +117,11 @@ class AnswerQuery:
         if finished.abstained or not numbers:
             return self._abstained(language, response, finished.usage)
         by_number = {passage.n: passage for passage in passages}
-        quotes = {quote.n: quote.text for quote in finished.quotes}
+        quotes: dict[int, list[str]] = {}
+        for quote in finished.quotes:
+            quotes.setdefault(quote.n, []).append(quote.text)
         citations = tuple(
-            _citation(by_number[n], quotes.get(n) or best_quote(text, n, by_number[n].chunk.content)) for n in numbers
+            _citation(by_number[n], quotes.get(n) or [best_quote(text, n, by_number[n].chunk.content)]) for n in numbers
         )
         return Answer(
             text=text.strip(), abstained=False, citations=citations, degraded=response.degraded, usage=finished.usage
@@ -151,30 +140,18 @@ async def _next(events: AsyncIterator[AnswerDelta | AnswerFinished], deadline: f
         raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.") from None
 
 
-def _citation(passage: Passage, quote: str) -> Citation:
+def _citation(passage: Passage, quotes: Sequence[str]) -> Citation:
     chunk = passage.chunk
-    line_start, line_end = _lines_of(quote, passage)
+    line_start, line_end = cited_lines(chunk, quotes)
     return Citation(
         n=passage.n,
         chunk_id=chunk.id,
         document_id=chunk.document_id,
         external_id=chunk.external_id,
         title=chunk.title,
-        quote=quote,
+        quote=" … ".join(dict.fromkeys(quotes)),
         path=chunk.path,
         line_start=line_start,
         line_end=line_end,
         page=chunk.page_start,
     )
-
-
-def _lines_of(quote: str, passage: Passage) -> tuple[int, int]:
-    """Return the lines of the document where the quote stands, else those of its passage."""
-    chunk = passage.chunk
-    words = [re.escape(word) for word in quote.split()]
-    found = re.search(r"\s+".join(words), chunk.content) if words else None
-    # a chunk that repeats a table's header has more lines than its span: then only the span is sure
-    if found is None or chunk.content.count("\n") != chunk.line_end - chunk.line_start:
-        return chunk.line_start, chunk.line_end
-    first = chunk.line_start + chunk.content.count("\n", 0, found.start())
-    return first, first + found.group().count("\n")

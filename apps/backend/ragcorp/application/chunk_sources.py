@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from ragcorp.domain.ports.models import Embedder
+from collections.abc import Mapping, Sequence
+
+from ragcorp.application.lexical_scores import lexical_evidence, total
+from ragcorp.application.retrieval_profile import IDENTIFIERS
+from ragcorp.domain.lexical import LexicalEvidence, TermKind
+from ragcorp.domain.ports.models import Embedder, Vector
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.domain.ports.storage import DocumentRepository, LexicalChunks
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import ScoreType
 
 VECTORS_PENDING = "vectors_pending"
+
+ONLY_IDENTIFIERS = 10.0
+"""Emphasis of the identifiers where the query holds nothing else: then nothing else may come first."""
 
 
 class DenseChunkSource:
@@ -27,11 +37,34 @@ class DenseChunkSource:
             ranked_list=similar.ranked_list,
             incomplete=VECTORS_PENDING if similar.seen < 1 else None,
             seen=similar.seen,
+            scorer=SimilarityScorer(repository=self._repository, embedding=embedding, principal=query.principal),
         )
 
 
+class SimilarityScorer:
+    """Half-centred cosine of any chunk.
+
+    Embeddings of many models crowd around their mean m, which says nothing of a query; cos(q - m/2, p - m/2) spreads
+    them out and, unlike full centring, keeps some of what the workspace is about (docs/retrieval.md has the figures).
+    """
+
+    score_type = ScoreType.HALF_CENTRED_COSINE
+
+    def __init__(self, *, repository: DocumentRepository, embedding: Vector, principal: Principal) -> None:
+        self._repository = repository
+        self._embedding = embedding
+        self._principal = principal
+
+    async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
+        return await self._repository.half_centred_similarities(self._embedding, chunk_ids, principal=self._principal)
+
+    async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
+        del chunk_ids, score_type
+        return {}
+
+
 class FullTextChunkSource:
-    """Chunks that match the words of the query."""
+    """Chunks that match the words of the query; those that hold its identifiers or all its words stand out."""
 
     name = "full_text"
 
@@ -39,8 +72,68 @@ class FullTextChunkSource:
         self._repository = repository
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        return SourceAnswer(
-            ranked_list=await self._repository.find_chunks_full_text(
-                query.text, principal=query.principal, filters=query.filters, limit=query.limit
-            )
+        found = await self._repository.find_chunks_full_text(
+            query.text, principal=query.principal, filters=query.filters, limit=query.limit, syntax=query.syntax
         )
+        return SourceAnswer(
+            ranked_list=found.ranked_list,
+            further=(found.identifiers, found.all_words),
+            emphasis={IDENTIFIERS: ONLY_IDENTIFIERS} if _only_identifiers(found) else {},
+            cut=found.cut,
+            scorer=LexicalScorer(repository=self._repository, found=found, principal=query.principal),
+            notes={
+                "chunks": found.chunks,
+                "average_length": found.average_length,
+                "terms": [
+                    {
+                        "word": term.word,
+                        "lexeme": term.lexeme,
+                        "kind": term.kind.value,
+                        "document_frequency": term.document_frequency,
+                        "idf": term.idf,
+                        "typed": term.typed,
+                        "similarity": term.similarity,
+                    }
+                    for term in found.terms
+                ],
+            },
+        )
+
+
+class LexicalScorer:
+    """Share of the query's evidence that any chunk holds, and the lexemes behind it."""
+
+    score_type = ScoreType.EVIDENCE_SHARE
+
+    def __init__(self, *, repository: DocumentRepository, found: LexicalChunks, principal: Principal) -> None:
+        self._repository = repository
+        self._found = found
+        self._principal = principal
+
+    async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
+        found = await self.evidence(chunk_ids, score_type=self.score_type)
+        return {chunk_id: min(1.0, total(evidence)) for chunk_id, evidence in found.items()}
+
+    async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
+        if score_type not in (ScoreType.BM25, ScoreType.EVIDENCE_SHARE):
+            return {}
+        counted = await self._repository.count_lexemes(
+            [term.lexeme for term in self._found.terms], chunk_ids, principal=self._principal
+        )
+        return {
+            chunk_id: lexical_evidence(
+                self._found.terms,
+                each.counts,
+                length=each.length,
+                average_length=self._found.average_length,
+                score_type=score_type,
+            )
+            for chunk_id, each in counted.items()
+        }
+
+
+def _only_identifiers(found: LexicalChunks) -> bool:
+    """Tell whether every term is an identifier that a chunk holds, or a part of one."""
+    codes = [term for term in found.terms if term.kind in (TermKind.WHOLE, TermKind.JOINED) and term.document_frequency]
+    covered = {word for code in codes for word in (code.word, *code.word.split())}
+    return bool(codes) and all(term.word in covered for term in found.terms)

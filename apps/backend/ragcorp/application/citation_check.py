@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+from ragcorp.domain.documents import Chunk
 
 CITATION = re.compile(r"\[(\d{1,9})\]")
 _LIST = r"\[\s*(\d{1,9}(?:\s*[,;]\s*\d{1,9})*)\s*\]"
@@ -13,6 +16,7 @@ _WORD = re.compile(r"\w+")
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"»”)\]]*\s+(?=[\"«“¿¡(\[]*[A-ZÁÉÍÓÚÜÑ0-9])|\n+")
 
 MAX_QUOTE = 400
+MAX_CITED_LINES = 12
 
 
 class CitationFilter:
@@ -75,3 +79,29 @@ def best_quote(answer: str, n: int, content: str) -> str:
         return content[:MAX_QUOTE]
     best = max(candidates, key=lambda candidate: len(claim_words & set(_WORD.findall(candidate.lower()))))
     return best[:MAX_QUOTE]
+
+
+def cited_lines(chunk: Chunk, quotes: Sequence[str]) -> tuple[int, int]:
+    """Return the first and last line of the document, MAX_CITED_LINES at most, where the quotes of a passage stand.
+
+    Where they stand further apart, the lines of the first; where none is found, the first lines of the passage.
+    """
+    # a chunk that starts inside a table repeats its header, whose lines are not those of its span
+    repeated = max(0, chunk.content.count("\n") - (chunk.line_end - chunk.line_start))
+    spans = [span for quote in quotes if (span := _span(chunk.content, quote)) is not None]
+    lines = [
+        tuple(max(chunk.line_start, chunk.line_start + newlines - repeated) for newlines in span) for span in spans
+    ]
+    if not lines:
+        return chunk.line_start, min(chunk.line_end, chunk.line_start + MAX_CITED_LINES - 1)
+    first, last = min(line[0] for line in lines), max(line[1] for line in lines)
+    if last - first >= MAX_CITED_LINES:
+        first, last = lines[0]
+    return first, min(last, first + MAX_CITED_LINES - 1)
+
+
+def _span(content: str, quote: str) -> tuple[int, int] | None:
+    """Return how many line ends stand in ``content`` before a quote's beginning and before its end."""
+    words = [re.escape(word) for word in quote.split()]
+    found = re.search(r"\s+".join(words), content) if words else None
+    return (content.count("\n", 0, found.start()), content.count("\n", 0, found.end())) if found else None

@@ -16,7 +16,9 @@ def fingerprint(request: SearchRequest) -> str:
     parts = (
         request.query,
         request.mode,
+        request.profile,
         [repr(condition) for condition in request.filters],
+        request.syntax,
         request.method,
         request.rank_constant,
         sorted(request.weights.items()),
@@ -29,15 +31,20 @@ def encode(offset: int, request: SearchRequest) -> str:
     return base64.urlsafe_b64encode(f"{offset}:{fingerprint(request)}".encode()).decode().rstrip("=")
 
 
+def belongs_to(request: SearchRequest) -> bool:
+    """Say whether the request's cursor was made for this very search; its offset is ``decode``'s to check."""
+    try:
+        return request.cursor is not None and _parts(request.cursor)[1] == fingerprint(request)
+    except (ValueError, binascii.Error, UnicodeError):
+        return False
+
+
 def decode(request: SearchRequest, *, window: int) -> int:
     """Return the offset of the request's cursor (0 without one). Raises InvalidInputError for a foreign cursor."""
     if request.cursor is None:
         return 0
     try:
-        padded = request.cursor + "=" * (-len(request.cursor) % 4)
-        offset, _, print_ = (
-            base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True).decode().partition(":")
-        )
+        offset, print_ = _parts(request.cursor)
         if print_ == fingerprint(request) and 0 < int(offset) < window:
             return int(offset)
     except (ValueError, binascii.Error, UnicodeError):
@@ -47,3 +54,9 @@ def decode(request: SearchRequest, *, window: int) -> int:
         field="cursor",
         remedy="Send the cursor of the last response with the same query, mode, filters and fusion, or none.",
     )
+
+
+def _parts(cursor: str) -> tuple[str, str]:
+    padded = cursor + "=" * (-len(cursor) % 4)
+    offset, _, print_ = base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True).decode().partition(":")
+    return offset, print_

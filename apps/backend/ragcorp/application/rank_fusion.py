@@ -26,7 +26,7 @@ class RankFusionService:
     """
 
     def __init__(self, *, k: int = DEFAULT_RANK_CONSTANT, first_rank: int = 1) -> None:
-        _require_rank_constant(k, first_rank)
+        require_rank_constant(k, first_rank)
         self._k = k
         self._first_rank = first_rank
 
@@ -43,40 +43,54 @@ class RankFusionService:
         list's source, and for a k out of range.
         """
         rank_constant = self._k if k is None else k
-        _require_rank_constant(rank_constant, self._first_rank)
-        weight_of = _weights([ranked.source for ranked in lists], weights or {})
-        first_seen: dict[HitKey, Hit] = {}
-        contributions: dict[HitKey, list[Contribution]] = {}
-        for ranked in lists:
-            weight = weight_of[ranked.source]
-            for rank, hit in enumerate(ranked.hits, start=self._first_rank):
-                key = hit.key
-                contribution = Contribution(
-                    source=ranked.source,
-                    rank=rank,
-                    score=hit.score,
-                    score_type=ranked.score_type,
-                    weight=weight,
-                    value=weight / (rank_constant + rank),
-                )
-                seen = first_seen.get(key)
-                if seen is None:
-                    first_seen[key] = hit
-                    contributions[key] = [contribution]
-                    continue
-                contributions[key].append(contribution)
-                if hit.metadata.keys() - seen.metadata.keys():
-                    first_seen[key] = replace(seen, metadata={**hit.metadata, **seen.metadata})
-        ranking = sorted((-math.fsum([part.value for part in parts]), key) for key, parts in contributions.items())
-        return tuple(
+        require_rank_constant(rank_constant, self._first_rank)
+        weight_of = checked_weights([ranked.source for ranked in lists], weights or {})
+        return fused(
+            lists,
             [
-                FusedHit(hit=first_seen[key], score=-negated, contributions=tuple(contributions[key]))
-                for negated, key in ranking
-            ]
+                [
+                    Contribution(
+                        source=ranked.source,
+                        rank=rank,
+                        score=hit.score,
+                        score_type=ranked.score_type,
+                        weight=weight_of[ranked.source],
+                        value=weight_of[ranked.source] / (rank_constant + rank),
+                    )
+                    for rank, hit in enumerate(ranked.hits, start=self._first_rank)
+                ]
+                for ranked in lists
+            ],
         )
 
 
-def _require_rank_constant(k: int, first_rank: int) -> None:
+def fused(lists: Sequence[RankedList], contributions: Sequence[Sequence[Contribution]]) -> tuple[FusedHit, ...]:
+    """Return the union of the lists by the sum of the hits' contributions, descending, ties by the hit's key.
+
+    ``contributions[i][j]`` is that of hit j of list i. Metadata is the first list's, completed from later ones by the
+    keys that it lacks.
+    """
+    first_seen: dict[HitKey, Hit] = {}
+    parts_of: dict[HitKey, list[Contribution]] = {}
+    for ranked, parts in zip(lists, contributions, strict=True):
+        for hit, part in zip(ranked.hits, parts, strict=True):
+            key = hit.key
+            seen = first_seen.get(key)
+            if seen is None:
+                first_seen[key] = hit
+                parts_of[key] = [part]
+                continue
+            parts_of[key].append(part)
+            if hit.metadata.keys() - seen.metadata.keys():
+                first_seen[key] = replace(seen, metadata={**hit.metadata, **seen.metadata})
+    ranking = sorted((-math.fsum([part.value for part in parts]), key) for key, parts in parts_of.items())
+    return tuple(
+        [FusedHit(hit=first_seen[key], score=-negated, contributions=tuple(parts_of[key])) for negated, key in ranking]
+    )
+
+
+def require_rank_constant(k: int, first_rank: int) -> None:
+    """Raises InvalidInputError."""
     if first_rank not in (0, 1):
         raise InvalidInputError("first_rank must be 0 or 1.", field="first_rank", limit="0 or 1")
     if isinstance(k, bool) or not isinstance(k, int) or k < 0 or k + first_rank <= 0:
@@ -87,7 +101,8 @@ def _require_rank_constant(k: int, first_rank: int) -> None:
         )
 
 
-def _weights(sources: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
+def checked_weights(sources: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
+    """Return the weight of each list, default 1. Raises InvalidInputError."""
     if len(set(sources)) != len(sources):
         raise InvalidInputError("Two ranked lists have the same source.", field="source")
     unknown = weights.keys() - set(sources)

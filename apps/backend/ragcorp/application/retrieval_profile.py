@@ -18,24 +18,41 @@ MAX_WEIGHT = 1000.0
 
 DENSE = "dense"
 FULL_TEXT = "full_text"
+IDENTIFIERS = "identifiers"
+ALL_WORDS = "all_words"
 
-HALF_OF_THE_WORDS = Threshold(source=FULL_TEXT, score_type=ScoreType.LEXEME_COVERAGE, minimum=0.5)
-"""Chunks that hold less of a question are noise beside a dense list (docs/retrieval.md has the figures)."""
+LISTS = {DENSE: (DENSE,), FULL_TEXT: (FULL_TEXT, IDENTIFIERS, ALL_WORDS)}
+"""The lists that our own sources give; a user's own gives one of its name."""
+
+A_FIFTH_OF_THE_EVIDENCE = Threshold(source=FULL_TEXT, score_type=ScoreType.EVIDENCE_SHARE, minimum=0.2)
+"""Chunks that hold less of a question's evidence are noise beside a dense list (docs/retrieval.md has the figures)."""
+
+RRF_WEIGHTS = {IDENTIFIERS: 3.0}
+"""A chunk that holds an identifier of the query outweighs one that two other lists put first."""
+
+LINEAR_WEIGHTS = {FULL_TEXT: 0.17, IDENTIFIERS: 0.08, ALL_WORDS: 0.0}
+"""Measured for multilingual-e5-small (docs/retrieval.md); stored with the model, anew by `ragcorp eval --calibrate`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalProfile:
-    """``sources`` are asked side by side. ``stand_in`` is asked where the first source cannot see everything."""
+    """``sources`` are asked side by side. ``stand_in`` is asked where the first source cannot see everything.
+
+    ``main_lists_only`` leaves out what a source gives beside its main list. ``fallback`` takes over where the method
+    needs evidence that is missing.
+    """
 
     name: str
     mode: SearchMode
     sources: tuple[str, ...]
     stand_in: str | None = None
+    main_lists_only: bool = False
     method: FusionMethod = FusionMethod.RRF
     rank_constant: int = DEFAULT_RANK_CONSTANT
     weights: Mapping[str, float] = field(default_factory=dict)
     rank_window_size: int = 100
     thresholds: tuple[Threshold, ...] = ()
+    fallback: RetrievalProfile | None = None
 
     def __post_init__(self) -> None:
         _require_range("rank_window_size", self.rank_window_size, 1, MAX_RANK_WINDOW_SIZE)
@@ -51,20 +68,22 @@ class RetrievalProfile:
 
     def overridden_by(self, request: SearchRequest) -> RetrievalProfile:
         """Return the profile with what the request sets. Raises InvalidInputError for a value out of range."""
-        unknown = request.weights.keys() - {*self.sources, self.stand_in}
-        if unknown:
+        asked = [name for source in self.sources for name in LISTS.get(source, (source,))]
+        if self.stand_in:
+            asked += LISTS.get(self.stand_in, (self.stand_in,))
+        if request.weights.keys() - set(asked):
             raise InvalidInputError(
-                "fusion.weights names a source that this mode does not ask.",
+                "fusion.weights names a list that this mode does not have.",
                 field="fusion.weights",
-                limit=", ".join(self.sources),
-                remedy="Name only the listed sources.",
+                limit=", ".join(asked),
+                remedy="Name only the listed ones.",
             )
         return replace(
             self,
-            method=request.method,
             rank_constant=self.rank_constant if request.rank_constant is None else request.rank_constant,
             weights={**self.weights, **request.weights},
             rank_window_size=self.rank_window_size if request.rank_window_size is None else request.rank_window_size,
+            fallback=self.fallback and self.fallback.overridden_by(replace(request, weights={})),
         )
 
 
@@ -72,25 +91,30 @@ def standard_profiles(
     *,
     rank_constant: int = DEFAULT_RANK_CONSTANT,
     rank_window_size: int = 100,
+    linear_weights: Mapping[str, float] = LINEAR_WEIGHTS,
     extra_sources: tuple[str, ...] = (),
-) -> dict[SearchMode, RetrievalProfile]:
-    """Return the profiles behind the modes; ``extra_sources`` are asked in hybrid mode beside the two of our own."""
-    return {
-        mode: RetrievalProfile(
-            name=mode.value,
-            mode=mode,
-            sources=sources,
-            stand_in=stand_in,
-            rank_constant=rank_constant,
-            rank_window_size=rank_window_size,
-            thresholds=(HALF_OF_THE_WORDS,),
-        )
-        for mode, sources, stand_in in (
-            (SearchMode.DENSE, (DENSE,), FULL_TEXT),
-            (SearchMode.SPARSE, (FULL_TEXT,), None),
-            (SearchMode.HYBRID, (DENSE, FULL_TEXT, *extra_sources), None),
-        )
-    }
+) -> dict[str, RetrievalProfile]:
+    """Return dense, sparse, hybrid (RRF) and linear; ``extra_sources`` are asked in the last two beside our own."""
+    dense = RetrievalProfile(
+        name="dense",
+        mode=SearchMode.DENSE,
+        sources=(DENSE,),
+        stand_in=FULL_TEXT,
+        weights=RRF_WEIGHTS,
+        thresholds=(A_FIFTH_OF_THE_EVIDENCE,),
+        rank_constant=rank_constant,
+        rank_window_size=rank_window_size,
+    )
+    hybrid = replace(
+        dense, name="hybrid", mode=SearchMode.HYBRID, sources=(DENSE, FULL_TEXT, *extra_sources), stand_in=None
+    )
+    sparse = replace(
+        dense, name="sparse", mode=SearchMode.SPARSE, sources=(FULL_TEXT,), stand_in=None, main_lists_only=True
+    )
+    linear = replace(
+        hybrid, name="linear", method=FusionMethod.LINEAR, weights=linear_weights, thresholds=(), fallback=hybrid
+    )
+    return {profile.name: profile for profile in (dense, sparse, hybrid, linear)}
 
 
 def _require_range(name: str, value: int, low: int, high: int) -> None:

@@ -8,18 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragcorp.application import page_cursor
-from ragcorp.application.retrieval_profile import RetrievalProfile
+from ragcorp.application.candidate_scoring import can_score_all, complete
+from ragcorp.application.retrieval_profile import DENSE, FULL_TEXT, RetrievalProfile
+from ragcorp.application.search_explanation import explain_hits, explanation
 from ragcorp.application.source_fan_out import SourceFanOut
-from ragcorp.application.thresholds import Threshold, above_thresholds
-from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
-from ragcorp.domain.ports.sources import FusionService, SourceQuery
+from ragcorp.application.thresholds import Threshold, above_thresholds, applicable
+from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError, SourceUnavailableError
+from ragcorp.domain.ports.sources import FusionService, SourceQuery, SourceResult
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import Contribution, FusedHit, Hit, RankedList, ScoreType, SourceReport, SourceResult
-from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.retrieval import Contribution, FusedHit, Hit, RankedList, ScoreType
+from ragcorp.domain.search import FusionMethod, SearchHit, SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.text import is_blank, require_length, require_storable
 
 logger = logging.getLogger(__name__)
+
+SCORE_TYPE = {FusionMethod.RRF: ScoreType.RRF, FusionMethod.LINEAR: ScoreType.LINEAR}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +37,14 @@ class SearchLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ranking:
-    """The ranking, the mode that was used after all, the kind of score, and the weights, if lists were fused."""
+    """The ranking, the mode that was used after all, the kind of score, and how lists were fused, if they were."""
 
     mode_used: SearchMode
     hits: Sequence[FusedHit]
     score_type: str
+    profile: RetrievalProfile
     weights: Mapping[str, float] | None = None
+    thresholds: Sequence[Threshold] = ()
 
 
 class SearchChunks:
@@ -49,16 +55,18 @@ class SearchChunks:
         *,
         fan_out: SourceFanOut,
         repository: DocumentRepository,
-        fusion: FusionService | None,
-        profiles: Mapping[SearchMode, RetrievalProfile],
+        fusions: Mapping[FusionMethod, FusionService],
+        profiles: Mapping[str, RetrievalProfile],
         default_mode: SearchMode,
+        default_method: FusionMethod = FusionMethod.RRF,
         limits: SearchLimits,
     ) -> None:
         self._fan_out = fan_out
         self._repository = repository
-        self._fusion = fusion
+        self._fusions = dict(fusions)
         self._profiles = dict(profiles)
         self._default_mode = default_mode
+        self._default_method = default_method
         self._limits = limits
         self._warned = False
 
@@ -71,34 +79,43 @@ class SearchChunks:
         profile = self._profile(request)
         offset = page_cursor.decode(request, window=profile.rank_window_size)
         query = SourceQuery(
-            text=request.query, principal=principal, filters=request.filters, limit=profile.rank_window_size
+            text=request.query,
+            principal=principal,
+            filters=request.filters,
+            limit=profile.rank_window_size,
+            syntax=request.syntax,
         )
         deadline = asyncio.get_running_loop().time() + self._limits.total_timeout_seconds
         results = await self._retrieve(profile, query, deadline)
-        reports = tuple(result.report for result in results)
-        lists = _usable(results)
-        if not lists:
+        usable = _usable(results)
+        if not usable:
+            reasons = sorted({f"{result.report.source}:{result.report.reason}" for result in results})
             raise AllSourcesFailedError(
                 "No retrieval source could answer.",
-                reason=",".join(sorted({f"{report.source}:{report.reason}" for report in reports})),
+                reason=",".join(reasons),
                 remedy="Try again shortly; `ragcorp doctor` explains what is down.",
             )
-        thresholds: Sequence[Threshold] = ()
-        if len(lists) > 1 and all(report.reason is None for report in reports):
-            # where a source is out or could not see everything, each bit of evidence of the others counts
-            kinds = {(ranked.source, ranked.score_type) for ranked in lists}
-            thresholds = [each for each in profile.thresholds if (each.source, each.score_type) in kinds]
-            lists = above_thresholds(lists, thresholds)
-        seen = {result.report.source: result.seen for result in results}
-        ranking = self._rank(profile, lists, seen)
+        ranking = await self._rank(profile, usable, results, deadline)
         window = ranking.hits[: profile.rank_window_size]
         hits, end = await self._page(window, offset, request.limit, principal, ranking.score_type)
+        if request.explain:
+            hits = await explain_hits(hits, usable, linear=ranking.profile.method is FusionMethod.LINEAR)
         return SearchResponse(
             mode_used=ranking.mode_used,
             hits=hits,
-            reports=reports,
+            reports=tuple(result.report for result in results),
             next_cursor=page_cursor.encode(end, request) if end < len(window) else None,
-            explanation=_explanation(profile, ranking, thresholds, reports, len(window)) if request.explain else None,
+            explanation=(
+                explanation(
+                    ranking.profile,
+                    results,
+                    weights=ranking.weights,
+                    thresholds=ranking.thresholds,
+                    window=len(window),
+                )
+                if request.explain
+                else None
+            ),
         )
 
     def _check(self, request: SearchRequest) -> None:
@@ -115,13 +132,29 @@ class SearchChunks:
             )
 
     def _profile(self, request: SearchRequest) -> RetrievalProfile:
+        if request.profile is not None:
+            return self._named(request.profile).overridden_by(request)
         mode = self._default_mode if request.mode is SearchMode.AUTO else request.mode
-        if mode is SearchMode.HYBRID and self._fusion is None:
+        if mode is not SearchMode.HYBRID:
+            return self._profiles[mode.value].overridden_by(request)
+        method = request.method or self._default_method
+        if method not in self._fusions:
             if not self._warned:
                 logger.warning("hybrid search is on but no fusion service is wired: searching dense only")
                 self._warned = True
-            mode = SearchMode.DENSE
-        return self._profiles[mode].overridden_by(request)
+            return self._profiles["dense"].overridden_by(request)
+        return self._profiles["linear" if method is FusionMethod.LINEAR else "hybrid"].overridden_by(request)
+
+    def _named(self, name: str) -> RetrievalProfile:
+        profile = self._profiles.get(name)
+        if profile is None or (self._fusions and profile.method not in self._fusions):
+            raise InvalidInputError(
+                "profile is not a known one.",
+                field="profile",
+                limit=", ".join(sorted(self._profiles)),
+                remedy="Name one of them, or leave it out.",
+            )
+        return profile
 
     async def _retrieve(self, profile: RetrievalProfile, query: SourceQuery, deadline: float) -> list[SourceResult]:
         results = await self._fan_out.ask(profile.sources, query, deadline=deadline, identify=self._identified)
@@ -149,22 +182,57 @@ class SearchChunks:
                 hits.setdefault(chunk_id, replace(hit, chunk_id=chunk_id))
         return replace(ranked, hits=tuple(hits.values()))
 
-    def _rank(self, profile: RetrievalProfile, lists: Sequence[RankedList], seen: Mapping[str, float]) -> _Ranking:
+    async def _rank(
+        self,
+        profile: RetrievalProfile,
+        usable: Sequence[SourceResult],
+        results: Sequence[SourceResult],
+        deadline: float,
+    ) -> _Ranking:
         """Make one ranking of the lists.
 
         A list that saw only a share of the evidence (vectors pending) weighs so much less: a first rank among a
         few embedded chunks says little.
         """
-        if self._fusion is None:
+        lists = _lists(profile, usable)
+        if FusionMethod.RRF not in self._fusions:
             lists = [next((ranked for ranked in lists if ranked.hits), lists[0])]
-        if self._fusion is None or len(lists) == 1:
-            mode = next(
-                (mode for mode, known in self._profiles.items() if known.sources == (lists[0].source,)), profile.mode
-            )
-            return _Ranking(mode_used=mode, hits=_as_ranked(lists[0]), score_type=lists[0].score_type)
-        weights = {ranked.source: profile.weights.get(ranked.source, 1.0) * seen[ranked.source] for ranked in lists}
-        fused = self._fusion.fuse(lists, weights=weights, k=profile.rank_constant)
-        return _Ranking(mode_used=SearchMode.HYBRID, hits=fused, score_type=ScoreType.RRF, weights=weights)
+        if len(lists) == 1:
+            (ranked,) = lists
+            mode = next((p.mode for p in self._profiles.values() if p.sources == (ranked.source,)), profile.mode)
+            return _Ranking(mode_used=mode, hits=_as_ranked(ranked), score_type=ranked.score_type, profile=profile)
+        if profile.method is FusionMethod.LINEAR:
+            completed = await self._completed(results, lists, deadline)
+            if completed is None and profile.fallback is not None:
+                return await self._rank(profile.fallback, usable, results, deadline)
+            lists = completed or lists
+        # where a source is out or could not see everything, each bit of evidence of the others counts
+        healthy = all(result.report.reason is None for result in results)
+        thresholds = applicable(lists, profile.thresholds) if healthy else []
+        lists = above_thresholds(lists, thresholds)
+        weights = _weights(profile, usable, lists)
+        fused = self._fusions[profile.method].fuse(lists, weights=weights, k=profile.rank_constant)
+        return _Ranking(
+            mode_used=SearchMode.HYBRID,
+            hits=fused,
+            score_type=SCORE_TYPE[profile.method],
+            profile=profile,
+            weights=weights,
+            thresholds=thresholds,
+        )
+
+    async def _completed(
+        self, results: Sequence[SourceResult], lists: Sequence[RankedList], deadline: float
+    ) -> list[RankedList] | None:
+        """Return the lists with every candidate's exact scores, or None where a score cannot be had."""
+        if not can_score_all(results, (DENSE, FULL_TEXT)):
+            return None
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await complete(results, lists)
+        except (TimeoutError, SourceUnavailableError):
+            logger.warning("candidates could not be scored: fusing by rank", exc_info=True)
+            return None
 
     async def _page(
         self, window: Sequence[FusedHit], offset: int, limit: int, principal: Principal, score_type: str
@@ -191,15 +259,32 @@ class SearchChunks:
         return tuple(hits), end
 
 
-def _usable(results: Sequence[SourceResult]) -> list[RankedList]:
-    """Return the lists to fuse. A source that could see nothing yet gives none, as long as another replied."""
-    lists = [result.ranked_list for result in results if result.ranked_list is not None]
-    seeing = [
-        result.ranked_list
-        for result in results
-        if result.ranked_list is not None and (result.ranked_list.hits or result.report.reason is None)
-    ]
-    return seeing or lists
+def _usable(results: Sequence[SourceResult]) -> list[SourceResult]:
+    """Return the results to fuse. A source that could see nothing yet gives none, as long as another replied."""
+    answered = [result for result in results if result.answer is not None]
+    seeing = [result for result in answered if result.report.hits or result.report.reason is None]
+    return seeing or answered
+
+
+def _lists(profile: RetrievalProfile, usable: Sequence[SourceResult]) -> list[RankedList]:
+    """Return the lists to fuse; where one source alone replied, its main list is the ranking."""
+    answers = [result.answer for result in usable if result.answer is not None]
+    if profile.main_lists_only or len(answers) == 1:
+        return [answer.ranked_list for answer in answers]
+    return [ranked for answer in answers for ranked in answer.lists]
+
+
+def _weights(
+    profile: RetrievalProfile, usable: Sequence[SourceResult], lists: Sequence[RankedList]
+) -> dict[str, float]:
+    """Return the weight of each list: the profile's, times what its source says of it on this query."""
+    factors = {
+        ranked.source: result.answer.seen * result.answer.emphasis.get(ranked.source, 1.0)
+        for result in usable
+        if result.answer is not None
+        for ranked in result.answer.lists
+    }
+    return {ranked.source: profile.weights.get(ranked.source, 1.0) * factors[ranked.source] for ranked in lists}
 
 
 def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:
@@ -221,36 +306,3 @@ def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:
         )
         for rank, hit in enumerate(ranked.hits, start=1)
     )
-
-
-def _explanation(
-    profile: RetrievalProfile,
-    ranking: _Ranking,
-    thresholds: Sequence[Threshold],
-    reports: Sequence[SourceReport],
-    window: int,
-) -> Mapping[str, object]:
-    """Say how the ranking came about, with the weights and thresholds that were applied and no others."""
-    fused = ranking.weights is not None
-    return {
-        "profile": profile.name,
-        "formula": "score = sum of weight / (rank_constant + rank)" if fused else "score = the source's own score",
-        "rank_constant": profile.rank_constant if fused else None,
-        "weights": dict(ranking.weights or {}),
-        "thresholds": [
-            {"source": threshold.source, "score_type": threshold.score_type, "minimum": threshold.minimum}
-            for threshold in thresholds
-        ],
-        "rank_window_size": profile.rank_window_size,
-        "window": window,
-        "sources": [
-            {
-                "source": report.source,
-                "outcome": report.outcome.value,
-                "reason": report.reason,
-                "hits": report.hits,
-                "elapsed_ms": report.elapsed_ms,
-            }
-            for report in reports
-        ],
-    }

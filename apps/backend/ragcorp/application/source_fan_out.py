@@ -11,9 +11,9 @@ from functools import partial
 
 from ragcorp.application.retrieval_profile import DENSE, FULL_TEXT
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError, SourceUnavailableError
-from ragcorp.domain.ports.sources import RetrievalSource, SourceAnswer, SourceQuery
+from ragcorp.domain.ports.sources import RetrievalSource, SourceAnswer, SourceQuery, SourceResult
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import RankedList, SourceOutcome, SourceReport, SourceResult
+from ragcorp.domain.retrieval import RankedList, SourceOutcome, SourceReport
 
 logger = logging.getLogger(__name__)
 
@@ -70,11 +70,7 @@ class SourceFanOut:
             answer = await source.retrieve(query)
             if not isinstance(answer, SourceAnswer):
                 raise TypeError("a source returns a SourceAnswer")  # noqa: TRY301 - one place reports what is wrong
-            # the name that it is wired under is the one that weights and reports go by
-            ranked_list = answer.ranked_list
-            if ranked_list.source != name:
-                ranked_list = replace(ranked_list, source=name)
-            ranked_list = await identify(ranked_list, query.principal)
+            first, *further = [await identify(ranked, query.principal) for ranked in _named(name, answer)]
         except TimeoutError:
             return _failed(name, SourceOutcome.TIMEOUT, started, "timeout")
         except SourceUnavailableError as error:
@@ -87,11 +83,10 @@ class SourceFanOut:
                 return error
             logger.exception("source %s raised an unexpected error", name)
             return _failed(name, SourceOutcome.FAILED, started, "error")
-        outcome = SourceOutcome.OK if ranked_list.hits else SourceOutcome.EMPTY
+        outcome = SourceOutcome.OK if first.hits or any(further) else SourceOutcome.EMPTY
         return SourceResult(
-            report=_report(name, outcome, started, reason=answer.incomplete, ranked_list=ranked_list),
-            ranked_list=ranked_list,
-            seen=answer.seen,
+            report=_report(name, outcome, started, reason=answer.incomplete, hits=len(first), cut=answer.cut),
+            answer=replace(answer, ranked_list=first, further=tuple(further)),
         )
 
     def _leave(self, name: str, task: _Asked) -> None:
@@ -104,6 +99,18 @@ class SourceFanOut:
         self._left.discard(task)
         if not task.cancelled():
             logger.warning("source %s ended after it was cancelled, of its own accord", name, exc_info=task.exception())
+
+
+def _named(name: str, answer: SourceAnswer) -> list[RankedList]:
+    """Return the lists under the names that weights and reports go by: the first as the source is wired.
+
+    Further lists of a user's own source go below its name, so that none can take the name of one of ours.
+    """
+    lists = []
+    for number, ranked in enumerate(answer.lists):
+        called = name if number == 0 else ranked.source if name in MAY_REFUSE else f"{name}.{ranked.source}"
+        lists.append(ranked if ranked.source == called else replace(ranked, source=called))
+    return lists
 
 
 def _outcome(name: str, task: _Asked, started: float) -> SourceResult | InvalidInputError:
@@ -134,7 +141,8 @@ def _report(
     started: float,
     *,
     reason: str | None = None,
-    ranked_list: RankedList | None = None,
+    hits: int = 0,
+    cut: bool = False,
 ) -> SourceReport:
     elapsed_ms = (time.perf_counter() - started) * 1000 if started else 0.0
     return SourceReport(
@@ -142,5 +150,6 @@ def _report(
         outcome=outcome,
         elapsed_ms=round(elapsed_ms, 3),
         reason=reason,
-        hits=len(ranked_list) if ranked_list else 0,
+        hits=hits,
+        cut=cut,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.retrieval import SourceReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,3 +69,14 @@ class Citation:
     line_start: int
     line_end: int
     page: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The checked answer: every [n] in ``text`` stands in ``citations`` once."""
+
+    text: str
+    abstained: bool
+    citations: tuple[Citation, ...]
+    degraded: tuple[SourceReport, ...]
+    usage: Mapping[str, int]

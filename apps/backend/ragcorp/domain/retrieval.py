@@ -30,23 +30,29 @@ MAX_CHUNK_INDEX = 2**31 - 1
 
 class ScoreType(StrEnum):
     COSINE_SIMILARITY = "cosine_similarity"
+    HALF_CENTRED_COSINE = "half_centred_cosine"
     TS_RANK_CD = "ts_rank_cd"
-    LEXEME_COVERAGE = "lexeme_coverage"
+    BM25 = "bm25"
+    EVIDENCE_SHARE = "evidence_share"
+    IDENTIFIER_MATCH = "identifier_match"
     RRF = "rrf"
+    LINEAR = "linear"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One passage that a source found: identity and the source's own score (higher is better), no content.
 
-    The identity is the chunk id, else (document id, chunk index) (ADR-012). Types are checked, for a source may be
-    the user's own. Raises InvalidRankingError.
+    The identity is the chunk id, else (document id, chunk index) (ADR-012). ``evidence`` is the share in [0, 1] of the
+    query's evidence that the passage holds, where the source can tell. Types are checked, for a source may be the
+    user's own. Raises InvalidRankingError.
     """
 
     chunk_id: str | None = None
     document_id: UUID | None = None
     chunk_index: int | None = None
     score: float
+    evidence: float | None = None
     metadata: Mapping[str, object] = field(default_factory=no_metadata)
 
     def __post_init__(self) -> None:
@@ -63,6 +69,8 @@ class Hit:
             _require_number(self.score)
         if not -_MAX_FLOAT <= self.score <= _MAX_FLOAT:  # false for nan too; an int may be too large for isfinite
             raise InvalidRankingError("A hit's score must be finite.", field="score")
+        if self.evidence is not None and not (type(self.evidence) is float and 0 <= self.evidence <= 1):
+            raise InvalidRankingError("A hit's evidence is a float.", field="evidence", limit="0 to 1")
         if self.metadata is not _EMPTY and not isinstance(self.metadata, Mapping):
             raise InvalidRankingError("A hit's metadata must be a mapping.", field="metadata")
 
@@ -150,23 +158,18 @@ class SourceOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReport:
-    """What became of one source in one query. ``reason`` is set when the source is named in ``degraded``."""
+    """What became of one source in one query. ``reason`` is set when the source is named in ``degraded``.
+
+    ``cut``: a budget ended its search early, so that its list is good but not proven to be the best.
+    """
 
     source: str
     outcome: SourceOutcome
     elapsed_ms: float
     reason: str | None = None
     hits: int = 0
+    cut: bool = False
 
     @property
     def answered(self) -> bool:
         return self.outcome in (SourceOutcome.OK, SourceOutcome.EMPTY)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceResult:
-    """A source's list, or none, the share of its evidence that it could see, and its report."""
-
-    report: SourceReport
-    ranked_list: RankedList | None = None
-    seen: float = 1.0

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.retrieval import Contribution, SourceReport
 from ragcorp.domain.text import require_storable
 
@@ -86,22 +87,45 @@ Filters = tuple[Condition, ...]
 
 class FusionMethod(StrEnum):
     RRF = "rrf"
+    LINEAR = "linear"
+
+
+class SparseRanking(StrEnum):
+    BM25 = "bm25"
+    TS_RANK_CD = "ts_rank_cd"
+
+
+class SparseOperator(StrEnum):
+    AND = "and"
+    OR = "or"
+
+
+class QuerySyntax(StrEnum):
+    """``plain``: every character is text. ``websearch``: quotes, ``or`` and a leading dash are operators."""
+
+    PLAIN = "plain"
+    WEBSEARCH = "websearch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
     """A search as the caller wants it; what is None is the profile's.
 
-    ``rank_constant`` is the k of RRF, ``weights`` go by source name (default 1), and ``rank_window_size`` bounds
-    each source's list and the fused one: pages are slices of that window, so the head never depends on ``limit``.
+    ``profile`` names one that was wired (dense, sparse, hybrid, linear, or one of the user's own) and then decides in
+    place of ``mode`` and ``method``.
+
+    ``rank_constant`` is the k of RRF, ``weights`` go by the name of a list, and ``rank_window_size`` bounds each list
+    and the fused one: pages are slices of that window, so the head never depends on ``limit``.
     """
 
     query: str
     limit: int = 10
     cursor: str | None = None
     mode: SearchMode = SearchMode.AUTO
+    profile: str | None = None
     filters: Filters = ()
-    method: FusionMethod = FusionMethod.RRF
+    syntax: QuerySyntax = QuerySyntax.PLAIN
+    method: FusionMethod | None = None
     rank_constant: int | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
     rank_window_size: int | None = None
@@ -110,13 +134,17 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """A result: the passage, its rank in the whole ranking, and what each source gave to its score."""
+    """A result: the passage, its rank in the whole ranking, and what each list gave to its score.
+
+    ``evidence`` has, for an explained search, the lexemes behind a list's score, by the name of the list.
+    """
 
     rank: int
     score: float
     score_type: str
     chunk: Chunk
     sources: tuple[Contribution, ...]
+    evidence: Mapping[str, LexicalEvidence] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

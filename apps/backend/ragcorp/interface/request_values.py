@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search import MAX_FILTER_CONDITIONS, Condition, Filters, FilterScalar, SearchMode
+from ragcorp.domain.search import (
+    MAX_FILTER_CONDITIONS,
+    Condition,
+    Filters,
+    FilterScalar,
+    FusionMethod,
+    QuerySyntax,
+    SearchMode,
+)
 from ragcorp.domain.text import require_utf8
 
 TEXT_SUFFIXES = {".txt": "text/plain", ".text": "text/plain", ".html": "text/html", ".htm": "text/html"}
@@ -31,14 +41,31 @@ def text_file(external_id: str, text: str, *, media_type: str | None = None) -> 
 
 def parse_mode(mode: str) -> SearchMode:
     """Return the mode called ``mode``. Raises InvalidInputError."""
+    return _choice(SearchMode, mode, field="mode")
+
+
+def parse_method(method: str | None) -> FusionMethod | None:
+    """Return the fusion method called ``method``. Raises InvalidInputError."""
+    return None if method is None else _choice(FusionMethod, method, field="fusion.method")
+
+
+def parse_syntax(syntax: str) -> QuerySyntax:
+    """Return the query syntax called ``syntax``. Raises InvalidInputError."""
+    return _choice(QuerySyntax, syntax, field="syntax")
+
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+def _choice(kind: type[_Choice], value: str, *, field: str) -> _Choice:
     try:
-        return SearchMode(mode)
+        return kind(value)
     except ValueError:
         raise InvalidInputError(
-            "mode is not a known search mode.",
-            field="mode",
-            limit=", ".join(SearchMode),
-            remedy="Use one of the listed modes.",
+            f"{field} is not a known one.",
+            field=field,
+            limit=", ".join(kind),
+            remedy="Use one of the listed names.",
         ) from None
 
 

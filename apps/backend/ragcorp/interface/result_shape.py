@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.search import SearchHit
 
 
@@ -26,7 +27,9 @@ def result_document(hit: SearchHit) -> dict[str, object]:
                 "rank": source.rank,
                 "score": source.score,
                 "score_type": source.score_type,
+                "weight": source.weight,
                 "contribution": source.value,
+                "evidence": _evidence(hit.evidence.get(source.source)),
             }
             for source in hit.sources
         ],
@@ -37,4 +40,16 @@ def result_document(hit: SearchHit) -> dict[str, object]:
             "line_end": chunk.line_end,
             "page": chunk.page_start,
         },
+    }
+
+
+def _evidence(evidence: LexicalEvidence | None) -> dict[str, object] | None:
+    if evidence is None:
+        return None
+    return {
+        "length": evidence.length,
+        "lexemes": [
+            {"lexeme": match.lexeme, "tf": match.tf, "idf": match.idf, "contribution": match.contribution}
+            for match in evidence.matches
+        ],
     }

@@ -109,6 +109,7 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
         readiness=readiness,
         pool_statistics=container.database.statistics,
         wake_embedding=worker.wake,
+        observe_rollout=container.rollout_observers.add,
         default_language=container.use_cases.default_language,
     )
 

@@ -66,6 +66,8 @@ def make_services() -> ports.Services:
         schema=_schema,
         settings=_settings,
         diagnose=_diagnose,
+        evaluation=_evaluation,
+        evaluation_files=_evaluation_files,
     )
 
 
@@ -125,6 +127,20 @@ async def _diagnose(target: ports.Target) -> Sequence[ports.Check]:
     from ragcorp.main.doctor import diagnose
 
     return await diagnose(target)
+
+
+def _evaluation(
+    target: ports.Target, options: ports.EvaluationOptions
+) -> AbstractAsyncContextManager[ports.Evaluation]:
+    from ragcorp.main.evaluating import open_evaluation
+
+    return open_evaluation(target, options)
+
+
+def _evaluation_files() -> ports.EvaluationFiles:
+    from ragcorp.main.evaluating import evaluation_files
+
+    return evaluation_files()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.search import FusionMethod, SparseOperator, SparseRanking
 
 LOCAL_MODEL = ("multilingual-e5-small", 384)
 OPENAI_MODEL = ("text-embedding-3-small", 1536)
@@ -43,6 +44,23 @@ class Settings(BaseSettings):
 
     # retrieval
     enable_hybrid_search: bool = Field(False, description="Search dense and full text and fuse them (mode auto).")
+    hybrid_shadow: bool = Field(
+        False, description="Answer mode auto with the old profile and run the new one beside it, unseen."
+    )
+    hybrid_rollout_percent: float | None = Field(
+        None, ge=0, le=100, allow_inf_nan=False, description="Share of mode auto that gets the new profile."
+    )
+    fusion_method: FusionMethod = Field(FusionMethod.RRF, description="How hybrid search fuses: rrf or linear.")
+    sparse_ranking: SparseRanking = Field(SparseRanking.BM25, description="Sparse ranking: bm25 or ts_rank_cd.")
+    sparse_operator: SparseOperator = Field(
+        SparseOperator.AND, description="How ts_rank_cd connects the words of a query: and or or."
+    )
+    sparse_budget: int = Field(
+        30_000,
+        ge=1000,
+        le=100_000_000,
+        description="Most postings that BM25 reads for a query before it cuts it short.",
+    )
     rrf_k: int = Field(60, ge=1, le=10_000, description="Rank constant k of Reciprocal Rank Fusion.")
     rank_window_size: int = Field(100, ge=1, le=1000, description="Hits that each source gives to fusion.")
     hnsw_ef_search: int = Field(100, ge=1, le=1000, description="Size of HNSW's candidate list.")

@@ -9,15 +9,14 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.rows import TupleRow
 
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import (
@@ -117,11 +116,12 @@ async def rag(make_container: Callable[..., Any]) -> Rag:
     return rag
 
 
-@contextmanager
-def locked(owner_dsn: str, table: str) -> Iterator[psycopg.Connection[TupleRow]]:
-    with psycopg.connect(owner_dsn) as connection:
-        connection.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")  # type: ignore[arg-type]
-        yield connection
+@asynccontextmanager
+async def locked(owner_dsn: str, table: str) -> AsyncIterator[None]:
+    """Hold the tables; whoever has them meanwhile goes on and lets go of them, as the loop runs."""
+    async with await psycopg.AsyncConnection.connect(owner_dsn) as connection:
+        await connection.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")  # type: ignore[arg-type]
+        yield
 
 
 def terminate(postgres_server: Any, dsn: str, *, waiting: bool) -> int:
@@ -148,7 +148,7 @@ async def terminated_while_waiting(postgres_server: Any, dsn: str, *, least: int
 async def test_a_search_whose_backend_is_killed_is_asked_again(
     rag: Rag, postgres_server: Any, dsn: str, owner_dsn: str
 ) -> None:
-    with locked(owner_dsn, "chunks"):
+    async with locked(owner_dsn, "chunks"):
         searching = asyncio.create_task(rag.search("aguja"))
         await terminated_while_waiting(postgres_server, dsn, least=2)
     response = await searching
@@ -159,7 +159,7 @@ async def test_a_search_whose_backend_is_killed_is_asked_again(
 async def test_a_write_whose_backend_is_killed_fails_whole(
     rag: Rag, postgres_server: Any, dsn: str, owner_dsn: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with locked(owner_dsn, "chunks"):
+    async with locked(owner_dsn, "chunks"):
         writing = asyncio.create_task(rag.ingest_text("b.md", "otra aguja"))
         await terminated_while_waiting(postgres_server, dsn)
         with pytest.raises(StorageUnavailableError) as caught:
@@ -174,7 +174,7 @@ async def test_connections_that_died_while_idle_cost_readers_nothing_and_writers
     rag: Rag, postgres_server: Any, dsn: str, owner_dsn: str
 ) -> None:
     async def grow() -> None:
-        with locked(owner_dsn, "chunks"):
+        async with locked(owner_dsn, "chunks"):
             many = [asyncio.create_task(rag.search("aguja", mode="sparse")) for _ in range(6)]
             await asyncio.sleep(0.5)
         await asyncio.gather(*many)
@@ -208,7 +208,7 @@ async def test_a_pool_without_a_free_connection_says_so_and_recovers(
     container = await make_container(database_pool_size=2, database_pool_timeout_seconds=0.3, embed_wait_seconds=0)
     rag = make_rag(container)
     await rag.ingest_text("a.md", "aguja")
-    with locked(owner_dsn, "chunks"):
+    async with locked(owner_dsn, "chunks"):
         holders = [asyncio.create_task(rag.ingest_text(f"h{n}.md", "aguja")) for n in range(2)]
         await asyncio.sleep(0.5)
         for call in (rag.documents, lambda: rag.ingest_text("b.md", "aguja")):
@@ -236,7 +236,7 @@ async def test_requests_that_are_cancelled_give_their_connections_back(
         rag.embed_pending,
     ]
     for delay in (0.0, 0.001, 0.01, 0.1):
-        with locked(owner_dsn, "documents, chunks, embedding_backlog"):
+        async with locked(owner_dsn, "documents, chunks, embedding_backlog"):
             for call in calls:
                 tasks = [asyncio.ensure_future(call()) for _ in range(3)]
                 await asyncio.sleep(delay)
@@ -250,7 +250,7 @@ async def test_requests_that_are_cancelled_give_their_connections_back(
 async def test_a_statement_that_takes_too_long_is_ended(make_container: Callable[..., Any], owner_dsn: str) -> None:
     rag = make_rag(await make_container(database_statement_timeout_seconds=0.3, embed_wait_seconds=0))
     await rag.ingest_text("a.md", "aguja")
-    with locked(owner_dsn, "chunks"):
+    async with locked(owner_dsn, "chunks"):
         with pytest.raises(StorageUnavailableError) as caught:
             await rag.ingest_text("b.md", "aguja")
         assert caught.value.reason == "timeout"

@@ -14,6 +14,7 @@ from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.ingest_document import IngestDocument
+from ragcorp.application.linear_fusion import LinearFusionService
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.rank_fusion import RankFusionService
 from ragcorp.application.restore_document import RestoreDocument
@@ -26,7 +27,7 @@ from ragcorp.domain.ports.storage import (
     BacklogCounts,
     PendingChunk,
 )
-from ragcorp.domain.search import SearchMode
+from ragcorp.domain.search import FusionMethod, SearchMode
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.services import HttpServices
@@ -129,7 +130,7 @@ class World:
                 source_timeout_seconds=2.0,
             ),
             repository=self.repository,
-            fusion=RankFusionService(),
+            fusions={FusionMethod.RRF: RankFusionService(), FusionMethod.LINEAR: LinearFusionService()},
             profiles=standard_profiles(),
             default_mode=SearchMode.DENSE,
             limits=SearchLimits(),

@@ -15,12 +15,14 @@ from ragcorp.domain.ports.storage import (
     DocumentPage,
     DocumentSelection,
     DocumentWrite,
+    LexemeCounts,
+    LexicalChunks,
     SimilarChunks,
     WriteOutcome,
 )
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
-from ragcorp.domain.search import Condition, Filters
+from ragcorp.domain.search import Condition, Filters, QuerySyntax
 
 
 @dataclass(slots=True)
@@ -78,11 +80,33 @@ class InMemoryRepository:
         return SimilarChunks(ranked_list=ranked, seen=1.0)
 
     async def find_chunks_full_text(
-        self, query: str, *, principal: Principal, filters: Filters = (), limit: int
-    ) -> RankedList:
+        self,
+        query: str,
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        limit: int,
+        syntax: QuerySyntax = QuerySyntax.PLAIN,
+    ) -> LexicalChunks:
         await self.fault.strike()
         hits = self._found(query, filters, limit)
-        return RankedList(source="full_text", score_type=ScoreType.TS_RANK_CD, hits=hits)
+        return LexicalChunks(
+            ranked_list=RankedList(source="full_text", score_type=ScoreType.TS_RANK_CD, hits=hits),
+            identifiers=RankedList(source="identifiers", score_type=ScoreType.IDENTIFIER_MATCH),
+            all_words=RankedList(source="all_words", score_type=ScoreType.TS_RANK_CD),
+        )
+
+    async def half_centred_similarities(
+        self, embedding: Vector, chunk_ids: Sequence[str], *, principal: Principal
+    ) -> dict[str, float]:
+        await self.fault.strike()
+        return dict.fromkeys(chunk_ids, 0.5)
+
+    async def count_lexemes(
+        self, lexemes: Sequence[str], chunk_ids: Sequence[str], *, principal: Principal
+    ) -> dict[str, LexemeCounts]:
+        await self.fault.strike()
+        return {chunk_id: LexemeCounts(length=1, counts={}) for chunk_id in chunk_ids}
 
     async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
         return {chunk.id: chunk for chunk in self._chunks(()) if chunk.id in chunk_ids}

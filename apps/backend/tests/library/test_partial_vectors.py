@@ -28,6 +28,6 @@ async def test_what_is_found_by_text_stands_before_the_few_that_have_vectors(
     response = await rag.search("Acme Corporation", explain=True)
 
     assert [hit.chunk.external_id for hit in response.hits] == ["z-contrato.md", "a-ajeno.md"]
-    assert response.explanation["weights"] == {"dense": 0.2, "full_text": 1.0}
-    assert [hit.score for hit in response.hits] == [1 / 61, pytest.approx(0.2 / 61)]
+    assert response.explanation["weights"] == {"dense": 0.2, "full_text": 1.0, "identifiers": 3.0, "all_words": 1.0}
+    assert [hit.score for hit in response.hits] == [pytest.approx(2 / 61), pytest.approx(0.2 / 61)]
     assert [(report.source, report.reason) for report in response.degraded] == [("dense", "vectors_pending")]

@@ -16,43 +16,14 @@ import pytest
 from alembic import command
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError, StorageUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.migrations import alembic_config, migrate, state
-from support.embedders import TEST_MODEL
+from support.migrations import MODEL, connected, fill, one
 from support.postgres import open_database, repository_over
-from support.stored import ANYONE, EAST, embed_all, written
+from support.stored import ANYONE, EAST, embed_all
 
 BACKEND = Path(__file__).resolve().parents[2]
-MODEL = (TEST_MODEL.name, TEST_MODEL.dimensions)
-
-
-@pytest.fixture
-def empty_owner_dsn(postgres_server: Any, make_database: Callable[..., str]) -> str:
-    return str(postgres_server.dsn(make_database(), role="ragcorp_owner"))
-
-
-@contextmanager
-def connected(dsn: str) -> Iterator[psycopg.Connection[TupleRow]]:
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        yield connection
-
-
-def one(dsn: str, query: str, *values: object) -> Any:
-    with connected(dsn) as connection:
-        row = connection.execute(query, values or None).fetchone()  # type: ignore[call-overload]
-    return row[0] if row else None
-
-
-async def fill(dsn: str, *, vectors: bool = True, model: EmbeddingModel = TEST_MODEL) -> None:
-    async with open_database(dsn) as database:
-        repository = await repository_over(database, model=model)
-        writes = [written(f"{n}.txt", f"aguja {n}", f"pajar {n}") for n in range(5)]
-        await repository.save_many(writes, principal=ANYONE)
-        if vectors:
-            vector = (*EAST, *[0.0] * (model.dimensions - len(EAST)))
-            await embed_all(PostgresEmbeddingBacklog(database=database), default=vector, model=model)
 
 
 def counts(dsn: str) -> tuple[int, int]:
@@ -64,7 +35,7 @@ async def test_up_check_down_up_keeps_documents_and_chunks(owner_dsn: str) -> No
     await fill(owner_dsn)
     config = alembic_config(owner_dsn, embedding_model=MODEL)
     command.check(config)
-    for target in ("002", "001"):
+    for target in ("006", "005", "004", "003", "002", "001"):
         command.downgrade(config, target)
         assert counts(owner_dsn) == (5, 10)
         assert state(owner_dsn).current == target
@@ -77,8 +48,67 @@ async def test_up_check_down_up_keeps_documents_and_chunks(owner_dsn: str) -> No
     assert one(owner_dsn, "SELECT count(*) FROM chunks WHERE tsv @@ to_tsquery('spanish', 'agujas')") == 5
     async with open_database(owner_dsn) as database:
         await embed_all(PostgresEmbeddingBacklog(database=database))
-        found = await (await repository_over(database)).find_similar_chunks(EAST, principal=ANYONE, limit=20)
+        repository = await repository_over(database)
+        found = await repository.find_similar_chunks(EAST, principal=ANYONE, limit=20)
+        matching = await repository.find_chunks_full_text("agujas 3", principal=ANYONE, limit=20)
+        first = await repository.get_chunks([str(matching.ranked_list.hits[0].chunk_id)], principal=ANYONE)
     assert (len(found.ranked_list), found.seen) == (10, 1.0)
+    assert [chunk.content for chunk in first.values()] == ["aguja 3"]
+    assert (matching.chunks, len(matching.ranked_list), len(matching.all_words)) == (10, 6, 1)
+
+
+SEARCH_COLUMNS = """
+    SELECT attname::text, format_type(atttypid, atttypmod), attgenerated::text
+    FROM pg_attribute
+    WHERE attrelid = 'chunks'::regclass AND attnum > 0 AND NOT attisdropped AND atttypid = 'tsvector'::regtype
+    ORDER BY attname
+"""
+OBJECTS = """
+    SELECT relname::text FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i', 'S')
+      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')
+    UNION ALL
+    SELECT proname::text FROM pg_proc
+    WHERE pronamespace = 'public'::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_proc.oid AND deptype = 'e')
+    UNION ALL
+    SELECT tgname::text FROM pg_trigger WHERE NOT tgisinternal
+    ORDER BY 1
+"""
+
+
+def rows(dsn: str, query: str) -> list[TupleRow]:
+    with connected(dsn) as connection:
+        return connection.execute(query).fetchall()  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.anyio
+async def test_down_to_003_leaves_the_adrs_search_columns_and_nothing_of_ours(
+    owner_dsn: str, empty_owner_dsn: str
+) -> None:
+    command.upgrade(alembic_config(empty_owner_dsn, embedding_model=MODEL), "003")
+    untouched = rows(empty_owner_dsn, OBJECTS)
+    await fill(owner_dsn)
+    assert [row[0] for row in rows(owner_dsn, SEARCH_COLUMNS)] == ["lexemes", "tsv"]
+    config = alembic_config(owner_dsn, embedding_model=MODEL)
+    command.downgrade(config, "003")
+    assert rows(owner_dsn, SEARCH_COLUMNS) == [("tsv", "tsvector", "s")]
+    assert rows(owner_dsn, OBJECTS) == untouched
+    assert counts(owner_dsn) == (5, 10)
+    assert one(owner_dsn, "SELECT count(*) FROM chunk_embeddings") == 10
+    assert one(owner_dsn, "SELECT count(*) FROM chunks WHERE tsv @@ to_tsquery('spanish', 'agujas')") == 5
+    # written while we were away: it is found as the rest after the way back
+    with connected(owner_dsn) as connection:
+        connection.execute("UPDATE chunks SET content = 'aguja nueva' WHERE content = 'pajar 3'")
+        connection.execute("DELETE FROM documents WHERE external_id = '0.txt'")
+    command.upgrade(config, "head")
+    command.check(config)
+    async with open_database(owner_dsn) as database:
+        repository = await repository_over(database)
+        matching = await repository.find_chunks_full_text("agujas nuevas", principal=ANYONE, limit=20)
+        first = await repository.get_chunks([str(matching.ranked_list.hits[0].chunk_id)], principal=ANYONE)
+    assert [chunk.content for chunk in first.values()] == ["aguja nueva"]
+    assert (matching.chunks, len(matching.ranked_list)) == (8, 5)
 
 
 def test_down_to_nothing_leaves_nothing(owner_dsn: str) -> None:
@@ -244,101 +274,3 @@ def test_a_locked_table_ends_a_migration_in_time_and_changes_nothing(owner_dsn: 
     assert state(owner_dsn).current == "002"
     command.upgrade(config, "head")
     assert state(owner_dsn).up_to_date
-
-
-# the embedding model
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("other", [("another-model", 8), (TEST_MODEL.name, 9)])
-async def test_another_model_is_refused_where_there_are_vectors(owner_dsn: str, other: tuple[str, int]) -> None:
-    await fill(owner_dsn)
-    with pytest.raises(IncompatibleEmbeddingsError) as refused:
-        migrate(owner_dsn, embedding_model=other)
-    for part in (*map(str, MODEL), *map(str, other), "Nothing was changed"):
-        assert part in str(refused.value)
-    async with open_database(owner_dsn) as database:
-        with pytest.raises(IncompatibleEmbeddingsError):
-            await repository_over(database, model=EmbeddingModel(name=other[0], dimensions=other[1]))
-    assert one(owner_dsn, "SELECT count(*) FROM chunk_embeddings") == 10
-    assert one(owner_dsn, "SELECT name FROM embedding_models WHERE active") == TEST_MODEL.name
-    assert migrate(owner_dsn, embedding_model=MODEL).up_to_date
-
-
-@pytest.mark.anyio
-async def test_another_model_is_taken_where_there_are_no_vectors(owner_dsn: str) -> None:
-    await fill(owner_dsn, vectors=False)
-    wider = EmbeddingModel(name="another-model", dimensions=16)
-    async with open_database(owner_dsn) as database:
-        with pytest.raises(ConfigurationError, match="ragcorp migrate"):
-            await repository_over(database, model=wider)
-    migrate(owner_dsn, embedding_model=("another-model", 16))
-    async with open_database(owner_dsn) as database:
-        repository = await repository_over(database, model=wider)
-        vector = (*EAST, *[0.0] * 8)
-        await embed_all(PostgresEmbeddingBacklog(database=database), default=vector, model=wider)
-        assert len((await repository.find_similar_chunks(vector, principal=ANYONE, limit=50)).ranked_list) == 10
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize(
-    ("width", "indexed"), [(1, "vector(1)"), (2000, "vector(2000)"), (2001, "halfvec(2001)"), (4000, "halfvec(4000)")]
-)
-async def test_vectors_of_every_width_are_indexed_and_found(empty_owner_dsn: str, width: int, indexed: str) -> None:
-    model = EmbeddingModel(name="wide", dimensions=width)
-    migrate(empty_owner_dsn, embedding_model=("wide", width))
-    definition = one(empty_owner_dsn, "SELECT pg_get_indexdef('ix_chunk_embeddings_hnsw_1'::regclass)")
-    assert f"::{indexed}" in definition
-    assert f"{indexed.partition('(')[0]}_cosine_ops" in definition
-    async with open_database(empty_owner_dsn) as database:
-        repository = await repository_over(database, model=model)
-        await repository.save_many([written("a.txt", "uno"), written("b.txt", "dos")], principal=ANYONE)
-        first = (1.0, *[0.0] * (width - 1))
-        last = (*[0.0] * (width - 1), -1.0)
-        await embed_all(PostgresEmbeddingBacklog(database=database), {"uno": first, "dos": last}, model=model)
-        found = (await repository.find_similar_chunks(last, principal=ANYONE, limit=2)).ranked_list
-        chunks = await repository.get_chunks([str(hit.chunk_id) for hit in found], principal=ANYONE)
-    assert [chunks[str(hit.chunk_id)].content for hit in found] == ["dos", "uno"]
-    assert found.hits[0].score == pytest.approx(1.0, abs=1e-3)
-
-
-@pytest.mark.parametrize("width", [0, -1, 4001])
-def test_a_width_that_cannot_be_indexed_is_refused(owner_dsn: str, width: int) -> None:
-    with pytest.raises(ConfigurationError, match="EMBEDDING_DIM"):
-        migrate(owner_dsn, embedding_model=("wide", width))
-
-
-# roles
-
-
-def test_the_application_role_changes_rows_and_no_schema(dsn: str, owner_dsn: str) -> None:
-    tables = [
-        row[0]
-        for row in psycopg.connect(owner_dsn)
-        .execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'")
-        .fetchall()
-    ]
-    assert len(tables) == 7
-    with connected(dsn) as connection:
-        for table in tables:
-            connection.execute(f"SELECT count(*) FROM {table}")
-            for privilege in ("SELECT", "INSERT", "UPDATE", "DELETE"):
-                granted = connection.execute("SELECT has_table_privilege(%s, %s)", (table, privilege)).fetchone()
-                assert granted == (True,), (table, privilege)
-        for statement in (
-            "CREATE TABLE mine (a int)",
-            "ALTER TABLE chunks ADD COLUMN mine int",
-            "DROP TABLE chunks",
-            "DROP INDEX ix_chunks_tsv",
-            "CREATE INDEX ON chunks (owner)",
-            "TRUNCATE chunks",
-            "CREATE EXTENSION hstore",
-            "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
-            "CREATE SCHEMA mine",
-            "ALTER DATABASE postgres SET work_mem = '1GB'",
-            "CREATE ROLE mine",
-            "COPY chunks TO '/tmp/chunks'",
-            "SET ROLE ragcorp_owner",
-        ):
-            with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                connection.execute(statement)

@@ -18,7 +18,7 @@ from ragcorp.infrastructure.postgres.document_repository import PostgresDocument
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog, PostgresEmbeddingCache
 from support.embedders import TEST_MODEL
 from support.postgres import open_database, repository_over
-from support.stored import ANYONE, EAST, embed_all, towards, written
+from support.stored import ANYONE, EAST, embed_all, full_text, towards, written
 
 pytestmark = pytest.mark.anyio
 
@@ -197,7 +197,7 @@ async def test_savers_deleters_and_embedders_never_fail_for_one_another(
     similar = await repository.find_similar_chunks(EAST, principal=ANYONE, limit=200)
     assert similar.seen == 1.0
     assert len(similar.ranked_list) == expected
-    assert len(await repository.find_chunks_full_text("aguja", principal=ANYONE, limit=200)) == expected
+    assert len(await full_text(repository, "aguja", principal=ANYONE, limit=200)) == expected
 
 
 async def test_a_deleted_document_that_is_saved_again_is_created(repository: PostgresDocumentRepository) -> None:

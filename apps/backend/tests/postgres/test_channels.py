@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ragcorp.domain.search import QuerySyntax
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.text_analysis import PostgresTextAnalyzer
 from support.postgres import open_database, repository_over
@@ -34,8 +35,9 @@ WORDS = st.sampled_from(
 ODD = st.one_of(st.lists(WORDS, max_size=8).map(" ".join), st.text(max_size=60).filter(lambda text: "\x00" not in text))
 
 
-def test_no_query_breaks_the_full_text_statement(dsn: str) -> None:
-    """Also: whatever matches with all words is not lost, and nothing matches twice."""
+@pytest.mark.parametrize("syntax", QuerySyntax)
+def test_no_query_breaks_the_full_text_statements(dsn: str, syntax: QuerySyntax) -> None:
+    """Also: nothing matches twice, and each list is in order."""
 
     async def run() -> None:
         async with open_database(dsn) as database:
@@ -47,11 +49,16 @@ def test_no_query_breaks_the_full_text_statement(dsn: str) -> None:
 
             def ask(query: str) -> None:
                 future = asyncio.run_coroutine_threadsafe(
-                    repository.find_chunks_full_text(query, principal=ANYONE, limit=5), loop
+                    repository.find_chunks_full_text(query, principal=ANYONE, limit=5, syntax=syntax), loop
                 )
                 found = future.result(20)
-                assert len(found) <= 2
-                assert all(math.isfinite(hit.score) and hit.score >= 0 for hit in found)
+                for ranked in (found.ranked_list, found.identifiers, found.all_words):
+                    scores = [hit.score for hit in ranked]
+                    assert len(scores) <= 2
+                    assert scores == sorted(scores, reverse=True)
+                    assert all(math.isfinite(score) and score >= 0 for score in scores)
+                assert all(0 <= (hit.evidence or 0.0) <= 1 for hit in found.ranked_list)
+                assert all(0 < hit.score <= 1 for hit in found.identifiers)
 
             fuzz = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))(given(ODD)(ask))
             await asyncio.to_thread(fuzz)
@@ -116,7 +123,7 @@ async def test_a_filter_of_half_a_percent_finds_the_nearest(
     matching = await repository.find_chunks_full_text(
         "aguja", principal=ANYONE, filters=where(coleccion="rara"), limit=rare + 5
     )
-    assert len(matching) == rare
+    assert len(matching.ranked_list) == len(matching.all_words) == rare
 
 
 async def test_lexemes_are_those_of_the_index(database: Database) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import psycopg
 import pytest
 
 from benchmarks.wire import Trace, traced
@@ -16,7 +18,7 @@ from support.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.anyio
 
-TEXTS = {f"doc-{number}": f"El contrato número {number} vence en marzo." for number in range(12)}
+TEXTS = {f"doc-{number}": f"El contrato número {number} vence en marzo: REQ-2024-{number:03}." for number in range(12)}
 
 
 @pytest.fixture
@@ -25,10 +27,16 @@ async def trace() -> AsyncIterator[Trace]:
         yield trace
 
 
-async def filled(container: Container) -> Rag:
+async def filled(container: Container, dsn: str = "") -> Rag:
+    """Ingest the texts. With a ``dsn``, also wait for the end of the statistics' keeper, whose statements count too."""
     rag = make_rag(container)
     for external_id, text in TEXTS.items():
         await rag.ingest_text(external_id, text)
+    if dsn:
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            async with asyncio.timeout(60):
+                while connection.execute("SELECT chunks FROM workspace_means").fetchone() != (len(TEXTS),):  # noqa: ASYNC110 - no event tells of a row
+                    await asyncio.sleep(0.1)
     return rag
 
 
@@ -36,8 +44,14 @@ def kind(statement: str) -> str:
     """Name a statement by the table or function that only it reads."""
     for mark, name in (
         ("set_config(", "settings"),
+        ("AS half", "half-centred"),
         ("<=>", "dense"),
-        ("ts_rank_cd", "full text"),
+        ("bm25_plan(", "bm25"),
+        ("bm25_common(", "lexeme counts"),
+        ("bm25_impacts(", "identifiers"),
+        ("query_terms(", "terms"),
+        ("bm25_totals(", "totals"),
+        ("ts_rank_cd", "all words"),
         ("c.content, c.heading_path", "contents"),
     ):
         if mark in statement:
@@ -45,11 +59,14 @@ def kind(statement: str) -> str:
     return statement
 
 
+FULL_TEXT = ["all words", "bm25", "settings", "terms", "totals"]
+
+
 @pytest.mark.parametrize("filters", [None, {"language": "es"}])
 async def test_with_the_flag_off_a_search_is_one_retrieval_statement_and_the_contents(
-    trace: Trace, make_container: Callable[..., Any], filters: dict[str, object] | None
+    trace: Trace, make_container: Callable[..., Any], dsn: str, filters: dict[str, object] | None
 ) -> None:
-    rag = await filled(await make_container())
+    rag = await filled(await make_container(), dsn)
     for _ in range(12):  # after which every connection of the pool has its statements prepared
         trace.take()
         response = await rag.search("contrato de marzo", filters=filters)
@@ -60,27 +77,45 @@ async def test_with_the_flag_off_a_search_is_one_retrieval_statement_and_the_con
     assert seen.round_trips == 2  # the settings travel with the statement
 
 
-async def test_a_hybrid_search_is_one_statement_a_source_and_the_contents(
-    trace: Trace, make_container: Callable[..., Any]
-) -> None:
-    rag = await filled(await make_container(enable_hybrid_search=True))
-    for _ in range(12):  # every connection of the pool prepares the statements once
-        await rag.search("contrato de marzo")
+async def counted(rag: Rag, trace: Trace, query: str, **options: Any) -> tuple[list[str], int]:
+    """Return the statements and the round trips of a search when every connection has prepared its statements."""
+    for _ in range(12):
+        await rag.search(query, **options)
     trace.take()
-    assert (await rag.search("contrato de marzo")).mode_used == "hybrid"
+    assert (await rag.search(query, **options)).hits
     seen = trace.take()
-    assert sorted(map(kind, seen.statements)) == ["contents", "dense", "full text", "settings"]
-    assert seen.round_trips == 3
+    return sorted(map(kind, seen.statements)), seen.round_trips
 
 
-async def test_a_sparse_search_is_one_statement_and_the_contents(
-    trace: Trace, make_container: Callable[..., Any]
+async def test_a_hybrid_search_asks_dense_once_and_full_text_twice_and_reads_the_contents(
+    trace: Trace, make_container: Callable[..., Any], dsn: str
 ) -> None:
-    rag = await filled(await make_container())
-    await rag.search("contrato", mode="sparse")
-    trace.take()
-    await rag.search("contrato", mode="sparse")
-    assert sorted(map(kind, trace.take().statements)) == ["contents", "full text"]
+    rag = await filled(await make_container(enable_hybrid_search=True), dsn)
+    statements, round_trips = await counted(rag, trace, "contrato de marzo")
+    assert statements == sorted(["contents", "dense", "settings", *FULL_TEXT])
+    # full text: the terms with the totals, then the lists with their settings, each pipelined
+    assert round_trips == 1 + 2 + 1
+    with_code, round_trips = await counted(rag, trace, "contrato REQ-2024-001")
+    assert round_trips == 1 + 2 + 1
+    assert with_code == sorted([*statements, "identifiers"])
+
+
+async def test_linear_fusion_scores_all_candidates_by_two_statements_more(
+    trace: Trace, make_container: Callable[..., Any], dsn: str
+) -> None:
+    rag = await filled(await make_container(enable_hybrid_search=True), dsn)
+    statements, round_trips = await counted(rag, trace, "contrato de marzo", method="linear")
+    assert statements == sorted(["contents", "dense", "settings", *FULL_TEXT, "half-centred", "lexeme counts"])
+    assert round_trips == 1 + 2 + 2 + 1
+
+
+async def test_a_sparse_search_is_two_round_trips_and_the_contents(
+    trace: Trace, make_container: Callable[..., Any], dsn: str
+) -> None:
+    rag = await filled(await make_container(), dsn)
+    statements, round_trips = await counted(rag, trace, "contrato", mode="sparse")
+    assert statements == sorted(["contents", *FULL_TEXT])
+    assert round_trips == 2 + 1
 
 
 async def test_settings_of_a_search_end_with_it(make_container: Callable[..., Any]) -> None:

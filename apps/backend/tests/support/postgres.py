@@ -10,6 +10,7 @@ from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.postgres.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel, LexicalOptions
 from ragcorp.infrastructure.postgres.model_registry import active_model
 from support.embedders import TEST_MODEL
 
@@ -26,9 +27,11 @@ async def open_database(dsn: str, **options: Any) -> AsyncIterator[Database]:
 
 
 async def repository_over(
-    database: Database, *, model: EmbeddingModel | None = TEST_MODEL
+    database: Database, *, model: EmbeddingModel | None = TEST_MODEL, lexical: LexicalOptions | None = None
 ) -> PostgresDocumentRepository:
     channels = ChunkChannels(
         database, model=await active_model(database, configured=model), ef_search=100, max_scan_tuples=200_000
     )
-    return PostgresDocumentRepository(database=database, channels=channels)
+    return PostgresDocumentRepository(
+        database=database, channels=channels, lexical=LexicalChannel(database, options=lexical or LexicalOptions())
+    )

@@ -9,8 +9,9 @@ from typing import Any
 
 from ragcorp.domain.documents import ChunkDraft, DocumentAttributes, ParsedText, SourceFile, index_text
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.domain.ports.storage import DocumentWrite, EmbeddingBacklog
+from ragcorp.domain.ports.storage import DocumentRepository, DocumentWrite, EmbeddingBacklog
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import RankedList
 from ragcorp.domain.search import Filters
 from ragcorp.interface.request_values import parse_filters
 from support.embedders import TEST_MODEL
@@ -79,3 +80,11 @@ async def embed_all(
 
 def ids(hits: Sequence[Any]) -> list[str | None]:
     return [hit.chunk_id for hit in hits]
+
+
+async def full_text(
+    repository: DocumentRepository, query: str, *, principal: Principal, filters: Filters = (), limit: int
+) -> RankedList:
+    """Return the sparse ranking alone."""
+    found = await repository.find_chunks_full_text(query, principal=principal, filters=filters, limit=limit)
+    return found.ranked_list

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ragcorp.domain.exceptions import InvalidRankingError
+from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import FusedHit, RankedList
-from ragcorp.domain.search import Filters
+from ragcorp.domain.retrieval import FusedHit, RankedList, SourceReport
+from ragcorp.domain.search import Filters, QuerySyntax
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,19 +21,46 @@ class SourceQuery:
     principal: Principal
     filters: Filters
     limit: int
+    syntax: QuerySyntax = QuerySyntax.PLAIN
+
+
+class CandidateScorer(Protocol):
+    """Scores candidates exactly, whether or not its source listed them. For fusions of scores, and to explain."""
+
+    @property
+    def score_type(self) -> str: ...
+
+    async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
+        """Return the score of each chunk; of one that it knows nothing of, none."""
+        ...
+
+    async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
+        """Return the lexemes behind the score of kind ``score_type`` of each chunk, where there are such."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceAnswer:
     """A source's hits; ``incomplete`` says in a short word why some evidence could not be seen, if so.
 
-    ``seen`` is the share in [0, 1] of its evidence that the source could see: ranks among few say little.
-    Raises InvalidRankingError.
+    ``further`` are lists of their own that came out of the same look, with names of their own, and ``emphasis`` how
+    much more than usual a list says on this query (a factor of its weight, by name). ``seen`` is the share in [0, 1] of
+    its evidence that the source could see: ranks among few say little. ``scorer`` scores what the source did not list;
+    ``cut`` says that a budget ended the look early; ``notes`` are for an explanation. Raises InvalidRankingError.
     """
 
     ranked_list: RankedList
+    further: tuple[RankedList, ...] = ()
+    emphasis: Mapping[str, float] = field(default_factory=dict)
     incomplete: str | None = None
     seen: float = 1.0
+    cut: bool = False
+    scorer: CandidateScorer | None = None
+    notes: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def lists(self) -> tuple[RankedList, ...]:
+        return (self.ranked_list, *self.further)
 
     def __post_init__(self) -> None:
         if not isinstance(self.ranked_list, RankedList):
@@ -41,6 +69,14 @@ class SourceAnswer:
             raise InvalidRankingError("What makes an answer incomplete is a short word.", field="incomplete")
         if not isinstance(self.seen, float | int) or not 0 <= self.seen <= 1:
             raise InvalidRankingError("The share that a source saw is a number.", field="seen", limit="0 to 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceResult:
+    """What became of a source in one query: its report and, unless it is out, its answer."""
+
+    report: SourceReport
+    answer: SourceAnswer | None = None
 
 
 class RetrievalSource(Protocol):
@@ -57,7 +93,10 @@ class RetrievalSource(Protocol):
 
 
 class FusionService(Protocol):
-    """Makes one ranking of several. Pure: the same lists give the same ranking to the last bit."""
+    """Makes one ranking of several. Pure: the same lists give the same ranking to the last bit.
+
+    Weights go by the name of a list, default 1; ``k`` is the rank constant of a fusion that uses ranks.
+    """
 
     def fuse(
         self, lists: Sequence[RankedList], *, weights: Mapping[str, float] | None = None, k: int | None = None

@@ -16,10 +16,11 @@ from ragcorp.domain.documents import (
     ParsedText,
     SourceFile,
 )
+from ragcorp.domain.lexical import QueryTerm
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import RankedList
-from ragcorp.domain.search import Filters
+from ragcorp.domain.search import Filters, QuerySyntax
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,32 @@ class SimilarChunks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalChunks:
+    """What the words of a query found.
+
+    ``ranked_list`` is the sparse ranking; ``identifiers`` are the chunks that hold a code or name of the query exactly;
+    ``all_words`` those that hold every word. ``terms`` are what was looked for, over ``chunks`` chunks of
+    ``average_length`` lexemes. ``cut``: a budget ended the ranking early.
+    """
+
+    ranked_list: RankedList
+    identifiers: RankedList
+    all_words: RankedList
+    terms: tuple[QueryTerm, ...] = ()
+    chunks: int = 0
+    average_length: float = 0.0
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexemeCounts:
+    """A chunk's length in lexeme occurrences, and how often (tf) it holds each lexeme in question that it holds."""
+
+    length: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentSelection:
     """Which documents: those whose ``external_id`` starts with ``prefix`` and that meet ``filters``."""
 
@@ -84,15 +111,31 @@ class DocumentRepository(Protocol):
         ...
 
     async def find_chunks_full_text(
-        self, query: str, *, principal: Principal, filters: Filters = (), limit: int
-    ) -> RankedList:
-        """Return up to ``limit`` chunks that hold every word of ``query``, by ``ts_rank_cd``, ties by chunk id.
+        self,
+        query: str,
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        limit: int,
+        syntax: QuerySyntax = QuerySyntax.PLAIN,
+    ) -> LexicalChunks:
+        """Return up to ``limit`` chunks a list that hold words of ``query``, each list by its score, then chunk id.
 
-        Where no chunk holds every word: those that hold any, by the share of the query's lexemes that they hold
-        (``lexeme_coverage`` in ]0, 1]), ties by ``ts_rank``, then chunk id.
-
-        A query without content words yields an empty list.
+        The ranking is BM25, or ``ts_rank_cd`` where it is configured or the syntax is websearch. A query without
+        content words yields empty lists.
         """
+        ...
+
+    async def half_centred_similarities(
+        self, embedding: Vector, chunk_ids: Sequence[str], *, principal: Principal
+    ) -> dict[str, float]:
+        """Return cos(q - m/2, p - m/2) in [-1, 1] of each chunk with a vector p; m is the workspace's mean vector."""
+        ...
+
+    async def count_lexemes(
+        self, lexemes: Sequence[str], chunk_ids: Sequence[str], *, principal: Principal
+    ) -> dict[str, LexemeCounts]:
+        """Return how often each of the chunks holds each of the lexemes."""
         ...
 
     async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
+from uuid import UUID
 
 from ragcorp.domain.documents import ChunkDraft, ParsedText, SourceFile
 
@@ -58,4 +59,18 @@ class TextAnalyzer(Protocol):
 
     async def count_chunks(self, *, workspace: str) -> int:
         """Return how many chunks the workspace has."""
+        ...
+
+
+class DocumentContext(Protocol):
+    """What documents say outside the passages at hand. Only for documents that the caller may read."""
+
+    async def openings(self, document_ids: Sequence[UUID], *, workspace: str) -> dict[UUID, str]:
+        """Return the first words of each document: its title, parties, version and date stand there."""
+        ...
+
+    async def holdings(
+        self, lexemes: Sequence[str], document_ids: Sequence[UUID], *, workspace: str
+    ) -> dict[UUID, frozenset[str]]:
+        """Return which of the lexemes stand anywhere in each document."""
         ...

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
+from ragcorp.domain.answers import Answer
 from ragcorp.domain.ingestion import EmbedProgress, IngestOutcome, IngestRequest
 from ragcorp.domain.ports.storage import BacklogCounts
 from ragcorp.domain.principal import Principal
@@ -30,3 +31,9 @@ class BacklogEmbedding(Protocol):
     async def execute(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress: ...
 
     async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts: ...
+
+
+class QuestionAnswering(Protocol):
+    """Answers a question from the documents, or abstains."""
+
+    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer: ...

@@ -1,9 +1,10 @@
-"""Words that ask and say nothing of what is asked for: no text is evidence for holding them."""
+"""Words that ask or only help to ask, and say nothing of what is asked for: no text is evidence for holding them."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
+
+from ragcorp.infrastructure.extractive.words import folded
 
 # in stop word lists they stand without their accents, if at all
 _BY_LANGUAGE = {
@@ -17,25 +18,42 @@ _BY_LANGUAGE = {
 }
 QUESTION_WORDS = frozenset(word for words in _BY_LANGUAGE.values() for word in words.split())
 
-_WORD = re.compile(r"\w+")
-_NAME = re.compile(r"[^\W\d_a-záéíóúüñç]|\w*\d")
+# verbs and particles that a stop word list lacks, or that stand in another language than the document
+_HELPING = {
+    "es": """
+        a actualmente ahora al aparece aquel aun cada con concretamente da dan dar de debe deben deber debo
+        decir del desde di dice dicen dime dolares e el en entre era es esa ese eso esta estaba establece
+        estan estar estara este esto euro euros exactamente favor figura finalmente fue fueron gracias ha
+        haber habla habra hace haceis hacemos hacen hacer hago han hasta hay he hemos hizo hola indica ir la
+        las le les llama llaman llamar lleva llevar lo los mas me mi mis muestra muy necesita necesitamos
+        necesito no nos nuestra nuestras nuestro nuestros o para pasa pasar podemos poder podria por
+        prevista previstas previsto previstos pude puede pueden puedes puedo queremos querer quiere quieren
+        quiero recoge regula sabe saber sabes se sea seguir seguira ser sera seran si significa significado
+        significan sigue siguen sin sobre solo son su sus tan tanto tendra tendran tenemos tener tengo tenia
+        tiene tienen todavia trata tratan tuvo u un una unas unos va vamos van vas vez voy y ya
+    """,
+    "en": """
+        a about after an and any are as at be been before being by can could did do does due for from had
+        has have he her his i if in into is it its may might must my no not of on or our out same shall she
+        should so than that the their then there these they this those to until us was we were will with
+        without would you your
+    """,
+    "pt": """
+        ao aos as com da das de deve do dos e em esta estao foi ha ja meu minha na nas no nos nossa nosso o
+        os ou para pela pelo pode por posso sao se sem ser sera seu sua tem ter um uma umas uns
+    """,
+}
+HELPING_WORDS = frozenset(word for words in _HELPING.values() for word in words.split())
+
+_TOKEN = re.compile(r"\w+(?:[-./]\w+)*")
 
 
 def without_question_words(question: str) -> str:
     """Return the question without them; all other characters, codes among them, stay as they are."""
-    return _WORD.sub(lambda word: " " if _folded(word.group()) in QUESTION_WORDS else word.group(), question)
+    return _TOKEN.sub(lambda word: " " if _says_nothing(word.group()) else word.group(), question)
 
 
-def without_names(question: str) -> str:
-    """Return the question without what looks like a name: capitalised words but the first, and words with a digit.
-
-    What is left is what the question asks about the names; a question of names alone leaves nothing.
-    """
-    first = _WORD.search(question)
-    start = first.start() if first else 0
-    return _WORD.sub(lambda word: " " if word.start() > start and _NAME.match(word.group()) else word.group(), question)
-
-
-def _folded(word: str) -> str:
-    decomposed = unicodedata.normalize("NFD", word.lower())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
+def _says_nothing(word: str) -> bool:
+    plain = folded(word)
+    # a capital letter alone is a name: model M, zone A
+    return plain in QUESTION_WORDS or (plain in HELPING_WORDS and not (len(word) == 1 and word.isupper()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -15,22 +14,23 @@ from ragcorp.domain.ports.storage import SimilarChunks
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.domain.search import Filters
-from ragcorp.infrastructure.postgres import statements
+from ragcorp.infrastructure.postgres import similarity_scores, statements
+from ragcorp.infrastructure.postgres.chunk_ids import database_ids
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.model_registry import ActiveModel
-from ragcorp.infrastructure.postgres.predicates import filtered, visibility
+from ragcorp.infrastructure.postgres.predicates import filtered, matching_documents, visibility
 
 DENSE = "dense"
-FULL_TEXT = "full_text"
-CHUNK_ID = re.compile(r"[0-9]{1,18}")
-"""A source of the user's own may name anything: what cannot be an id of ours is no chunk."""
 
 MAX_EF_SEARCH = 1000
 """pgvector's upper bound of hnsw.ef_search."""
 
 
 class ChunkChannels:
-    """Finds chunks. Each call is one statement; settings travel with it in one pipelined round trip."""
+    """Finds chunks by vector, by id and by position.
+
+    Each call is one statement; settings travel with it in one pipelined round trip.
+    """
 
     def __init__(self, database: Database, *, model: ActiveModel | None, ef_search: int, max_scan_tuples: int) -> None:
         self._database = database
@@ -74,29 +74,28 @@ class ChunkChannels:
             seen=embedded / (embedded + waiting) if waiting else 1.0,
         )
 
-    async def full_text(self, query: str, *, principal: Principal, filters: Filters, limit: int) -> RankedList:
-        visible, narrowed = visibility(principal), filtered(filters)
-        statement = statements.full_text_chunks(
-            limit=limit, visible=visible.sql, filtered=narrowed.sql if filters else None
+    async def half_centred(
+        self, embedding: Vector, chunk_ids: Sequence[str], *, principal: Principal
+    ) -> dict[str, float]:
+        if self._model is None:
+            return {}
+        visible = visibility(principal)
+        statement = similarity_scores.half_centred(
+            model_id=self._model.id, dimensions=self._model.dimensions, visible=visible.sql
         )
-        values = visible.values | narrowed.values | {"query": query}
+        values = visible.values | {"ids": database_ids(chunk_ids), "embedding": PgVector(list(embedding))}
 
         async def work() -> list[TupleRow]:
             async with self._database.autocommit() as connection:
                 cursor = await connection.execute(statement, values, prepare=True, binary=True)
                 return await cursor.fetchall()
 
-        rows = await self._database.read(work)
-        return RankedList(
-            source=FULL_TEXT,
-            score_type=ScoreType.TS_RANK_CD if not rows or rows[0][2] else ScoreType.LEXEME_COVERAGE,
-            hits=tuple(Hit(chunk_id=str(row[0]), score=row[1]) for row in rows),
-        )
+        return {str(row[0]): row[1] for row in await self._database.read(work)}
 
     async def chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
         visible = visibility(principal)
         statement = statements.CHUNKS_BY_ID.format(visible=visible.sql)
-        values = visible.values | {"ids": [int(chunk_id) for chunk_id in chunk_ids if CHUNK_ID.fullmatch(chunk_id)]}
+        values = visible.values | {"ids": database_ids(chunk_ids)}
 
         async def work() -> list[TupleRow]:
             async with self._database.autocommit() as connection:
@@ -120,12 +119,6 @@ class ChunkChannels:
                 return await (await connection.execute(statement, values)).fetchall()
 
         return {(row[0], row[1]): str(row[2]) for row in await self._database.read(work)}
-
-
-def matching_documents(principal: Principal, filters: Filters) -> str:
-    """Return what ``filtered`` and ``visibility`` say of chunks as a condition on their documents, with equal names."""
-    visible = visibility(principal, alias="d")
-    return f"{visible.sql} AND {filtered(filters, alias='d', documents_alias='d').sql}"
 
 
 def _chunk(row: TupleRow) -> Chunk:

@@ -16,24 +16,36 @@ from ragcorp.domain.ports.storage import (
     DocumentPage,
     DocumentSelection,
     DocumentWrite,
+    LexemeCounts,
+    LexicalChunks,
     SimilarChunks,
     WriteOutcome,
 )
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import RankedList
-from ragcorp.domain.search import Condition, Filters
+from ragcorp.domain.search import Condition, Filters, QuerySyntax
 from ragcorp.infrastructure.postgres import document_reads as reads
 from ragcorp.infrastructure.postgres.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.database import Database, Result
 from ragcorp.infrastructure.postgres.document_writes import find_unchanged, save_documents
+from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel
+from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
 
 
 class PostgresDocumentRepository:
     """Documents, originals and chunks in the tables of the same names."""
 
-    def __init__(self, *, database: Database, channels: ChunkChannels) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        channels: ChunkChannels,
+        lexical: LexicalChannel,
+        statistics: StatisticsKeeper | None = None,
+    ) -> None:
         self._database = database
         self._channels = channels
+        self._lexical = lexical
+        self._statistics = statistics
 
     async def find_similar_chunks(
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
@@ -41,9 +53,25 @@ class PostgresDocumentRepository:
         return await self._channels.similar(embedding, principal=principal, filters=filters, limit=limit)
 
     async def find_chunks_full_text(
-        self, query: str, *, principal: Principal, filters: Filters = (), limit: int
-    ) -> RankedList:
-        return await self._channels.full_text(query, principal=principal, filters=filters, limit=limit)
+        self,
+        query: str,
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        limit: int,
+        syntax: QuerySyntax = QuerySyntax.PLAIN,
+    ) -> LexicalChunks:
+        return await self._lexical.find(query, principal=principal, filters=filters, limit=limit, syntax=syntax)
+
+    async def half_centred_similarities(
+        self, embedding: Vector, chunk_ids: Sequence[str], *, principal: Principal
+    ) -> dict[str, float]:
+        return await self._channels.half_centred(embedding, chunk_ids, principal=principal)
+
+    async def count_lexemes(
+        self, lexemes: Sequence[str], chunk_ids: Sequence[str], *, principal: Principal
+    ) -> dict[str, LexemeCounts]:
+        return await self._lexical.counts(lexemes, chunk_ids, principal=principal)
 
     async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
         return await self._channels.chunks(chunk_ids, principal=principal)
@@ -64,11 +92,14 @@ class PostgresDocumentRepository:
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[WriteOutcome]:
         async with self._database.driver_transaction() as connection:
-            return await save_documents(connection, writes, principal=principal)
+            outcomes = await save_documents(connection, writes, principal=principal)
+        self._changed(principal)
+        return outcomes
 
     async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
         async with self._database.driver_transaction() as connection:
             (outcome,) = await save_documents(connection, [write], principal=principal, restoring=True)
+        self._changed(principal)
         return outcome
 
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
@@ -100,7 +131,9 @@ class PostgresDocumentRepository:
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
         async with self._database.transaction() as connection:
-            return await reads.hide(connection, selection, principal=principal)
+            hidden = await reads.hide(connection, selection, principal=principal)
+        self._changed(principal)
+        return hidden
 
     async def soft_delete_one(self, external_id: str, *, principal: Principal) -> None:
         exactly = DocumentSelection(filters=(Condition(name="external_id", any_of=(external_id,)),))
@@ -110,6 +143,10 @@ class PostgresDocumentRepository:
     async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
         async with self._database.transaction() as connection:
             return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
+
+    def _changed(self, principal: Principal) -> None:
+        if self._statistics is not None:
+            self._statistics.touch(principal.workspace)
 
     async def _read(self, query: Callable[[CoreConnection], Awaitable[Result]]) -> Result:
         async def work() -> Result:

@@ -12,6 +12,7 @@ from ragcorp.domain.documents import index_text
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
 from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
 
 CLAIM = """
     WITH due AS (
@@ -31,7 +32,7 @@ CLAIM = """
 """
 
 LOCK_DOCUMENTS = """
-    SELECT 1 FROM documents
+    SELECT workspace FROM documents
     WHERE id IN (SELECT document_id FROM chunks WHERE id = ANY(%(chunk_ids)s))
     ORDER BY workspace, external_id
     FOR NO KEY UPDATE
@@ -121,8 +122,9 @@ def _narrowed(document_id: UUID | None, workspace: str | None) -> tuple[str, dic
 class PostgresEmbeddingBacklog:
     """Chunks that wait for a vector, leased by pushing ``available_at`` into the future."""
 
-    def __init__(self, *, database: Database) -> None:
+    def __init__(self, *, database: Database, statistics: StatisticsKeeper | None = None) -> None:
         self._database = database
+        self._statistics = statistics
 
     async def claim(
         self, *, limit: int, lease_seconds: float, document_id: UUID | None = None, workspace: str | None = None
@@ -154,8 +156,11 @@ class PostgresEmbeddingBacklog:
             for chunk_id, vector in sorted(vectors.items())
         ]
         async with self._database.driver_transaction() as connection:
-            await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": list(vectors)})
+            locked = await (await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": list(vectors)})).fetchall()
             await connection.cursor().executemany(STORE_VECTOR, rows)
+        if self._statistics is not None:
+            for workspace in {row[0] for row in locked}:
+                self._statistics.touch(workspace)
 
     async def fail(self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int) -> None:
         async with self._database.driver_transaction() as connection:

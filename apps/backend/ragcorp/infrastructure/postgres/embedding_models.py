@@ -13,7 +13,7 @@ VECTOR_INDEX_LIMIT = 2000
 HALFVEC_INDEX_LIMIT = 4000
 """Most dimensions that pgvector indexes as ``vector`` (32-bit floats) and as ``halfvec`` (16-bit)."""
 
-ACTIVE_MODEL = "SELECT id, name, dimensions FROM embedding_models WHERE active"
+ACTIVE_MODEL = "SELECT * FROM embedding_models WHERE active"
 HAS_VECTORS = "SELECT EXISTS (SELECT 1 FROM chunk_embeddings WHERE model_id = :model_id)"
 
 

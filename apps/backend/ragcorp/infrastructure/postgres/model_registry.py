@@ -14,11 +14,16 @@ from ragcorp.infrastructure.postgres.embedding_models import ACTIVE_MODEL, HAS_V
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveModel:
-    """The model whose vectors are searched and written."""
+    """The model whose vectors are searched and written.
+
+    The weights are those of a share of evidence and of an identifier beside its cosine, where they were calibrated.
+    """
 
     id: int
     name: str
     dimensions: int
+    evidence_weight: float | None = None
+    identifier_weight: float | None = None
 
 
 async def active_model(database: Database, *, configured: EmbeddingModel | None) -> ActiveModel | None:
@@ -30,7 +35,13 @@ async def active_model(database: Database, *, configured: EmbeddingModel | None)
         row = (await connection.execute(text(ACTIVE_MODEL))).one_or_none()
         if row is None:
             return None
-        active = ActiveModel(id=row.id, name=row.name, dimensions=row.dimensions)
+        active = ActiveModel(
+            id=row.id,
+            name=row.name,
+            dimensions=row.dimensions,
+            evidence_weight=row.evidence_weight,
+            identifier_weight=row.identifier_weight,
+        )
         if configured is None or (configured.name, configured.dimensions) == (active.name, active.dimensions):
             return active
         found = (configured.name, configured.dimensions)
@@ -42,3 +53,25 @@ async def active_model(database: Database, *, configured: EmbeddingModel | None)
         field="EMBEDDING_MODEL, EMBEDDING_DIM",
         remedy="Run `ragcorp migrate`: it prepares the database for the configured model.",
     )
+
+
+STORE_WEIGHTS = """
+    UPDATE embedding_models SET evidence_weight = :evidence_weight, identifier_weight = :identifier_weight
+    WHERE name = :name AND dimensions = :dimensions
+"""
+
+
+async def store_weights(
+    database: Database, *, model: EmbeddingModel, evidence_weight: float, identifier_weight: float
+) -> None:
+    """Store the calibrated weights of linear fusion with the model. They apply from the next start on."""
+    async with database.transaction() as connection:
+        await connection.execute(
+            text(STORE_WEIGHTS),
+            {
+                "name": model.name,
+                "dimensions": model.dimensions,
+                "evidence_weight": evidence_weight,
+                "identifier_weight": identifier_weight,
+            },
+        )

@@ -69,6 +69,12 @@ def filtered(filters: Filters, *, alias: str = "c", documents_alias: str | None 
     return predicate
 
 
+def matching_documents(principal: Principal, filters: Filters) -> str:
+    """Return what ``filtered`` and ``visibility`` say of chunks as a condition on their documents, with equal names."""
+    visible = visibility(principal, alias="d")
+    return f"{visible.sql} AND {filtered(filters, alias='d', documents_alias='d').sql}"
+
+
 def _clause(condition: Condition, name: str, alias: str, values: dict[str, object]) -> str:
     if condition.name not in COLUMN_TYPES:
         # one @> a value, since GIN serves a BitmapOr of them but no ANY(array)

@@ -109,53 +109,6 @@ def similar_chunks(
         ORDER BY found.distance, found.chunk_id""")
 
 
-WORDS = """
-    SELECT CASE WHEN regexp_count(typed, '(^|\\W)-') > 10 THEN plainto_tsquery('spanish', typed)
-                ELSE websearch_to_tsquery('spanish', typed) END AS every,
-           terms, array_to_string(terms, ' | ')::tsquery AS some
-    FROM (
-        SELECT regexp_replace(%(query)s, '-{2,}|-(?!\\S)', ' ', 'g') AS typed, ARRAY(
-            SELECT regexp_replace(array_to_tsvector(ARRAY[lexeme])::text, '^''-?(\\d+)''$', '(''\\1'' | ''-\\1'')')
-            FROM unnest(tsvector_to_array(to_tsvector('spanish', %(query)s))) AS lexeme
-            WHERE to_tsvector('spanish', lexeme) <> '') AS terms) AS parsed"""
-"""The query's words joined by AND, as typed (quotes, minus), and its lexemes one by one and joined by OR.
-
-A number also stands for itself after a hyphen: the parser reads the 2024 of REQ-2024-001 as -2024. A lexeme that is a
-stop word itself (the cual of cuál) is left out. A rule of dashes, a list's dash and more than ten negations are text:
-PostgreSQL's parser fails on 33 of them.
-"""
-
-
-@lru_cache(maxsize=256)
-def full_text_chunks(*, limit: int, visible: str, filtered: str | None) -> str:
-    """Return the sparse statement (ADR-012, ADR-018). Columns: chunk id, score, whether the chunk holds every word.
-
-    Chunks that hold every word, by ``ts_rank_cd``; where there is none, the ``limit`` best by ``ts_rank`` of those that
-    hold any, by the share of the query's lexemes that they hold, ties by ``ts_rank``.
-    """
-    matched = f"{visible} AND {filtered}" if filtered else visible
-    return _short(f"""
-        WITH words AS MATERIALIZED ({WORDS}),
-        strict AS MATERIALIZED (
-            SELECT c.id, ts_rank_cd(c.tsv, words.every) AS score
-            FROM words, chunks c
-            WHERE c.tsv @@ words.every AND {matched}
-            ORDER BY score DESC, c.id LIMIT {limit}),
-        relaxed AS MATERIALIZED (
-            SELECT c.id, c.tsv, ts_rank(c.tsv, words.some) AS rank
-            FROM words, chunks c
-            WHERE c.tsv @@ words.some AND {matched} AND (SELECT count(*) FROM strict) = 0
-            ORDER BY rank DESC, c.id LIMIT {limit})
-        SELECT id, score::float8, true, 0::real AS rank FROM strict
-        UNION ALL
-        SELECT id,
-               (SELECT count(*) FROM unnest(words.terms) AS term WHERE relaxed.tsv @@ term::tsquery)::float8
-               / cardinality(words.terms),
-               false, rank
-        FROM words, relaxed
-        ORDER BY 2 DESC, 4 DESC, 1""")
-
-
 def _short(statement: str) -> str:
     """Fold white space: psycopg remembers the parsed form of statements up to 4096 bytes; a third of ours is that."""
     return " ".join(statement.split())

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Column,
     Computed,
     DateTime,
+    Double,
     ForeignKey,
     Identity,
     Index,
@@ -105,6 +106,7 @@ chunks = Table(
     Column("token_count", Integer, nullable=False),
     Column("content_hash", LargeBinary, nullable=False),
     Column("tsv", TSVECTOR, Computed("to_tsvector('spanish', coalesce(content, ''))", persisted=True)),
+    Column("lexemes", TSVECTOR, Computed("chunk_lexemes(language, title, heading_path, content)", persisted=True)),
     UniqueConstraint("document_id", "chunk_index"),
 )
 Index("ix_chunks_workspace", chunks.c.workspace)
@@ -117,8 +119,12 @@ embedding_models = Table(
     Column("name", Text, nullable=False),
     Column("dimensions", Integer, nullable=False),
     Column("active", Boolean, nullable=False, server_default=text("false")),
+    Column("evidence_weight", Double),
+    Column("identifier_weight", Double),
     UniqueConstraint("name", "dimensions"),
     CheckConstraint("dimensions between 1 and 4000", name="dimensions"),
+    CheckConstraint("evidence_weight >= 0", name="evidence_weight"),
+    CheckConstraint("identifier_weight >= 0", name="identifier_weight"),
 )
 Index("ix_embedding_models_active", embedding_models.c.active, unique=True, postgresql_where=text("active"))
 
@@ -157,4 +163,95 @@ embedding_cache = Table(
     Column("model_id", SmallInteger, ForeignKey("embedding_models.id"), primary_key=True),
     Column("embedding", Vector(), nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+)
+
+workspace_means = Table(
+    "workspace_means",
+    metadata,
+    Column("workspace", Text, primary_key=True),
+    Column("model_id", SmallInteger, ForeignKey("embedding_models.id"), primary_key=True),
+    Column("chunks", BigInteger, nullable=False),
+    Column("mean_vector", Vector(), nullable=False),
+)
+
+bm25_workspaces = Table(
+    "bm25_workspaces",
+    metadata,
+    Column("id", Integer, Identity(always=True), primary_key=True),
+    Column("workspace", Text, nullable=False),
+    Column("chunks", BigInteger, nullable=False, server_default=text("0")),
+    Column("total_length", BigInteger, nullable=False, server_default=text("0")),
+    Column("refreshed_at", DateTime(timezone=True)),
+    UniqueConstraint("workspace"),
+)
+
+# A row a chunk, kept by the triggers of migration 005; without a foreign key, whose check would cost each write more
+# than the row.
+bm25_chunks = Table(
+    "bm25_chunks",
+    metadata,
+    Column("chunk_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("workspace_id", Integer, nullable=False),
+    Column("length", Integer, nullable=False),
+    Column("terms", ARRAY(Integer), nullable=False),
+)
+Index("ix_bm25_chunks_workspace_id", bm25_chunks.c.workspace_id)
+Index(
+    "ix_bm25_chunks_impacts",
+    func.bm25_impacts(bm25_chunks.c.terms, bm25_chunks.c.length),
+    postgresql_using="gin",
+    postgresql_with={"fastupdate": "on", "gin_pending_list_limit": 512},
+)
+
+bm25_changes = Table(
+    "bm25_changes",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("workspace_id", Integer, nullable=False),
+    Column("changed", BigInteger, nullable=False),
+    Column("chunks", BigInteger, nullable=False),
+    Column("total_length", BigInteger, nullable=False),
+)
+Index("ix_bm25_changes_workspace_id", bm25_changes.c.workspace_id)
+
+bm25_statistics = Table(
+    "bm25_statistics",
+    metadata,
+    Column("workspace_id", Integer, primary_key=True, autoincrement=False),
+    Column("key", Integer, primary_key=True, autoincrement=False),
+    Column("levels", ARRAY(Integer), nullable=False),
+)
+
+lexicon = Table(
+    "lexicon",
+    metadata,
+    Column("workspace", Text, primary_key=True),
+    Column("word", Text(collation="C"), primary_key=True),
+    Column("lexeme", Text(collation="C"), primary_key=True),
+    Column("sound", Text(collation="C"), nullable=False),
+)
+Index("ix_lexicon_workspace_sound", lexicon.c.workspace, lexicon.c.sound)
+Index("ix_lexicon_word", lexicon.c.word, postgresql_using="gin", postgresql_ops={"word": "gin_trgm_ops"})
+
+lexicon_progress = Table(
+    "lexicon_progress",
+    metadata,
+    Column("workspace", Text, primary_key=True),
+    Column("read_to", BigInteger, nullable=False),
+    Column("complete_to", BigInteger, nullable=False),
+    Column("next_transaction", BigInteger, nullable=False),
+)
+
+chunk_languages = Table(
+    "chunk_languages",
+    metadata,
+    Column("workspace", Text, primary_key=True),
+    Column("language", Text, primary_key=True),
+)
+
+default_languages = Table(
+    "default_languages",
+    metadata,
+    Column("workspace", Text, primary_key=True),
+    Column("language", Text, nullable=False),
 )

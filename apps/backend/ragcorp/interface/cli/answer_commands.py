@@ -10,11 +10,17 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from ragcorp.application.answer_query import Answer
-from ragcorp.domain.answers import AnswerDelta, Citation
+from ragcorp.domain.answers import Answer, AnswerDelta, Citation
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.retrieval import SourceReport
-from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search import (
+    FusionMethod,
+    QuerySyntax,
+    SearchHit,
+    SearchMode,
+    SearchRequest,
+    SearchResponse,
+)
 from ragcorp.interface.cli.arguments import parse_pairs, parse_weights
 from ragcorp.interface.cli.calls import Call
 from ragcorp.interface.cli.output import plain
@@ -25,6 +31,12 @@ SNIPPET_CHARACTERS = 300
 
 Query = Annotated[str, typer.Argument(help="Words, a question, a code or a quotation.", show_default=False)]
 Mode = Annotated[SearchMode, typer.Option("--mode", help="auto: hybrid if ENABLE_HYBRID_SEARCH is on, else dense.")]
+Method = Annotated[
+    FusionMethod | None, typer.Option("--method", help="Fusion: rrf or linear [FUSION_METHOD].", show_default=False)
+]
+Syntax = Annotated[
+    QuerySyntax, typer.Option("--syntax", help="plain: all is text; websearch: quotes, or and - are operators.")
+]
 Filter = Annotated[
     list[str] | None,
     typer.Option(
@@ -41,12 +53,14 @@ async def search(
     query: Query,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Results of one page.")] = 10,
     mode: Mode = SearchMode.AUTO,
+    method: Method = None,
+    syntax: Syntax = QuerySyntax.PLAIN,
     filters: Filter = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say how the ranking came about.")] = False,
     rrf_k: Annotated[int | None, typer.Option("--rrf-k", help="Rank constant k of RRF [RRF_K].")] = None,
     weights: Annotated[
         str | None,
-        typer.Option("--weights", metavar="SOURCE=NUMBER,...", help="Weights of fusion, as dense=1,full_text=2."),
+        typer.Option("--weights", metavar="LIST=NUMBER,...", help="Weights of fusion, as dense=1,full_text=2."),
     ] = None,
     window: Annotated[int | None, typer.Option("--window", help="Hits that each source gives to fusion.")] = None,
     cursor: Annotated[str | None, typer.Option("--cursor", help="The next page: as the last one named it.")] = None,
@@ -57,6 +71,8 @@ async def search(
         limit=limit,
         cursor=cursor,
         mode=mode,
+        method=method,
+        syntax=syntax,
         filters=parse_filters(parse_pairs(filters or [], option="--filter")),
         rank_constant=rrf_k,
         weights=parse_weights(weights),
@@ -73,6 +89,8 @@ async def ask(
     query: Query,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Passages that the answer may rest on.")] = 10,
     mode: Mode = SearchMode.AUTO,
+    method: Method = None,
+    syntax: Syntax = QuerySyntax.PLAIN,
     filters: Filter = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Print the answer as it is written; no effect with --json.")
@@ -83,6 +101,8 @@ async def ask(
         query=query,
         limit=limit,
         mode=mode,
+        method=method,
+        syntax=syntax,
         filters=parse_filters(parse_pairs(filters or [], option="--filter")),
     )
     async with call.services.open(call.target) as session:
@@ -176,6 +196,13 @@ def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
                     style="dim",
                 )
             )
+            for match in hit.evidence[source.source].matches if source.source in hit.evidence else ():
+                console.print(
+                    plain(
+                        f"         {match.lexeme}: tf {match.tf}, idf {match.idf:.3f}, gives {match.contribution:.6f}",
+                        style="dim",
+                    )
+                )
 
 
 def _print_explanation(console: Console, response: SearchResponse) -> None:

@@ -19,6 +19,7 @@ from ragcorp.interface.cli.answer_commands import ask, search
 from ragcorp.interface.cli.calls import CommandFunction, DataDir, Json, Verbose, add_command
 from ragcorp.interface.cli.demo_command import demo
 from ragcorp.interface.cli.document_commands import content, delete, list_documents, purge, restore, show
+from ragcorp.interface.cli.eval_command import evaluate
 from ragcorp.interface.cli.ingest_commands import embed, ingest
 from ragcorp.interface.cli.output import (
     EXIT_FAILED,
@@ -48,6 +49,7 @@ COMMANDS: dict[str, CommandFunction] = {
     "search": search,
     "ask": ask,
     "embed": embed,
+    "eval": evaluate,
     "migrate": migrate,
     "config": config,
     "doctor": doctor,

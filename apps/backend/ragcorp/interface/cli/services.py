@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from ragcorp.application.answer_query import AnswerQuery
+from ragcorp.application.calibrate_fusion import CalibrateFusion
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.embed_pending import EmbedPending
+from ragcorp.application.evaluate_answers import EvaluateAnswers
+from ragcorp.application.evaluate_retrieval import EvaluateRetrieval
 from ragcorp.application.ingest_folder import IngestFolder
 from ragcorp.application.list_documents import ListDocuments
+from ragcorp.application.load_evaluation_set import LoadEvaluationSet
 from ragcorp.application.restore_document import RestoreDocument
-from ragcorp.application.search_chunks import SearchChunks
+from ragcorp.application.settle_workspace import SettleWorkspace
+from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
+from ragcorp.evaluation.answers import AskQuestion
+from ragcorp.evaluation.report import RunReport
+from ragcorp.evaluation.runs import Run
+from ragcorp.evaluation.sets import EvaluationSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +50,7 @@ class Facts:
 class Session:
     """An open ragcorp. ``makes_vectors`` is false where no embedding model is configured."""
 
-    search: SearchChunks
+    search: ChunkSearch
     answer: AnswerQuery
     ingest_folder: IngestFolder
     delete: DeleteDocument
@@ -82,6 +91,47 @@ class Demo:
     documents: Path
     questions: Sequence[str]
     run: Callable[[OnListening], Awaitable[None]] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationOptions:
+    """``cache_dir`` keeps embeddings (None: the user's cache folder). Longer passages than ``chunk_tokens`` are cut.
+
+    ``language`` is that of documents and queries; it and ``chunk_tokens`` are None for the setting's.
+    """
+
+    cache_dir: Path | None = None
+    language: str | None = None
+    chunk_tokens: int | None = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """A session whose principal has a throw-away workspace, with what fills and measures it."""
+
+    session: Session
+    load: LoadEvaluationSet
+    settle: SettleWorkspace
+    retrieve: EvaluateRetrieval
+    calibrate: CalibrateFusion
+    answers: EvaluateAnswers
+
+
+Plot = Callable[[Path, str, Mapping[str, RunReport]], None]
+"""Draws the reports of runs, by name, under a title, into a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationFiles:
+    """Evaluation sets and runs in files. ``plotter`` raises MissingExtraError where nothing can draw."""
+
+    read_set: Callable[[Path], EvaluationSet]
+    read_questions: Callable[[Path], Sequence[AskQuestion]]
+    read_run: Callable[[Path, str | None], Run]
+    save_runs: Callable[[Path, Sequence[Run], str], None]
+    write_trec: Callable[[Path, Sequence[Run]], Sequence[Path]]
+    require_writable: Callable[[Path], None]
+    plotter: Callable[[], Plot]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,3 +188,5 @@ class Services:
     schema: Callable[[Target], Awaitable[SchemaState]]
     settings: Callable[[Target], Sequence[SettingRow]]
     diagnose: Callable[[Target], Awaitable[Sequence[Check]]]
+    evaluation: Callable[[Target, EvaluationOptions], AbstractAsyncContextManager[Evaluation]]
+    evaluation_files: Callable[[], EvaluationFiles]

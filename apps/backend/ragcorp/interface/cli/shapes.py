@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
-from ragcorp.application.answer_query import Answer
+from ragcorp.domain.answers import Answer
 from ragcorp.domain.documents import Document
 from ragcorp.domain.ingestion import IngestFailure, IngestResult
 from ragcorp.domain.retrieval import SourceReport

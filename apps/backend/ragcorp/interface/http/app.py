@@ -49,6 +49,7 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
     app.state.limits = limits
     app.router.route_class = BoundedRoute
     metrics = HttpMetrics()
+    services.observe_rollout(metrics)
 
     @cache
     def description() -> dict[str, Any]:

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ragcorp.application.answer_query import Answer, AnswerQuery, AskEvent, Searched
-from ragcorp.domain.answers import AnswerDelta, Citation
+from ragcorp.application.answer_query import AnswerQuery, AskEvent, Searched
+from ragcorp.domain.answers import Answer, AnswerDelta, Citation
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest

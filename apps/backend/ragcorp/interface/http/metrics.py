@@ -9,14 +9,16 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from ragcorp.domain.retrieval import SourceReport
+from ragcorp.domain.rollout import Arm, ShadowOutcome
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 60.0)
+OVERLAPS = tuple(tenths / 10 for tenths in range(11))
 
 
 class HttpMetrics:
-    """Counts requests by route template (never by path) and sources by name."""
+    """Counts requests by route template (never by path), sources by name, and what a roll-out does."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -41,9 +43,29 @@ class HttpMetrics:
             buckets=BUCKETS,
             registry=self._registry,
         )
+        self._cuts = Counter("source_cuts", "Queries that a budget cut short.", ("source",), registry=self._registry)
         self._degraded = Counter(
             "degraded", "Answers in which a source did not do its part.", ("source", "reason"), registry=self._registry
         )
+        self._arms = Counter(
+            "search_arms",
+            "Searches of mode auto by the arm that answered.",
+            ("arm", "profile"),
+            registry=self._registry,
+        )
+        self._shadows = Counter(
+            "shadow_searches", "Shadow searches by what became of them.", ("outcome",), registry=self._registry
+        )
+        self._overlap = Histogram(
+            "shadow_overlap_at_10",
+            "Share of the first ten passages that the old and the new profile have in common.",
+            buckets=OVERLAPS,
+            registry=self._registry,
+        )
+        self._percent = Gauge(
+            "hybrid_rollout_percent", "Share of mode auto that the new profile answers.", registry=self._registry
+        )
+        self._shadow = Gauge("hybrid_shadow", "1 where the new profile runs as a shadow.", registry=self._registry)
         self._pending = Gauge(
             "pending_embeddings", "Chunks that wait for their vector (NaN: unknown).", registry=self._registry
         )
@@ -61,8 +83,24 @@ class HttpMetrics:
         for report in reports:
             self._source_requests.labels(report.source, report.outcome.value).inc()
             self._source_seconds.labels(report.source).observe(report.elapsed_ms / 1000)
+            if report.cut:
+                self._cuts.labels(report.source).inc()
             if report.reason is not None:
                 self._degraded.labels(report.source, report.reason).inc()
+
+    def rollout_set(self, *, percent: float, shadow: bool) -> None:
+        self._percent.set(percent)
+        self._shadow.set(shadow)
+        for outcome in ShadowOutcome:  # a rate needs its zero
+            self._shadows.labels(outcome.value)
+
+    def arm_served(self, arm: Arm, *, profile: str) -> None:
+        self._arms.labels(arm.value, profile).inc()
+
+    def shadow_ended(self, outcome: ShadowOutcome, *, overlap: float | None) -> None:
+        self._shadows.labels(outcome.value).inc()
+        if overlap is not None:
+            self._overlap.observe(overlap)
 
     def exposition(self, *, backlog: tuple[int, int] | None, pool: Mapping[str, int]) -> bytes:
         """Return all metrics as text. ``backlog`` is (pending, failed), None where it is unknown."""

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ragcorp.application.search_chunks import SearchChunks
+from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search import SearchResponse
 from ragcorp.interface.http.bodies import read_json
@@ -25,7 +25,7 @@ from ragcorp.interface.result_shape import result_document
 class SearchRoutes:
     """Searches over HTTP."""
 
-    def __init__(self, *, search: SearchChunks, limits: HttpLimits, metrics: HttpMetrics) -> None:
+    def __init__(self, *, search: ChunkSearch, limits: HttpLimits, metrics: HttpMetrics) -> None:
         self._search = search
         self._limits = limits
         self._metrics = metrics

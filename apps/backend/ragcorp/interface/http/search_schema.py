@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragcorp.application.retrieval_profile import MAX_RANK_CONSTANT, MAX_RANK_WINDOW_SIZE, MAX_WEIGHT
-from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest
+from ragcorp.domain.search import FusionMethod, QuerySyntax, SearchMode, SearchRequest
 from ragcorp.interface.http.filters import FiltersJson
 from ragcorp.interface.http.strict_model import StrictModel
 from ragcorp.interface.request_values import parse_filters
@@ -39,8 +39,27 @@ RESULT_EXAMPLE: dict[str, Any] = {
     "score": 0.03252247488101534,
     "score_type": "rrf",
     "sources": [
-        {"source": "dense", "rank": 1, "score": 0.871, "score_type": "cosine_similarity", "contribution": 0.01639},
-        {"source": "full_text", "rank": 2, "score": 0.2, "score_type": "ts_rank_cd", "contribution": 0.01613},
+        {
+            "source": "dense",
+            "rank": 1,
+            "score": 0.871,
+            "score_type": "cosine_similarity",
+            "weight": 1.0,
+            "contribution": 0.01639,
+            "evidence": None,
+        },
+        {
+            "source": "full_text",
+            "rank": 2,
+            "score": 9.1,
+            "score_type": "bm25",
+            "weight": 1.0,
+            "contribution": 0.01613,
+            "evidence": {
+                "length": 31,
+                "lexemes": [{"lexeme": "plaz", "tf": 1, "idf": 4.2, "contribution": 4.7}],
+            },
+        },
     ],
     "citation": {
         "path": "contratos/marco-2025.md",
@@ -55,13 +74,16 @@ RESULT_EXAMPLE: dict[str, Any] = {
 class Fusion(StrictModel):
     """How the sources' lists become one."""
 
-    method: Literal["rrf"] = Field("rrf", description="Reciprocal Rank Fusion.")
+    method: Literal["rrf", "linear"] | None = Field(
+        None,
+        description="Reciprocal Rank Fusion, or a weighted sum of absolute scores; null is the service's own choice.",
+    )
     rank_constant: int | None = Field(None, ge=1, le=MAX_RANK_CONSTANT, description="k of RRF.")
     weights: dict[str, Annotated[float, Field(ge=0, le=MAX_WEIGHT, allow_inf_nan=False)]] = Field(
-        default_factory=dict, description="By source name; 1 where none is given."
+        default_factory=dict, description="By the name of a list: dense, full_text, identifiers, all_words."
     )
     rank_window_size: int | None = Field(
-        None, ge=1, le=MAX_RANK_WINDOW_SIZE, description="Hits that each source gives, and results over all pages."
+        None, ge=1, le=MAX_RANK_WINDOW_SIZE, description="Hits of each list, and results over all pages."
     )
 
 
@@ -71,6 +93,9 @@ class RetrievalFields(StrictModel):
     query: str = Field(description="Words, a question, a code or a quotation.", json_schema_extra={"minLength": 1})
     limit: int = Field(10, ge=1, description="Results of one page.")
     mode: SearchMode = Field(SearchMode.AUTO, description="`auto` is the service's own choice.")
+    syntax: QuerySyntax = Field(
+        QuerySyntax.PLAIN, description="`plain` takes every character as text; `websearch` knows quotes, or and -."
+    )
     filters: FiltersJson | None = None
     fusion: Fusion | None = None
     explain: bool = Field(False, description="Say how the ranking came about.")
@@ -82,7 +107,8 @@ class RetrievalFields(StrictModel):
             limit=self.limit,
             mode=self.mode,
             filters=parse_filters(self.filters) if self.filters else (),
-            method=FusionMethod(fusion.method),
+            syntax=self.syntax,
+            method=FusionMethod(fusion.method) if fusion.method else None,
             rank_constant=fusion.rank_constant,
             weights=fusion.weights,
             rank_window_size=fusion.rank_window_size,
@@ -109,14 +135,32 @@ class Degraded(BaseModel):
     elapsed_ms: float
 
 
+class Lexeme(BaseModel):
+    """A lexeme of the query in a passage."""
+
+    lexeme: str
+    tf: int = Field(description="How often the passage holds it.")
+    idf: float
+    contribution: float = Field(description="The summand of the list's score.")
+
+
+class Evidence(BaseModel):
+    """The lexemes behind a list's score."""
+
+    length: int = Field(description="Lexeme occurrences in the passage.")
+    lexemes: list[Lexeme]
+
+
 class ResultSource(BaseModel):
-    """What one source gave to a result."""
+    """What one list gave to a result."""
 
     source: str
     rank: int
     score: float
     score_type: str
+    weight: float
     contribution: float = Field(description="The summand of the result's score.")
+    evidence: Evidence | None = Field(description="Null unless `explain` was set and the list counts lexemes.")
 
 
 class ResultCitation(BaseModel):

@@ -11,10 +11,15 @@ from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.restore_document import RestoreDocument
-from ragcorp.application.search_chunks import SearchChunks
+from ragcorp.domain.ports.observers import RolloutObserver
+from ragcorp.domain.ports.use_cases import ChunkSearch
 
 
 def _nobody_waits() -> None:
+    return None
+
+
+def _nothing_is_rolled_out(_: RolloutObserver) -> None:
     return None
 
 
@@ -23,10 +28,11 @@ class HttpServices:
     """The use cases behind the routes.
 
     ``readiness`` raises a RagcorpError where the service cannot serve; ``pool_statistics`` are psycopg_pool's counters;
-    ``wake_embedding`` is called when chunks were stored without vectors.
+    ``wake_embedding`` is called when chunks were stored without vectors; ``observe_rollout`` is given who counts arms
+    and shadows.
     """
 
-    search: SearchChunks
+    search: ChunkSearch
     answer: AnswerQuery
     ingest: IngestDocument
     delete: DeleteDocument
@@ -36,6 +42,7 @@ class HttpServices:
     readiness: Callable[[], Awaitable[None]]
     pool_statistics: Callable[[], Mapping[str, int]]
     wake_embedding: Callable[[], None] = _nobody_waits
+    observe_rollout: Callable[[RolloutObserver], None] = _nothing_is_rolled_out
     default_language: str = "es"
 
 

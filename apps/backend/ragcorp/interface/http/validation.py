@@ -14,7 +14,6 @@ RESERVED_FIELDS = frozenset(
     {
         "profile",
         "require_all",
-        "syntax",
         "episode_id",
         "conversation_id",
         "rerank",

@@ -6,20 +6,21 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragcorp.application.answer_query import Answer, AnswerQuery, AskEvent
+from ragcorp.application.answer_query import AnswerQuery, AskEvent
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.ingest_folder import FolderReport, IngestFolder, ProgressCallback
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.restore_document import RestoreDocument
-from ragcorp.application.search_chunks import SearchChunks
+from ragcorp.domain.answers import Answer
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection
+from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest, SearchResponse
-from ragcorp.interface.request_values import parse_filters, parse_mode, text_file
+from ragcorp.interface.request_values import parse_filters, parse_method, parse_mode, parse_syntax, text_file
 
 LOCAL = Principal()
 """Who calls where no credential says otherwise."""
@@ -29,7 +30,7 @@ LOCAL = Principal()
 class UseCases:
     """What the facade calls."""
 
-    search: SearchChunks
+    search: ChunkSearch
     answer: AnswerQuery
     ingest: IngestDocument
     ingest_folder: IngestFolder
@@ -59,12 +60,19 @@ class Rag:
         mode: str = "auto",
         filters: Mapping[str, object] | None = None,
         cursor: str | None = None,
+        profile: str | None = None,
+        method: str | None = None,
+        syntax: str = "plain",
         rank_constant: int | None = None,
         weights: Mapping[str, float] | None = None,
         rank_window_size: int | None = None,
         explain: bool = False,
     ) -> SearchResponse:
-        """Return the best passages. ``mode`` is auto (as ENABLE_HYBRID_SEARCH says), dense, sparse or hybrid."""
+        """Return the best passages.
+
+        ``mode`` is auto (as ENABLE_HYBRID_SEARCH says), dense, sparse or hybrid; ``method`` of fusion is rrf or linear
+        (else as FUSION_METHOD says); a ``profile`` by name decides in place of both; ``syntax`` is plain, or websearch for quotes, ``or`` and a leading dash.
+        """
         request = self._request(query, limit=limit, mode=mode, filters=filters)
         return await self._use_cases.search.execute(
             SearchRequest(
@@ -72,7 +80,10 @@ class Rag:
                 limit=limit,
                 cursor=cursor,
                 mode=request.mode,
+                profile=profile,
                 filters=request.filters,
+                syntax=parse_syntax(syntax),
+                method=parse_method(method),
                 rank_constant=rank_constant,
                 weights=weights or {},
                 rank_window_size=rank_window_size,

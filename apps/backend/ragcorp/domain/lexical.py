@@ -1,0 +1,52 @@
+"""Values of lexical evidence: the terms of a query, and what a passage holds of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class TermKind(StrEnum):
+    """What a query's lexeme stands for: a word, or a compound as typed, without its separators, or a part of it."""
+
+    WORD = "word"
+    WHOLE = "whole"
+    JOINED = "joined"
+    PART = "part"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryTerm:
+    """A lexeme that is looked for. ``idf`` = ln(1 + (N - df + .5) / (df + .5)).
+
+    ``typed`` is the unknown lexeme that ``lexeme`` stands in for, by trigram ``similarity`` in ]0, 1].
+    """
+
+    word: str
+    lexeme: str
+    kind: TermKind
+    document_frequency: int
+    idf: float
+    typed: str | None = None
+    similarity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexemeMatch:
+    """A lexeme of the query in a passage: how often (``tf``), its ``idf``, and its summand of the list's score."""
+
+    lexeme: str
+    tf: int
+    idf: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalEvidence:
+    """What a passage holds of a query; ``length`` is its number of lexeme occurrences (dl).
+
+    The contributions add up to the list's score.
+    """
+
+    length: int
+    matches: tuple[LexemeMatch, ...]

@@ -1,0 +1,19 @@
+"""Ports through which an operator watches; an observer returns at once and raises nothing."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ragcorp.domain.rollout import Arm, ShadowOutcome
+
+
+class RolloutObserver(Protocol):
+    """Counts what a roll-out does."""
+
+    def rollout_set(self, *, percent: float, shadow: bool) -> None:
+        """Take down what is in force: the share of queries in the new arm, 0 to 100, and whether shadows run."""
+
+    def arm_served(self, arm: Arm, *, profile: str) -> None: ...
+
+    def shadow_ended(self, outcome: ShadowOutcome, *, overlap: float | None) -> None:
+        """Count a shadow. ``overlap`` is overlap@10 in [0, 1], None where nothing was compared."""

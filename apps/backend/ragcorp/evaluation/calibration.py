@@ -1,0 +1,66 @@
+"""The weight of the lexical share in linear fusion, estimated from an embedding model's similarities.
+
+w = 4 * mean over queries of the standard deviation, over the passages, of  cos(q - m/2, p - m/2),    a = w / 2
+
+with m the passages' mean vector: the half-centred cosine that linear fusion adds the share to. A score beside a cosine
+has to move as far as the cosines of one query differ, and models differ widely in that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import mul, sub
+from statistics import pstdev
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.ports.models import Vector
+
+DEVIATIONS = 4.0
+MIN_PASSAGES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """``deviation`` of cosines (mean over queries), and the weights of evidence and identifiers that follow from it."""
+
+    deviation: float
+    queries: int
+    passages: int
+
+    @property
+    def evidence_weight(self) -> float:
+        return DEVIATIONS * self.deviation
+
+    @property
+    def identifier_weight(self) -> float:
+        return self.evidence_weight / 2
+
+
+def calibrate(queries: Sequence[Vector], passages: Sequence[Vector]) -> Calibration:
+    """Estimate the weights; costs queries times passages dot products.
+
+    Raises InvalidInputError for no query or fewer than two passages.
+    """
+    if not queries or len(passages) < MIN_PASSAGES:
+        raise InvalidInputError(
+            "A calibration needs at least one query and two passages.",
+            field="--calibrate",
+            limit=f"1 query, {MIN_PASSAGES} passages",
+            remedy="Calibrate on a set of some hundred passages.",
+        )
+    half = [math.fsum(values) / len(passages) / 2 for values in zip(*passages, strict=True)]
+    centred = [_centred(passage, half) for passage in passages]
+    deviations = [
+        pstdev([sum(map(mul, query, passage)) for passage in centred])
+        for query in (_centred(query, half) for query in queries)
+    ]
+    return Calibration(deviation=math.fsum(deviations) / len(deviations), queries=len(queries), passages=len(passages))
+
+
+def _centred(vector: Vector, half: Sequence[float]) -> list[float]:
+    """Return ``vector - half`` at length 1; a vector that vanishes stays zero and is like none."""
+    moved = list(map(sub, vector, half))
+    length = math.sqrt(math.fsum(map(mul, moved, moved)))
+    return [value / length for value in moved] if length else moved

@@ -1,0 +1,78 @@
+"""Two runs over the same queries: the paired difference, and the queries that gained and lost most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragcorp.evaluation.bootstrap import Difference, Resampling, difference
+from ragcorp.evaluation.metrics import NDCG
+from ragcorp.evaluation.reciprocal_rank import first_relevant_rank
+from ragcorp.evaluation.report import values
+from ragcorp.evaluation.runs import Run
+from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryChange:
+    """A query's nDCG in both runs, and the rank of its first relevant document (None: not found)."""
+
+    query: EvaluationQuery
+    before: float
+    after: float
+    rank_before: int | None
+    rank_after: int | None
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What changes from run ``a`` to run ``b``: differences by metric, those of nDCG by kind, and the largest ones."""
+
+    a: str
+    b: str
+    queries: int
+    differences: Mapping[str, Difference]
+    kinds: Mapping[str, tuple[int, Difference]]
+    gained: Sequence[QueryChange]
+    lost: Sequence[QueryChange]
+
+
+def compare(evaluation_set: EvaluationSet, a: Run, b: Run, *, resampling: Resampling, shown: int = SHOWN) -> Comparison:
+    """Compare two runs; up to ``shown`` queries of each direction, the largest change first, ties by query id."""
+    queries = evaluation_set.queries
+    before, after = values(evaluation_set, queries, a), values(evaluation_set, queries, b)
+    changes = [
+        QueryChange(
+            query=query,
+            before=was,
+            after=now,
+            rank_before=first_relevant_rank(a.documents(query.id), evaluation_set.qrels[query.id]),
+            rank_after=first_relevant_rank(b.documents(query.id), evaluation_set.qrels[query.id]),
+        )
+        for query, was, now in zip(queries, before[NDCG], after[NDCG], strict=True)
+    ]
+    ordered = sorted(changes, key=lambda each: (-abs(each.change), each.query.id))
+    return Comparison(
+        a=a.name,
+        b=b.name,
+        queries=len(queries),
+        differences={name: difference(before[name], after[name], resampling) for name in before},
+        kinds={
+            kind: (len(members), _ndcg_difference(evaluation_set, members, a, b, resampling))
+            for kind, members in evaluation_set.by_kind().items()
+        },
+        gained=[each for each in ordered if each.change > 0][:shown],
+        lost=[each for each in ordered if each.change < 0][:shown],
+    )
+
+
+def _ndcg_difference(
+    evaluation_set: EvaluationSet, queries: Sequence[EvaluationQuery], a: Run, b: Run, resampling: Resampling
+) -> Difference:
+    return difference(values(evaluation_set, queries, a)[NDCG], values(evaluation_set, queries, b)[NDCG], resampling)

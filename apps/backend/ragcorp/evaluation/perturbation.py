@@ -1,0 +1,113 @@
+"""Queries as people mistype them: without accents, with a slip of a finger, without their rarest words."""
+
+from __future__ import annotations
+
+import random
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from enum import StrEnum
+
+from ragcorp.evaluation.sets import EvaluationSet, Passage
+
+RARE_WORDS = 2
+SHORTEST_MISTYPED = 4
+"""Letters of a word that a slip may hit."""
+
+_WORD = re.compile(r"\w+(?:[-./@]\w+)*")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_NEIGHBOURS = {
+    letter: row[max(at - 1, 0) : at] + row[at + 1 : at + 2]
+    for row in ("qwertyuiop", "asdfghjklñ", "zxcvbnm")
+    for at, letter in enumerate(row)
+}
+
+
+class Variant(StrEnum):
+    """How the queries of a set are changed."""
+
+    ACCENTS = "accents"
+    TYPOS = "typos"
+    RARE = "rare"
+
+
+def varied(evaluation_set: EvaluationSet, variant: Variant, *, seed: int) -> EvaluationSet:
+    """Return the set with changed queries. The same seed changes a query the same way, whichever others are there."""
+    match variant:
+        case Variant.ACCENTS:
+            change = without_accents
+        case Variant.TYPOS:
+
+            def change(text: str) -> str:
+                return with_a_typo(text, seed=seed)
+
+        case Variant.RARE:
+            frequencies = document_frequencies(evaluation_set.passages)
+
+            def change(text: str) -> str:
+                return without_rarest_words(text, frequencies)
+
+    queries = [replace(query, text=change(query.text)) for query in evaluation_set.queries]
+    return replace(evaluation_set, queries=queries)
+
+
+def without_accents(text: str) -> str:
+    """Return the text without its combining marks; ñ becomes n, too."""
+    decomposed = unicodedata.normalize("NFD", text)
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+def with_a_typo(text: str, *, seed: int) -> str:
+    """Return the text with one letter left out, doubled, swapped with the next or hit beside.
+
+    It happens inside one word of letters alone, after its first letter. A text without such a word stays as it is.
+    """
+    chance = random.Random(f"{seed}:{text}")  # noqa: S311 - a simulation, repeatable
+    words = [match for match in _WORD.finditer(text) if _LETTERS.fullmatch(match[0])]
+    words = [match for match in words if len(match[0]) >= SHORTEST_MISTYPED]
+    if not words:
+        return text
+    match = chance.choice(words)
+    return text[: match.start()] + _mistyped(match[0], chance) + text[match.end() :]
+
+
+def _mistyped(word: str, chance: random.Random) -> str:
+    at = chance.randrange(1, len(word) - 1)
+    letter, following = word[at], word[at + 1]
+    slips = [word[:at] + word[at + 1 :], word[:at] + letter + word[at:]]
+    if letter != following:
+        slips.append(word[:at] + following + letter + word[at + 2 :])
+    slips += [word[:at] + near + word[at + 1 :] for near in _NEIGHBOURS.get(without_accents(letter).lower(), "")]
+    return chance.choice(slips)
+
+
+def document_frequencies(passages: Iterable[Passage]) -> Mapping[str, int]:
+    """Return in how many passages each word (without accents, lower case) stands."""
+    return Counter(
+        word for passage in passages for word in {_folded(match) for match in _words(f"{passage.title} {passage.text}")}
+    )
+
+
+def without_rarest_words(text: str, frequencies: Mapping[str, int]) -> str:
+    """Return the text without its two rarest words, the first of equals first; one word at least is kept.
+
+    A word that no passage holds is the rarest.
+    """
+    words = _words(text)
+    rarest = sorted(words, key=lambda match: (frequencies.get(_folded(match), 0), match.start()))
+    dropped = {match.span() for match in rarest[: min(RARE_WORDS, len(words) - 1)]}
+    kept, end = [], 0
+    for match in words:
+        kept.append(text[end : match.start()] + ("" if match.span() in dropped else match[0]))
+        end = match.end()
+    return " ".join(("".join(kept) + text[end:]).split())
+
+
+def _words(text: str) -> list[re.Match[str]]:
+    return list(_WORD.finditer(text))
+
+
+def _folded(match: re.Match[str]) -> str:
+    return without_accents(match[0]).lower()

@@ -1,0 +1,53 @@
+"""An evaluation set: passages, queries and judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.evaluation.judgements import Qrels, relevant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A document of the corpus. ``title`` may be empty; ``text`` is not."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationQuery:
+    """A query. ``kind`` groups queries in reports; empty where the set has no kinds."""
+
+    id: str
+    text: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationSet:
+    """``queries`` are those with at least one relevant document: of the others nothing can be measured."""
+
+    name: str
+    passages: Sequence[Passage]
+    queries: Sequence[EvaluationQuery]
+    qrels: Qrels
+
+    def every(self, step: int) -> EvaluationSet:
+        """Return the set with each ``step``-th query only. Raises InvalidInputError for a step below 1."""
+        if step < 1:
+            raise InvalidInputError("A sample takes each n-th query, n from 1.", field="--every", limit="1 or more")
+        return replace(self, queries=self.queries[::step])
+
+    def by_kind(self) -> Mapping[str, Sequence[EvaluationQuery]]:
+        """Return the queries by kind, kinds in alphabetical order; empty where the set has no kinds."""
+        kinds = sorted({query.kind for query in self.queries} - {""})
+        return {kind: [query for query in self.queries if query.kind == kind] for kind in kinds}
+
+
+def judged(queries: Sequence[EvaluationQuery], qrels: Qrels) -> list[EvaluationQuery]:
+    """Return the queries that have a relevant document."""
+    return [query for query in queries if relevant(qrels.get(query.id, {}))]

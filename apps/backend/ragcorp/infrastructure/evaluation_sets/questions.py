@@ -1,0 +1,78 @@
+"""Reads the questions of an answer set: ``questions.jsonl`` beside the folder ``documents``.
+
+One object a line: ``_id``, ``text``, ``kind``, ``answerable``, ``documents``, ``gold``, ``evidence``, ``forbidden``,
+and ``yesno`` in kind yesno. Every error names file and line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
+from ragcorp.domain.text import is_blank
+from ragcorp.evaluation.answers import AskQuestion
+from ragcorp.infrastructure.evaluation_sets.lines import BadLineError, numbered_lines
+
+QUESTIONS = "questions.jsonl"
+DOCUMENTS = "documents"
+
+
+def read_questions(folder: Path) -> list[AskQuestion]:
+    """Read the questions of the set in ``folder``. Raises NotFoundError or InvalidInputError."""
+    if not (folder / DOCUMENTS).is_dir():
+        raise NotFoundError("The set has no folder 'documents'.", field="DIR", remedy="Name the folder that holds it.")
+    questions: list[AskQuestion] = []
+    seen: set[str] = set()
+    for number, line in numbered_lines(folder, QUESTIONS):
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            raise BadLineError(QUESTIONS, number, "is no JSON", "one JSON object a line") from None
+        if not isinstance(entry, dict):
+            raise BadLineError(QUESTIONS, number, "is no JSON object", "one JSON object a line")
+        question = _question(entry, number)
+        if question.id in seen:
+            raise BadLineError(QUESTIONS, number, "has an _id that stands above", "each _id once")
+        seen.add(question.id)
+        questions.append(question)
+    if not questions:
+        raise InvalidInputError("The set has no question.", field=QUESTIONS, remedy="Write one object a line.")
+    return questions
+
+
+def _question(entry: Mapping[str, object], number: int) -> AskQuestion:
+    answerable = entry.get("answerable")
+    if not isinstance(answerable, bool):
+        raise BadLineError(QUESTIONS, number, "has no answerable", "true or false")
+    question = AskQuestion(
+        id=_text(entry, "_id", number),
+        text=_text(entry, "text", number),
+        kind=_text(entry, "kind", number),
+        answerable=answerable,
+        documents=_texts(entry, "documents", number),
+        gold=_texts(entry, "gold", number),
+        evidence=_text(entry, "evidence", number, required=answerable),
+        forbidden=_texts(entry, "forbidden", number),
+        yesno=_text(entry, "yesno", number, required=False),
+    )
+    if answerable and not (question.documents and (question.gold or question.yesno)):
+        raise BadLineError(QUESTIONS, number, "is answerable without documents or gold", "documents and gold")
+    return question
+
+
+def _text(entry: Mapping[str, object], key: str, number: int, *, required: bool = True) -> str:
+    value = entry.get(key, "")
+    if not isinstance(value, str):
+        raise BadLineError(QUESTIONS, number, f"has a {key} that is no string", "a string")
+    if required and is_blank(value):
+        raise BadLineError(QUESTIONS, number, f"has no {key}", "a string")
+    return value
+
+
+def _texts(entry: Mapping[str, object], key: str, number: int) -> tuple[str, ...]:
+    value = entry.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        raise BadLineError(QUESTIONS, number, f"has a {key} that is no list of strings", "a list of strings")
+    return tuple(value)

@@ -1,0 +1,122 @@
+"""Reads evaluation sets in the layout of BEIR: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv``.
+
+Thakur et al.: BEIR, NeurIPS 2021 (datasets and benchmarks). ``queries.jsonl`` may name a ``kind`` a query, and the
+judgements may stand in ``qrels/test.tsv``. Every error names file and line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
+from ragcorp.domain.text import is_blank
+from ragcorp.evaluation.judgements import Qrels
+from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet, Passage, judged
+from ragcorp.infrastructure.evaluation_sets.lines import BadLineError, numbered_lines
+
+CORPUS = "corpus.jsonl"
+QUERIES = "queries.jsonl"
+QRELS = ("qrels.tsv", "qrels/test.tsv")
+
+
+def read_set(folder: Path) -> EvaluationSet:
+    """Read the set in ``folder``; queries without a relevant document are left out.
+
+    Raises NotFoundError for a missing folder or file, and InvalidInputError for what is no such set.
+    """
+    if not folder.is_dir():
+        raise NotFoundError("There is no such folder.", field="DIR", remedy="Name the folder of an evaluation set.")
+    passages = _passages(folder)
+    queries = _queries(folder)
+    qrels = read_qrels(folder)
+    measured = judged(queries, qrels)
+    if not measured:
+        raise InvalidInputError(
+            "No query of the set has a relevant document.",
+            field=QRELS[0],
+            remedy="Check that the judgements name the ids of queries.jsonl, and grades above 0.",
+        )
+    return EvaluationSet(name=folder.resolve().name, passages=passages, queries=measured, qrels=qrels)
+
+
+def read_qrels(folder: Path) -> Qrels:
+    """Read judgements: query, document and grade, or the four columns of TREC, with or without a line of headings."""
+    name = next((name for name in QRELS if (folder / name).is_file()), QRELS[0])
+    qrels: dict[str, dict[str, int]] = {}
+    for number, line in numbered_lines(folder, name):
+        columns = line.split("\t") if "\t" in line else line.split()
+        columns = [column.strip() for column in columns]
+        if len(columns) not in (3, 4):
+            raise BadLineError(name, number, "has neither three nor four columns", "query, document, grade")
+        query, document, written = columns[0], columns[-2], columns[-1]
+        try:
+            grade = int(written)
+        except ValueError:
+            if not qrels and number == 1:
+                continue
+            raise BadLineError(name, number, "has a grade that is no whole number", "a whole number") from None
+        if not query or not document:
+            raise BadLineError(name, number, "names no query or no document", "query, document, grade")
+        if qrels.setdefault(query, {}).setdefault(document, grade) != grade:
+            raise BadLineError(name, number, "grades a document again, and otherwise", "one grade a document")
+    return qrels
+
+
+def _passages(folder: Path) -> list[Passage]:
+    """Passages without text or title are left out: nothing could find them."""
+    passages: list[Passage] = []
+    for number, entry in _entries(folder, CORPUS):
+        title, text = _text(entry, "title", CORPUS, number), _text(entry, "text", CORPUS, number)
+        if is_blank(text):
+            title, text = "", title
+        if not is_blank(text):
+            passages.append(Passage(id=_identity(entry, CORPUS, number), title=title, text=text))
+    if not passages:
+        raise BadLineError(CORPUS, 1, "holds no passage", "an object with _id, title and text a line")
+    return passages
+
+
+def _queries(folder: Path) -> list[EvaluationQuery]:
+    queries: list[EvaluationQuery] = []
+    for number, entry in _entries(folder, QUERIES):
+        text = _text(entry, "text", QUERIES, number)
+        if is_blank(text):
+            raise BadLineError(QUERIES, number, "has an empty text", "a text")
+        queries.append(
+            EvaluationQuery(id=_identity(entry, QUERIES, number), text=text, kind=_text(entry, "kind", QUERIES, number))
+        )
+    return queries
+
+
+def _entries(folder: Path, name: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    seen: dict[str, int] = {}
+    for number, line in numbered_lines(folder, name):
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            raise BadLineError(name, number, "is no JSON", "one JSON object a line") from None
+        if not isinstance(entry, dict):
+            raise BadLineError(name, number, "is no JSON object", "one JSON object a line")
+        earlier = seen.setdefault(_identity(entry, name, number), number)
+        if earlier != number:
+            raise BadLineError(name, number, f"has the _id of line {earlier}", "each _id once")
+        yield number, entry
+
+
+def _identity(entry: Mapping[str, object], name: str, number: int) -> str:
+    identity = entry.get("_id")
+    if isinstance(identity, bool) or not isinstance(identity, str | int) or identity == "":
+        raise BadLineError(name, number, "has no _id", "_id as a string")
+    return str(identity)
+
+
+def _text(entry: Mapping[str, object], key: str, name: str, number: int) -> str:
+    text = entry.get(key)
+    if text is None and key != "text":
+        return ""
+    if not isinstance(text, str):
+        problem = f"has no {key}" if text is None else f"has a {key} that is no string"
+        raise BadLineError(name, number, problem, "a string")
+    return text

@@ -1,0 +1,222 @@
+"""The SQL of BM25: exact top k by impact levels in GIN, its evidence, and chunks that hold given lexemes (ADR-025).
+
+    score(c) = sum over the query's lexemes of  weight * idf * 2.2 tf / (tf + 1.2 (.25 + .75 dl / avgdl))
+    idf      = ln(1 + (N - df + .5) / (df + .5))
+
+Robertson and Zaragoza, 2009, with k1 = 1.2 and b = .75. N and avgdl are the workspace's of the moment, df the last
+snapshot's, or counted where a lexeme has none. A lexeme counts once, however often the query repeats it.
+
+Values: ``workspace``, ``lexemes`` (text[]), ``weights`` (float8[] beside lexemes; null: all 1), ``theta`` (float8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from psycopg.rows import TupleRow
+
+SETTINGS = """
+    SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
+           set_config('max_parallel_workers_per_gather', '0', true),
+           set_config('enable_seqscan', 'off', true),
+           set_config('jit', 'off', true)
+"""
+"""What the statements of this file are planned and run with, for their transaction only.
+
+A generic plan may have been made while the tables were empty, where one index looks as good as another: so subqueries
+that hold one condition, behind OFFSET 0 or LIMIT, leave no choice.
+"""
+
+CERTIFIED = 20
+"""So many results are proven to be the best ones before a search ends."""
+
+BUDGET = 30_000
+"""Postings that a search reads at most; a query of common words alone is cut there, and says so."""
+
+PROVEN = 1e-8
+"""By how much a score must exceed theta to be proven: scores are rounded to 1e-9."""
+
+FEW = 20
+"""Where a filter leaves up to ``FEW * sqrt(N)`` chunks of a workspace of N (10,000 at least), each one is scored."""
+
+HOLDS_A_LEXEME = """c.lexemes @@ (
+    SELECT string_agg(array_to_tsvector(ARRAY[terms.lexeme])::text, '|')::tsquery FROM terms)"""
+"""Hashes of 28 bits collide now and then: what holds none of the lexemes is no result."""
+
+DAMPING = "1.2 * (0.25 + 0.75 * b.length / plan.average_length)"
+
+TERM_FREQUENCY = """CASE WHEN posting & 15 < 15 THEN posting & 15 ELSE coalesce((
+    SELECT cardinality(entry.positions) FROM chunks c, unnest(c.lexemes) AS entry
+    WHERE c.id = chunk_id AND entry.lexeme = terms.lexeme), 15) END"""
+"""Four bits hold a tf up to 14; 15 stands for that and more."""
+
+
+POOL = "ORDER BY score DESC, chunk_id LIMIT (SELECT size FROM pool)"
+
+
+@lru_cache(maxsize=256)
+def bm25_top(
+    *,
+    limit: int,
+    visible: str,
+    filtered: str | None = None,
+    matching: str | None = None,
+    certified: int = CERTIFIED,
+    budget: int = BUDGET,
+) -> str:
+    """Return the statement of the best ``limit`` chunks: ``filtered`` over chunks, ``matching`` over documents.
+
+    With ``theta`` null the score that the best reach is guessed. Columns: chunk id, score, whether it is proven that no
+    missing chunk ranks above this one, whether the budget cut the search, how many chunks were scored, theta: every
+    chunk of a higher score was seen (0: every one that holds a lexeme); the sum of the score with each term's weight
+    and idf squared. Where nothing is found, one row without a chunk tells the rest. A search is over when
+    ``next_theta`` says so.
+    """
+    readable = f"{visible} AND {filtered}" if filtered else visible
+    if filtered is None:
+        few, counting, narrow = "false", "", ""
+    else:
+        few = "(SELECT hold FROM few)"
+        counting = f"""
+            matching AS MATERIALIZED (SELECT d.id, d.chunk_count FROM documents d WHERE {matching}),
+            few AS MATERIALIZED (
+                SELECT count(*) <= (SELECT {FEW} * sqrt(greatest(chunks, 10000))::integer FROM plan) AS hold
+                FROM (
+                    SELECT FROM matching m, generate_series(1, m.chunk_count)
+                    LIMIT (SELECT {FEW} * sqrt(greatest(chunks, 10000))::integer + 1 FROM plan)) AS counted),"""
+        narrow = f"""
+            UNION ALL
+            SELECT 0, b.chunk_id, {DAMPING}, unnest(bm25_common(b.terms, plan.postings))
+            FROM plan, matching m
+            CROSS JOIN LATERAL (SELECT * FROM chunks WHERE document_id = m.id OFFSET 0) AS c
+            JOIN bm25_chunks b ON b.chunk_id = c.id
+            WHERE {few} AND {readable}"""
+    return _short(f"""
+        WITH plan AS MATERIALIZED (
+            SELECT * FROM bm25_plan(
+                %(workspace)s, %(lexemes)s::text[], %(weights)s::float8[], {certified}, {budget}, %(theta)s::float8)),
+        terms AS MATERIALIZED (
+            SELECT t.* FROM plan, unnest(plan.keys, plan.weights, plan.lexemes) AS t (key, weight, lexeme)),{counting}
+        postings AS (
+            SELECT scan.number, b.chunk_id, b.damping, unnest(b.common) AS posting
+            FROM plan,
+                 unnest(plan.required, plan.alternatives) WITH ORDINALITY AS scan (required, alternatives, number),
+                 LATERAL (
+                     SELECT b.workspace_id, b.chunk_id, {DAMPING} AS damping,
+                            bm25_common(b.terms, plan.postings) AS common
+                     FROM bm25_chunks b
+                     WHERE bm25_impacts(b.terms, b.length) OPERATOR(pg_catalog.&&) scan.required::integer[]
+                       AND bm25_impacts(b.terms, b.length) OPERATOR(pg_catalog.&&) scan.alternatives::integer[]
+                     LIMIT (SELECT most FROM plan)) AS b
+            WHERE b.workspace_id = plan.workspace_id AND NOT {few}{narrow}),
+        scored AS MATERIALIZED (
+            SELECT number, chunk_id, round(1e9 * sum(weight * gain)) / 1e9 AS score,
+                   round(1e9 * sum(weight * weight * gain)) / 1e9 AS evidence
+            FROM (
+                SELECT number, chunk_id, weight, 2.2::float8 / (1 + damping / {TERM_FREQUENCY}) AS gain
+                FROM postings JOIN terms ON terms.key = posting & -16
+                OFFSET 0) AS gains
+            GROUP BY number, chunk_id),
+        pool AS MATERIALIZED (
+            SELECT {4 * limit} * (1 + cardinality(required)) AS size, (SELECT count(*) FROM scored) AS scored
+            FROM plan),
+        foremost AS MATERIALIZED ({_readable(POOL, readable, limit)}),
+        unfinished AS MATERIALIZED (
+            SELECT scored > size AND (SELECT count(*) FROM foremost) < {limit} AS hold FROM pool),
+        ranked AS (
+            SELECT * FROM foremost WHERE NOT (SELECT hold FROM unfinished)
+            UNION ALL
+            ({_readable("WHERE (SELECT hold FROM unfinished)", readable, limit)}))
+        SELECT ranked.chunk_id, ranked.score,
+               {few} OR plan.theta = 0 OR ranked.score >= plan.theta + {PROVEN} AS certified,
+               plan.is_cut AND NOT {few} AS cut, pool.scored, CASE WHEN {few} THEN 0 ELSE plan.theta END AS theta,
+               ranked.evidence
+        FROM plan CROSS JOIN pool LEFT JOIN ranked ON true
+        ORDER BY ranked.score DESC NULLS LAST, ranked.chunk_id""")
+
+
+def _readable(pool: str, readable: str, limit: int) -> str:
+    """Return the best that may be read, looked at one by one from the best on; several scans may find a chunk."""
+    return f"""
+        SELECT s.chunk_id, s.score, s.evidence
+        FROM (
+            SELECT DISTINCT ON (score, chunk_id) score, chunk_id, evidence
+            FROM (SELECT score, chunk_id, evidence FROM scored {pool}) AS p
+            ORDER BY score DESC, chunk_id) AS s
+        CROSS JOIN LATERAL (SELECT * FROM chunks WHERE id = s.chunk_id OFFSET 0) AS c
+        WHERE {readable} AND {HOLDS_A_LEXEME}
+        ORDER BY s.score DESC, s.chunk_id LIMIT {limit}"""
+
+
+def next_theta(rows: Sequence[TupleRow], *, certified: int = CERTIFIED, attempt: int) -> float | None:
+    """Return what to ask ``bm25_top`` with next (``attempt`` 0 was the first), None where its rows are the result.
+
+    ``certified`` is at most the statement's ``limit``. With what was found, the second look mostly proves it; beside
+    writers that may take another. The fifth look at the latest sees all.
+    """
+    _, _, _, cut, _, theta, _ = rows[0]
+    hits = [row for row in rows if row[0] is not None]
+    if cut or theta == 0 or sum(row[2] for row in hits) >= certified:
+        return None
+    if len(hits) >= certified and attempt < 3:
+        return max(0.0, float(hits[certified - 1][1]) - 2 * PROVEN)
+    return float(theta) / 2 if attempt == 0 else 0.0
+
+
+STATISTICS = """
+    SELECT t.chunks, t.total_length::float8 / nullif(t.chunks, 0),
+           lexeme_frequencies(%(workspace)s, %(lexemes)s::text[])
+    FROM bm25_totals(%(workspace)s) AS t
+"""
+"""What scores are computed from: N, avgdl and the df of each lexeme. No row: nothing is indexed of that workspace."""
+
+EVIDENCE = """
+    SELECT b.chunk_id, b.length, ARRAY(
+        SELECT coalesce(held.tf, 0)
+        FROM unnest(%(lexemes)s::text[]) WITH ORDINALITY AS given (lexeme, position)
+        LEFT JOIN (
+            SELECT entry.lexeme, coalesce(cardinality(entry.positions), 1) AS tf
+            FROM unnest(c.lexemes) AS entry WHERE entry.lexeme = ANY (%(lexemes)s::text[])) AS held USING (lexeme)
+        ORDER BY position)
+    FROM unnest(%(ids)s::bigint[]) AS asked (id)
+    CROSS JOIN LATERAL (SELECT * FROM chunks WHERE chunks.id = asked.id OFFSET 0) AS c
+    JOIN bm25_chunks b ON b.chunk_id = c.id
+    WHERE c.workspace = %(workspace)s
+"""
+"""Of chunks by id: id, length, tf of each of ``lexemes`` in their order, from the tsvector itself."""
+
+
+@lru_cache(maxsize=256)
+def chunks_holding(*, limit: int, visible: str, filtered: str | None = None) -> str:
+    """Return the statement that finds, for each of ``lexemes``, up to ``limit`` chunks that hold it: no hash decides.
+
+    Columns: position of the lexeme from 1, lexeme, chunk id, tf, chunk length; the shorter and the fuller of it the
+    earlier, then by id. Meant for identifiers: of a lexeme that more than 10,000 chunks hold, some of them are seen.
+    """
+    return _short(f"""
+        SELECT given.position, given.lexeme, held.*
+        FROM unnest(%(lexemes)s::text[]) WITH ORDINALITY AS given (lexeme, position)
+        JOIN bm25_workspaces w ON w.workspace = %(workspace)s
+        CROSS JOIN LATERAL (
+            SELECT found.id, counted.tf, found.length
+            FROM (
+                SELECT c.id, c.lexemes, b.length
+                FROM (
+                    SELECT b.chunk_id, b.length
+                    FROM bm25_chunks b
+                    WHERE bm25_impacts(b.terms, b.length) OPERATOR(pg_catalog.&&) ARRAY[bm25_key(w.id, given.lexeme)]
+                    LIMIT 10000) AS b
+                CROSS JOIN LATERAL (SELECT * FROM chunks WHERE id = b.chunk_id OFFSET 0) AS c
+                WHERE c.lexemes @@ array_to_tsvector(ARRAY[given.lexeme])::text::tsquery
+                  AND {visible} AND {filtered or "true"}) AS found,
+                LATERAL (
+                    SELECT coalesce(cardinality(entry.positions), 1) AS tf
+                    FROM unnest(found.lexemes) AS entry WHERE entry.lexeme = given.lexeme) AS counted
+            ORDER BY counted.tf / (counted.tf + 0.3 + 0.015 * found.length) DESC, found.id
+            LIMIT {limit}) AS held
+        ORDER BY given.position, held.tf / (held.tf + 0.3 + 0.015 * held.length) DESC, held.id""")
+
+
+def _short(statement: str) -> str:
+    return " ".join(statement.split())

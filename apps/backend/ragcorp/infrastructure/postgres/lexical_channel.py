@@ -1,0 +1,248 @@
+"""Finds chunks by the words of a query: the sparse ranking, exact identifiers, and chunks that hold every word."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.lexical import QueryTerm, TermKind
+from ragcorp.domain.ports.storage import LexemeCounts, LexicalChunks
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.search import Filters, QuerySyntax, SparseOperator, SparseRanking
+from ragcorp.infrastructure.postgres import bm25, full_text
+from ragcorp.infrastructure.postgres.chunk_ids import database_ids
+from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.predicates import Predicate, filtered, matching_documents, visibility
+
+FULL_TEXT = "full_text"
+IDENTIFIERS = "identifiers"
+ALL_WORDS = "all_words"
+
+MAX_TF = 15
+"""What a posting can tell; 15 stands for 15 and more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalOptions:
+    """How words are looked for. ``budget``: postings that BM25 reads for a query before it is cut short."""
+
+    ranking: SparseRanking = SparseRanking.BM25
+    operator: SparseOperator = SparseOperator.AND
+    budget: int = bm25.BUDGET
+    default_language: str = "es"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """One query's predicates and values."""
+
+    visible: Predicate
+    narrowed: Predicate
+    matching: str | None
+    limit: int
+    values: Mapping[str, object]
+
+    @property
+    def filtered(self) -> str | None:
+        return self.narrowed.sql if self.narrowed.clauses else None
+
+
+class LexicalChannel:
+    """Two round trips a query: its terms, then the lists, pipelined on one connection."""
+
+    def __init__(self, database: Database, *, options: LexicalOptions) -> None:
+        self._database = database
+        self._options = options
+
+    async def find(
+        self, query: str, *, principal: Principal, filters: Filters, limit: int, syntax: QuerySyntax
+    ) -> LexicalChunks:
+        visible, narrowed = visibility(principal), filtered(filters)
+        look = _Look(
+            visible=visible,
+            narrowed=narrowed,
+            matching=matching_documents(principal, filters) if filters else None,
+            limit=limit,
+            values=visible.values
+            | narrowed.values
+            | {"query": query, "language": self._options.default_language, "workspace": principal.workspace},
+        )
+
+        async def work() -> LexicalChunks:
+            terms, chunks, average_length = await self._terms(look)
+            if syntax is QuerySyntax.WEBSEARCH or self._options.ranking is SparseRanking.TS_RANK_CD:
+                found = _found(await self._by_cover_density(look, syntax))
+            else:
+                found = await self._by_bm25(look, terms)
+            return replace(found, terms=terms, chunks=chunks, average_length=average_length)
+
+        return await self._database.read(work)
+
+    async def counts(
+        self, lexemes: Sequence[str], chunk_ids: Sequence[str], *, principal: Principal
+    ) -> dict[str, LexemeCounts]:
+        visible = visibility(principal)
+        statement = full_text.lexeme_counts(visible=visible.sql)
+        values = visible.values | {"lexemes": list(lexemes), "ids": database_ids(chunk_ids)}
+
+        async def work() -> dict[str, LexemeCounts]:
+            async with self._database.autocommit() as connection:
+                cursor = await connection.execute(statement, values, prepare=True, binary=True)
+                rows = await cursor.fetchall()
+                frequent = [row[0] for row in rows if any(posting & MAX_TF == MAX_TF for posting in row[2])]
+                exact: list[TupleRow] = []
+                if frequent:
+                    cursor = await connection.execute(bm25.EVIDENCE, values | {"ids": frequent})
+                    exact = await cursor.fetchall()
+            counted = {str(row[0]): _counts(row, lexemes) for row in rows}
+            return counted | {
+                str(row[0]): LexemeCounts(length=row[1], counts=dict(zip(lexemes, row[2], strict=True)))
+                for row in exact
+            }
+
+        return await self._database.read(work)
+
+    async def _terms(self, look: _Look) -> tuple[tuple[QueryTerm, ...], int, float]:
+        async with self._database.autocommit() as connection:
+            async with connection.pipeline():
+                totals = await connection.execute(full_text.TOTALS, look.values, prepare=True)
+                terms = await connection.execute(full_text.TERMS, look.values, prepare=True)
+            total, rows = await totals.fetchone(), await terms.fetchall()
+        chunks, average_length = (total[0] or 0, total[1] or 0.0) if total else (0, 0.0)
+        known: dict[str, QueryTerm] = {}
+        for word, lexeme, kind, frequency, typed, similarity in rows:
+            known.setdefault(
+                lexeme,
+                QueryTerm(
+                    word=word,
+                    lexeme=lexeme,
+                    kind=TermKind(kind),
+                    document_frequency=frequency,
+                    idf=math.log(1 + (max(chunks, frequency) - frequency + 0.5) / (frequency + 0.5)),
+                    typed=typed,
+                    similarity=similarity,
+                ),
+            )
+        return tuple(known.values()), chunks, average_length
+
+    async def _by_cover_density(self, look: _Look, syntax: QuerySyntax) -> RankedList:
+        statement = full_text.ranked_by_cover_density(
+            expression=full_text.tsquery(syntax=syntax, operator=self._options.operator),
+            limit=look.limit,
+            visible=look.visible.sql,
+            filtered=look.filtered,
+        )
+        async with self._database.autocommit() as connection:
+            cursor = await connection.execute(statement, look.values, prepare=True, binary=True)
+            rows = await cursor.fetchall()
+        return RankedList(
+            source=FULL_TEXT,
+            score_type=ScoreType.TS_RANK_CD,
+            hits=tuple(Hit(chunk_id=str(chunk_id), score=score) for chunk_id, score in rows),
+        )
+
+    async def _by_bm25(self, look: _Look, terms: Sequence[QueryTerm]) -> LexicalChunks:
+        known = [term for term in terms if term.document_frequency]
+        codes = _identifiers(known)
+        if not known:
+            return _found(RankedList(source=FULL_TEXT, score_type=ScoreType.BM25))
+        where = {"visible": look.visible.sql, "filtered": look.filtered}
+        best = bm25.bm25_top(limit=look.limit, matching=look.matching, budget=self._options.budget, **where)
+        holding = bm25.chunks_holding(limit=look.limit, **where)
+        every = full_text.ranked_by_cover_density(expression=full_text.PLAIN, limit=look.limit, **where)
+        values = {
+            **look.values,
+            "lexemes": [term.lexeme for term in known],
+            "weights": [term.similarity for term in known],
+            "theta": None,
+        }
+        async with self._database.autocommit() as connection:
+            async with connection.pipeline():
+                await connection.execute(bm25.SETTINGS, prepare=True)
+                best_cursor = await connection.execute(best, values, prepare=True, binary=True)
+                every_cursor = await connection.execute(every, look.values, prepare=True, binary=True)
+                code_cursor = (
+                    await connection.execute(
+                        holding, {**look.values, "lexemes": [code.lexeme for code in codes]}, prepare=True, binary=True
+                    )
+                    if codes
+                    else None
+                )
+            rows = await best_cursor.fetchall()
+            every_rows = await every_cursor.fetchall()
+            code_rows = await code_cursor.fetchall() if code_cursor else []
+            attempt = 0
+            certified = min(look.limit, bm25.CERTIFIED)
+            while (theta := bm25.next_theta(rows, certified=certified, attempt=attempt)) is not None:
+                attempt += 1
+                async with connection.pipeline():
+                    await connection.execute(bm25.SETTINGS, prepare=True)
+                    best_cursor = await connection.execute(best, {**values, "theta": theta}, prepare=True, binary=True)
+                rows = await best_cursor.fetchall()
+        mass = 2.2 * math.fsum(term.idf**2 for term in terms)
+        ranked = RankedList(
+            source=FULL_TEXT,
+            score_type=ScoreType.BM25,
+            hits=tuple(
+                Hit(chunk_id=str(row[0]), score=row[1], evidence=min(1.0, row[6] / mass) if mass else 0.0)
+                for row in rows
+                if row[0] is not None
+            ),
+        )
+        return _found(
+            ranked,
+            identifiers=_identified(code_rows, codes, ranked),
+            all_words=tuple(Hit(chunk_id=str(chunk_id), score=score) for chunk_id, score in every_rows),
+            cut=bool(rows and rows[0][3]),
+        )
+
+
+def _found(
+    ranked: RankedList, *, identifiers: tuple[Hit, ...] = (), all_words: tuple[Hit, ...] = (), cut: bool = False
+) -> LexicalChunks:
+    return LexicalChunks(
+        ranked_list=ranked,
+        identifiers=RankedList(source=IDENTIFIERS, score_type=ScoreType.IDENTIFIER_MATCH, hits=identifiers),
+        all_words=RankedList(source=ALL_WORDS, score_type=ScoreType.TS_RANK_CD, hits=all_words),
+        cut=cut,
+    )
+
+
+def _identifiers(known: Sequence[QueryTerm]) -> list[QueryTerm]:
+    """Return the identifiers. Of one that was typed with spaces, the longest run that is known is it."""
+    codes = [term for term in known if term.kind in (TermKind.WHOLE, TermKind.JOINED)]
+    words = {code.word for code in codes}
+    return [code for code in codes if not any(code.word != word and f" {code.word} " in f" {word} " for word in words)]
+
+
+def _identified(rows: Sequence[TupleRow], codes: Sequence[QueryTerm], ranked: RankedList) -> tuple[Hit, ...]:
+    """Rank chunks by the share of the query's identifiers that they hold, ties by their place in the sparse ranking.
+
+    The forms of one token (as typed, without separators) are one identifier: to hold any of them is to hold it.
+    """
+    held: dict[str, set[str]] = {}
+    word_of = {code.lexeme: code.word for code in codes}
+    for _, lexeme, chunk_id, *_ in rows:
+        held.setdefault(str(chunk_id), set()).add(word_of[lexeme])
+    words = len(set(word_of.values()))
+    place = {hit.chunk_id: number for number, hit in enumerate(ranked.hits)}
+    last = len(place)
+    ranking = sorted(held.items(), key=lambda item: (-len(item[1]), place.get(item[0], last), int(item[0])))
+    return tuple(Hit(chunk_id=chunk_id, score=len(found) / words) for chunk_id, found in ranking)
+
+
+def _exact(length: int, lexemes: Sequence[str], frequencies: Sequence[int]) -> LexemeCounts:
+    return LexemeCounts(length=length, counts=dict(zip(lexemes, frequencies, strict=True)))
+
+
+def _counts(row: TupleRow, lexemes: Sequence[str]) -> LexemeCounts:
+    _, length, postings, keys = row
+    tf_of = {posting & ~MAX_TF: posting & MAX_TF for posting in postings}
+    return LexemeCounts(
+        length=length,
+        counts={lexeme: tf_of[key] for lexeme, key in zip(lexemes, keys, strict=True) if key in tf_of},
+    )

@@ -1,0 +1,39 @@
+"""The weights of linear fusion from an embedding model's cosines."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.evaluation.calibration import calibrate
+
+EAST, NORTH, WEST, SOUTH = (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)
+
+
+def test_weights_worked_by_hand_where_the_mean_vanishes() -> None:
+    # cosines of EAST: 1, 0, -1, 0 with deviation sqrt(1 / 2); of the diagonal: twice each of +- sqrt(1 / 2)
+    diagonal = (math.sqrt(0.5), math.sqrt(0.5))
+    found = calibrate([EAST, diagonal], [EAST, NORTH, WEST, SOUTH])
+    assert found.deviation == pytest.approx(math.sqrt(0.5))
+    assert found.evidence_weight == pytest.approx(4 * found.deviation)
+    assert found.identifier_weight == pytest.approx(2 * found.deviation)
+    assert (found.queries, found.passages) == (2, 4)
+
+
+def test_cosines_are_half_centred() -> None:
+    # half of the mean is (.25, .25): EAST becomes (.75, -.25) and NORTH (-.25, .75), both of length sqrt(.625)
+    assert calibrate([EAST], [EAST, NORTH]).deviation == pytest.approx((1 + 0.375 / 0.625) / 2)
+    # SOUTH becomes (-.25, -1.25): its products with them are .125 and -.875
+    assert calibrate([SOUTH], [EAST, NORTH]).deviation == pytest.approx((0.125 + 0.875) / 2 / math.sqrt(0.625 * 1.625))
+
+
+def test_passages_that_are_all_alike_leave_no_weight() -> None:
+    assert calibrate([EAST], [NORTH, NORTH]).evidence_weight == 0.0
+
+
+@pytest.mark.parametrize(("queries", "passages"), [([], [EAST, WEST]), ([EAST], [WEST])])
+def test_too_little_is_refused(queries: list[tuple[float, ...]], passages: list[tuple[float, ...]]) -> None:
+    with pytest.raises(InvalidInputError):
+        calibrate(queries, passages)

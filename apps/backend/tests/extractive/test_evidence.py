@@ -1,0 +1,88 @@
+"""Coverage by hand, phrases as wholes, roots."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcorp.infrastructure.extractive.evidence import (
+    ABOUT_NAME,
+    HEADING,
+    PASSAGE,
+    RELATED,
+    ROOT,
+    Surroundings,
+    Words,
+    around_credit,
+    holds_phrase,
+    match,
+    share,
+)
+from ragcorp.infrastructure.extractive.terms import Term, weight
+from ragcorp.infrastructure.extractive.words import folded, same_root
+
+
+def test_a_share_by_hand() -> None:
+    assert share([1.0, 0.0, 0.5], [2.0, 1.0, 1.0]) == pytest.approx(2.5 / 4)
+    assert share([], []) == 0.0
+
+
+def test_idf_of_bm25() -> None:
+    assert weight(chunks=100, frequency=1) == pytest.approx(math.log(1 + 99.5 / 1.5))
+    assert weight(chunks=0, frequency=3) > 0
+
+
+def test_the_lexeme_its_root_and_its_relations() -> None:
+    term = Term(lexeme="descuent", roots=frozenset({"descont"}), related=frozenset({"rebaj"}))
+    assert match(term, Words(lexemes=frozenset({"descuent", "rebaj"}))) == 1.0
+    assert match(term, Words(lexemes=frozenset({"descont", "rebaj"}))) == ROOT
+    assert match(term, Words(lexemes=frozenset({"rebaj"}))) == RELATED
+    assert match(term, Words(lexemes=frozenset({"otro"}))) == 0.0
+
+
+def test_the_best_place_counts() -> None:
+    term = Term(lexeme="lumbrer", is_name=True)
+    held, empty = Words(lexemes=frozenset({"lumbrer"})), Words()
+    everywhere = Surroundings(heading=held, passage=held, about=empty)
+    assert around_credit(term, everywhere) == HEADING
+    assert around_credit(term, Surroundings(heading=empty, passage=held, about=held)) == ABOUT_NAME
+    assert around_credit(term, Surroundings(heading=empty, passage=held, about=empty)) == PASSAGE
+
+
+@pytest.mark.parametrize(
+    ("plain", "phrase", "expected"),
+    [
+        ("el req-2024-001 sigue", "req-2024-001", True),
+        ("el req-2024-0010 sigue", "req-2024-001", False),
+        ("archivela 4.3.1", "4.3", False),
+        ("archivela 4.3.", "4.3", True),
+        ("zona 2 | zona 3", "zona  2", True),
+        ("zona 21", "zona 2", False),
+    ],
+)
+def test_phrases_stand_as_wholes(plain: str, phrase: str, expected: bool) -> None:
+    assert holds_phrase(plain, phrase) is expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("descuent", "descont", True),
+        ("renuev", "renov", True),
+        ("line", "lin", True),
+        ("abril", "abri", False),
+        ("contrat", "consult", False),
+        ("2024", "2025", False),
+    ],
+)
+def test_roots(one: str, other: str, expected: bool) -> None:
+    assert same_root(one, other) is expected
+    assert same_root(other, one) is expected
+
+
+@given(st.text(max_size=50))
+def test_folding_keeps_offsets(text: str) -> None:
+    assert len(folded(text)) == len(text)

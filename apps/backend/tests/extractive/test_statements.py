@@ -1,0 +1,66 @@
+"""Passages cut into statements."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragcorp.infrastructure.extractive.statements import SIGNING, Cell, statements
+
+THREAD = """De: Ana Gil
+Fecha: lunes, 2 de junio de 2025
+Asunto: Traslado
+
+Son 860 palés. Se hará el día 14.
+
+De: Luis Rey
+Fecha: martes, 3 de junio de 2025
+
+Corrijo: son 912 palés."""
+
+
+def test_sentences_with_what_introduces_them() -> None:
+    found = {statement.text: statement.lead for statement in statements(THREAD)}
+    assert found["Son 860 palés."] == "De: Ana Gil Fecha: lunes, 2 de junio de 2025 Asunto: Traslado"
+    assert found["Corrijo: son 912 palés."] == "De: Luis Rey Fecha: martes, 3 de junio de 2025"
+
+
+def test_rows_have_the_heads_of_their_columns() -> None:
+    (row,) = statements("| Servicio | Precio |\n|---|---|\n| Etiquetado | 0,11 € |")
+    assert row.cells == (Cell(header="Servicio", text="Etiquetado"), Cell(header="Precio", text="0,11 €"))
+    assert row.line == 2
+
+
+def test_a_label_stays_with_what_it_labels() -> None:
+    texts = [statement.text for statement in statements("Artículo 5. El máximo es de tres días. No hay prórroga.")]
+    assert texts == ["Artículo 5. El máximo es de tres días. No hay prórroga."]
+    long = f"Artículo 5. El máximo es de tres días. {'Consta. ' * 30}"
+    assert statements(long)[0].text == "Artículo 5. El máximo es de tres días."
+    assert [each.text for each in statements("El Sr. Gil firma. Consta.")] == ["El Sr. Gil firma.", "Consta."]
+
+
+def test_headings_of_plain_text() -> None:
+    found = statements("CLÁUSULA SEXTA. Soporte\n\nEl soporte es diario.\n\n2. TURNO DE NOCHE\n\nSe crea.")
+    assert [(each.text, each.is_heading, each.heading) for each in found] == [
+        ("CLÁUSULA SEXTA. Soporte", True, ""),
+        ("El soporte es diario.", False, "CLÁUSULA SEXTA. Soporte"),
+        ("2. TURNO DE NOCHE", True, ""),
+        ("Se crea.", False, "2. TURNO DE NOCHE"),
+    ]
+
+
+def test_a_place_and_a_date_alone_are_those_of_the_signing() -> None:
+    (line,) = statements("En Vallehondo, a 14 de noviembre de 2024.")
+    assert line.implied == SIGNING
+    (other,) = statements("En Vallehondo, a 14 de noviembre de 2024, se reúnen.")
+    assert not other.implied
+
+
+@given(st.text(alphabet="ab A.\n|-#*1:«»", max_size=300))
+def test_each_is_a_span_of_its_passage_in_order(content: str) -> None:
+    found = statements(content)
+    assert [content[each.start : each.end] for each in found] == [each.text for each in found]
+    assert [each.line for each in found] == [content.count("\n", 0, each.start) for each in found]
+    assert all(one.end <= other.start for one, other in pairwise(found))

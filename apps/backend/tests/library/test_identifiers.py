@@ -1,0 +1,76 @@
+"""An exact identifier comes first, and what merely looks like it never above it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragcorp.main.container import Parts
+from support.library import GivenVectors, OpenRag, fill, shown
+from support.stored import towards
+
+pytestmark = pytest.mark.anyio
+
+EXACT, ALIKE = "REQ-2024-001", "REQ-2024-010"
+QUERIES = (EXACT, EXACT.lower(), "REQ 2024 001", f"¿Qué dice el expediente {EXACT} del plazo?", f"estado de {EXACT}")
+
+
+@pytest.mark.parametrize("method", ["rrf", "linear"])
+@pytest.mark.parametrize("query", QUERIES)
+async def test_the_exact_one_is_first_though_its_look_alike_is_nearer(
+    open_rag: OpenRag, method: str, query: str
+) -> None:
+    embedder = GivenVectors({ALIKE: towards(0.87), EXACT: towards(0.85), "menú": towards(0.86)})
+    rag = await open_rag(enable_hybrid_search=True, fusion_method=method, parts=Parts(embedder=embedder))
+    await fill(
+        rag,
+        {
+            "alike.md": f"El expediente {ALIKE} trata del plazo.",
+            "exact.md": f"El expediente {EXACT} trata del plazo.",
+            "menu.md": "El menú del comedor.",
+        },
+    )
+    assert shown(await rag.search(query))[0] == "exact.md"
+    assert shown(await rag.search(query, mode="sparse"))[0] == "exact.md"
+
+
+@pytest.mark.parametrize("method", ["rrf", "linear"])
+async def test_thirty_look_alikes_stay_below(open_rag: OpenRag, method: str) -> None:
+    codes = [f"REQ-2024-{number:03}" for number in range(10, 40)]
+    vectors = {code: towards(0.87 - place / 1000) for place, code in enumerate(codes)}
+    embedder = GivenVectors(vectors | {EXACT: towards(0.85)})
+    rag = await open_rag(enable_hybrid_search=True, fusion_method=method, parts=Parts(embedder=embedder))
+    await fill(rag, {f"{code}.md": f"El expediente {code} trata del plazo y de la entrega." for code in codes})
+    # the exact one is the longest, and speaks of other things too
+    await rag.ingest_text(
+        f"{EXACT}.md", f"El expediente {EXACT} trata del plazo. " + "Otra cláusula del contrato. " * 15
+    )
+    for query in QUERIES:
+        assert shown(await rag.search(query, limit=50))[0] == f"{EXACT}.md", query
+
+
+@pytest.mark.parametrize("method", ["rrf", "linear"])
+async def test_each_of_two_identifiers_comes_before_the_others(open_rag: OpenRag, method: str) -> None:
+    codes = [f"REQ-2024-{number:03}" for number in range(1, 21)]
+    embedder = GivenVectors({code: towards(0.80 + place / 400) for place, code in enumerate(codes)})
+    rag = await open_rag(enable_hybrid_search=True, fusion_method=method, parts=Parts(embedder=embedder))
+    await fill(rag, {f"{code}.md": f"El expediente {code} vence." for code in codes})
+    found = shown(await rag.search("REQ-2024-003 y REQ-2024-007", limit=50))
+    assert sorted(found[:2]) == ["REQ-2024-003.md", "REQ-2024-007.md"]
+
+
+@pytest.mark.parametrize("method", ["rrf", "linear"])
+async def test_words_of_the_question_in_a_look_alike_do_not_lift_it_above(open_rag: OpenRag, method: str) -> None:
+    """The look-alike is nearer, and holds every word of the question but the code."""
+    embedder = GivenVectors({ALIKE: towards(0.87), EXACT: towards(0.84), "menú": towards(0.8)})
+    rag = await open_rag(enable_hybrid_search=True, fusion_method=method, parts=Parts(embedder=embedder))
+    others = {f"otro-{n}.md": f"El menú {n} del comedor cambia cada semana." for n in range(10)}
+    await fill(
+        rag,
+        {
+            "alike.md": f"El plazo de entrega y la multa del expediente {ALIKE}.",
+            "exact.md": f"{EXACT}: aprobado.",
+            **others,
+        },
+    )
+    response = await rag.search(f"¿Cuál es el plazo de entrega y la multa de {EXACT}?", limit=50)
+    assert shown(response)[0] == "exact.md"
