@@ -166,6 +166,9 @@ MAX_COMPOUND = 200
 """Characters: what is longer (an encoded blob) is indexed by its parts only."""
 MAX_JOINED = 40
 
+RUNS = "^(?:([[:alpha:]]+)([0-9]+)|([0-9]+)([[:alpha:]]+))$"
+"""Letters, then digits, or the other way round."""
+
 COMPOUND_FORMS = rf"""
     CREATE FUNCTION public.compound_forms(
         token text, OUT whole text[], OUT joined text[], OUT inside text[], OUT words text)
@@ -222,7 +225,7 @@ COMPOUND_FORMS = rf"""
         IF digits AND cardinality(parts) <= 8 AND (letters OR strpos(token, '0') > 0) THEN
             FOREACH part IN ARRAY parts LOOP
                 IF letters THEN
-                    runs := regexp_match(part, '^(?:([[:alpha:]]+)([0-9]+)|([0-9]+)([[:alpha:]]+))$');
+                    runs := regexp_match(part, '{RUNS}');
                     IF runs IS NOT NULL THEN
                         words := words || ' ' || array_to_string(runs, ' ');
                         part := coalesce(runs[2], runs[3]);
@@ -243,15 +246,27 @@ prefix). ``words``: further words to be stemmed: letters and digits of ``cas456`
 FOLDED_LEXEMES = rf"""
     CREATE FUNCTION public.folded_lexemes(language text, folded text) RETURNS tsvector {PURE} AS $$
     DECLARE
+        tokens text[];
         token text;
         forms record;
-        keys text[] := '{{}}';
-        words text := '';
+        keys text[];
+        words text;
     BEGIN
-        FOR token IN
+        SELECT array_agg(found.token) INTO tokens
+        FROM (
             SELECT match[1] FROM regexp_matches(folded, '{COMPOUND}', 'g') AS match
-            UNION SELECT match[1] FROM regexp_matches(folded, '{SPACED}', 'g') AS match
-        LOOP
+            UNION SELECT match[1] FROM regexp_matches(folded, '{SPACED}', 'g') AS match) AS found (token);
+        -- letters and digits alone, the most of them, at once: what compound_forms says of such a token
+        SELECT coalesce(array_agg(simple.token), '{{}}'),
+               coalesce(string_agg(
+                   concat_ws(' ', '', runs[1], runs[2], runs[3], runs[4], CASE
+                       WHEN coalesce(runs[2], runs[3]) ~ '^0[0-9]*[1-9]' AND length(coalesce(runs[2], runs[3])) > 2
+                       THEN ltrim(coalesce(runs[2], runs[3]), '0') END), ''), '')
+        INTO keys, words
+        FROM unnest(tokens) AS simple (token),
+             regexp_match(simple.token, '{RUNS}') AS runs
+        WHERE runs IS NOT NULL AND length(simple.token) <= {MAX_COMPOUND};
+        FOR token IN SELECT t FROM unnest(tokens) AS t WHERE t !~ '{RUNS}' LOOP
             forms := public.compound_forms(token);
             keys := keys || forms.whole || forms.joined || forms.inside;
             words := words || ' ' || forms.words;

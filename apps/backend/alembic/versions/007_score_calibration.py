@@ -1,4 +1,4 @@
-"""What a fusion of scores needs: the weights of evidence beside a cosine, by model, and the mean vector of a workspace."""
+"""What a fusion of scores needs: by model the weights of evidence beside a cosine, by workspace the mean vector."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
+from ragcorp.application.choose_language import ChooseLanguage
 from ragcorp.application.chunk_sources import DenseChunkSource, FullTextChunkSource
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation
@@ -52,6 +53,7 @@ from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.document_context import PostgresDocumentContext
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog, PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.languages import WorkspaceLanguages
 from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel, LexicalOptions
 from ragcorp.infrastructure.postgres.model_registry import ActiveModel, active_model
 from ragcorp.infrastructure.postgres.search_statistics import PostgresSearchStatistics
@@ -233,6 +235,9 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             restore=RestoreDocument(repository=repository, preparation=preparation),
             documents=ListDocuments(repository=repository),
             embed_pending=embed_pending,
+            language=ChooseLanguage(
+                languages=WorkspaceLanguages(database=database), default_language=settings.default_language
+            ),
             default_language=settings.default_language,
         )
         yield Container(

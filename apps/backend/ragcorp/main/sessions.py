@@ -60,6 +60,7 @@ def session_of(container: Container) -> Session:
         restore=use_cases.restore,
         documents=use_cases.documents,
         embed_pending=use_cases.embed_pending,
+        language=use_cases.language,
         principal=Principal(),
         default_language=use_cases.default_language,
         makes_vectors=container.embedder.model.dimensions > 0,

@@ -130,10 +130,12 @@ async def test_words_and_texts_without_end(open_rag: OpenRag) -> None:
     assert await found(rag, "inicio") == ["token.txt"]
     result = await rag.ingest_text("grande.txt", " ".join(f"único{n:06}" for n in range(200_000)))
     assert result.chunks > 1000
-    assert await found(rag, "único000000") == await found(rag, "único199999") == ["grande.txt"]
+    for word in ("único000000", "único199999"):
+        (first, *_) = (await rag.search(word, mode="sparse")).hits
+        assert (first.chunk.external_id, word in first.chunk.content) == ("grande.txt", True)
     await rag.ingest_text("linea.txt", "ñ" * 300_000)
     await rag.ingest_text("emoji.txt", "😀" * 100_000 + " aguja2")
-    assert await found(rag, "aguja2") == ["emoji.txt"]
+    assert (await found(rag, "aguja2"))[0] == "emoji.txt"
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\x00", "a\nb", "a\ud800", "x" * 501])

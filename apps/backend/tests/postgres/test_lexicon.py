@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import random
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -21,20 +16,8 @@ from ragcorp.infrastructure.postgres.languages import WorkspaceLanguages
 from ragcorp.infrastructure.postgres.migrations import migrate
 from support.bm25 import insert_chunks
 from support.embedders import TEST_MODEL
+from support.lexicon import HOME, Term, refresh, store, terms
 from support.postgres import open_database
-
-HOME = "default"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
-    position: int
-    word: str
-    lexeme: str
-    kind: str
-    frequency: int
-    typed: str | None
-    similarity: float
 
 
 @pytest.fixture
@@ -42,31 +25,6 @@ def connection(dsn: str) -> Iterator[Connection[TupleRow]]:
     """As the application, which owns nothing."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         yield connection
-
-
-def store(connection: Connection[TupleRow], *contents: str, workspace: str = HOME, language: str = "es") -> list[int]:
-    ids = insert_chunks(connection, workspace, contents, language=language)
-    refresh(connection, workspace)
-    return ids
-
-
-def refresh(connection: Connection[TupleRow], workspace: str = HOME, *, anew: bool = False) -> int:
-    row = connection.execute("SELECT refresh_lexicon(%s, %s)", (workspace, anew)).fetchone()
-    assert row is not None
-    return int(row[0])
-
-
-def terms(
-    connection: Connection[TupleRow], text: str, *languages: str, workspace: str = HOME, kinds: str = "word"
-) -> list[Term]:
-    rows = connection.execute(
-        "SELECT * FROM query_terms(%s, %s, %s)", (workspace, list(languages or ("es",)), text)
-    ).fetchall()
-    found = [
-        Term(position=p, word=w, lexeme=x, kind=k, frequency=f, typed=t, similarity=s) for p, w, x, k, f, t, s in rows
-    ]
-    assert [(t.position, t.lexeme) for t in found] == sorted((t.position, t.lexeme) for t in found)
-    return [term for term in found if kinds == "all" or term.kind in kinds.split()]
 
 
 def nearest(connection: Connection[TupleRow], word: str, workspace: str = HOME) -> str | None:
@@ -349,68 +307,3 @@ def test_similarity_is_the_share_of_common_trigrams(connection: Connection[Tuple
     assert row is not None
     a, b = trigrams(one), trigrams(other)
     assert row[0] == pytest.approx(len(a & b) / len(a | b), abs=1e-6)
-
-
-# on the evaluation sets
-
-
-def load(connection: Connection[TupleRow], owner_dsn: str, folder: Path, workspace: str) -> None:
-    lines = (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
-    documents = [json.loads(line) for line in lines]
-    store(connection, *(f"{d.get('title', '')}. {d['text']}" for d in documents), workspace=workspace)
-    with psycopg.connect(owner_dsn, autocommit=True) as owner:
-        owner.execute("ANALYZE")
-
-
-def test_misspelt_queries_of_the_evaluation_set_are_read_as_meant(
-    connection: Connection[TupleRow], owner_dsn: str, eval_dir: Path
-) -> None:
-    load(connection, owner_dsn, eval_dir / "corp-es", "corp")
-    lines = (eval_dir / "corp-es" / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-    replaced = {}
-    for query in map(json.loads, lines):
-        if query["kind"] in ("misspelt", "question", "proper_name", "acronym"):
-            for term in terms(connection, query["text"], workspace="corp"):
-                if term.typed:
-                    replaced[term.word] = term.lexeme
-    expected = {
-        "vacasiones": "vacacion", "certificdo": "certific", "ferreira": "ferreyr", "confidencialdad": "confidencial",
-        "resicion": "rescision", "teletravajo": "teletrabaj", "causion": "caucion", "malagueno": "malagueñ",
-        "nimbuz": "nimbus", "ceivalia": "ceibali", "gananzias": "gananci",
-    }  # fmt: skip
-    assert {word: replaced.get(word) for word in expected} == expected
-
-
-def mistyped(word: str, rng: random.Random) -> str:
-    at = rng.randrange(len(word) - 1)
-    letter = rng.choice("abcdefghijklmnopqrstuvwxyz")
-    return rng.choice(
-        (
-            word[:at] + word[at + 1 :],
-            word[:at] + word[at] + word[at:],
-            word[:at] + word[at + 1] + word[at] + word[at + 2 :],
-            word[:at] + letter + word[at + 1 :],
-            word[:at] + letter + word[at:],
-        )
-    )
-
-
-def test_random_mistakes_are_mostly_mended_and_seldom_for_the_worse(
-    connection: Connection[TupleRow], owner_dsn: str, eval_dir: Path
-) -> None:
-    load(connection, owner_dsn, eval_dir / "xquad-es", "xquad")
-    meant = dict(
-        connection.execute("SELECT word, lexeme FROM lexicon WHERE length(word) >= 5 ORDER BY word").fetchall()
-    )
-    rng = random.Random(7)
-    outcomes: Counter[str] = Counter()
-    while outcomes.total() < 300:
-        word = rng.choice(list(meant))
-        typed = mistyped(word, rng)
-        found = terms(connection, typed, workspace="xquad")
-        if not found or (found[0].frequency and not found[0].typed):
-            continue
-        replacement = found[0].lexeme if found[0].typed else None
-        outcomes["none" if replacement is None else "right" if replacement == meant[word] else "wrong"] += 1
-    assert outcomes["right"] >= 255, outcomes
-    assert outcomes["wrong"] <= 18, outcomes

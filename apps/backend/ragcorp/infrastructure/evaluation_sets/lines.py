@@ -8,16 +8,11 @@ from pathlib import Path
 from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
 
 
-class BadLineError(InvalidInputError):
-    """A line of a file is not what it should be."""
-
-    def __init__(self, name: str, number: int, problem: str, expected: str) -> None:
-        super().__init__(
-            f"{name}, line {number} {problem}.",
-            field=f"{name}:{number}",
-            limit=expected,
-            remedy="Correct the line.",
-        )
+def bad_line(name: str, number: int, problem: str, expected: str) -> InvalidInputError:
+    """Return the error for a line of a file that is not what it should be."""
+    return InvalidInputError(
+        f"{name}, line {number} {problem}.", field=f"{name}:{number}", limit=expected, remedy="Correct the line."
+    )
 
 
 def numbered_lines(folder: Path, name: str) -> Iterator[tuple[int, str]]:
@@ -35,6 +30,6 @@ def numbered_lines(folder: Path, name: str) -> Iterator[tuple[int, str]]:
     except FileNotFoundError:
         raise NotFoundError(f"The set has no {name}.", field="DIR", remedy=f"Add {name} to the folder.") from None
     except UnicodeDecodeError:
-        raise BadLineError(name, number + 1, "or one soon after is not UTF-8", "UTF-8") from None
+        raise bad_line(name, number + 1, "or one soon after is not UTF-8", "UTF-8") from None
     except OSError as error:
         raise InvalidInputError(f"{name} cannot be read.", field=name, remedy="Check its permissions.") from error

@@ -13,7 +13,7 @@ from pathlib import Path
 from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
 from ragcorp.domain.text import is_blank
 from ragcorp.evaluation.answers import AskQuestion
-from ragcorp.infrastructure.evaluation_sets.lines import BadLineError, numbered_lines
+from ragcorp.infrastructure.evaluation_sets.lines import bad_line, numbered_lines
 
 QUESTIONS = "questions.jsonl"
 DOCUMENTS = "documents"
@@ -29,12 +29,12 @@ def read_questions(folder: Path) -> list[AskQuestion]:
         try:
             entry = json.loads(line)
         except ValueError:
-            raise BadLineError(QUESTIONS, number, "is no JSON", "one JSON object a line") from None
+            raise bad_line(QUESTIONS, number, "is no JSON", "one JSON object a line") from None
         if not isinstance(entry, dict):
-            raise BadLineError(QUESTIONS, number, "is no JSON object", "one JSON object a line")
+            raise bad_line(QUESTIONS, number, "is no JSON object", "one JSON object a line")
         question = _question(entry, number)
         if question.id in seen:
-            raise BadLineError(QUESTIONS, number, "has an _id that stands above", "each _id once")
+            raise bad_line(QUESTIONS, number, "has an _id that stands above", "each _id once")
         seen.add(question.id)
         questions.append(question)
     if not questions:
@@ -45,7 +45,7 @@ def read_questions(folder: Path) -> list[AskQuestion]:
 def _question(entry: Mapping[str, object], number: int) -> AskQuestion:
     answerable = entry.get("answerable")
     if not isinstance(answerable, bool):
-        raise BadLineError(QUESTIONS, number, "has no answerable", "true or false")
+        raise bad_line(QUESTIONS, number, "has no answerable", "true or false")
     question = AskQuestion(
         id=_text(entry, "_id", number),
         text=_text(entry, "text", number),
@@ -58,21 +58,21 @@ def _question(entry: Mapping[str, object], number: int) -> AskQuestion:
         yesno=_text(entry, "yesno", number, required=False),
     )
     if answerable and not (question.documents and (question.gold or question.yesno)):
-        raise BadLineError(QUESTIONS, number, "is answerable without documents or gold", "documents and gold")
+        raise bad_line(QUESTIONS, number, "is answerable without documents or gold", "documents and gold")
     return question
 
 
 def _text(entry: Mapping[str, object], key: str, number: int, *, required: bool = True) -> str:
     value = entry.get(key, "")
     if not isinstance(value, str):
-        raise BadLineError(QUESTIONS, number, f"has a {key} that is no string", "a string")
+        raise bad_line(QUESTIONS, number, f"has a {key} that is no string", "a string")
     if required and is_blank(value):
-        raise BadLineError(QUESTIONS, number, f"has no {key}", "a string")
+        raise bad_line(QUESTIONS, number, f"has no {key}", "a string")
     return value
 
 
 def _texts(entry: Mapping[str, object], key: str, number: int) -> tuple[str, ...]:
     value = entry.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        raise BadLineError(QUESTIONS, number, f"has a {key} that is no list of strings", "a list of strings")
+        raise bad_line(QUESTIONS, number, f"has a {key} that is no list of strings", "a list of strings")
     return tuple(value)

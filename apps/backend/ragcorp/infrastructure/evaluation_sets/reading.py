@@ -14,7 +14,7 @@ from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
 from ragcorp.domain.text import is_blank
 from ragcorp.evaluation.judgements import Qrels
 from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet, Passage, judged
-from ragcorp.infrastructure.evaluation_sets.lines import BadLineError, numbered_lines
+from ragcorp.infrastructure.evaluation_sets.lines import bad_line, numbered_lines
 
 CORPUS = "corpus.jsonl"
 QUERIES = "queries.jsonl"
@@ -49,18 +49,18 @@ def read_qrels(folder: Path) -> Qrels:
         columns = line.split("\t") if "\t" in line else line.split()
         columns = [column.strip() for column in columns]
         if len(columns) not in (3, 4):
-            raise BadLineError(name, number, "has neither three nor four columns", "query, document, grade")
+            raise bad_line(name, number, "has neither three nor four columns", "query, document, grade")
         query, document, written = columns[0], columns[-2], columns[-1]
         try:
             grade = int(written)
         except ValueError:
             if not qrels and number == 1:
                 continue
-            raise BadLineError(name, number, "has a grade that is no whole number", "a whole number") from None
+            raise bad_line(name, number, "has a grade that is no whole number", "a whole number") from None
         if not query or not document:
-            raise BadLineError(name, number, "names no query or no document", "query, document, grade")
+            raise bad_line(name, number, "names no query or no document", "query, document, grade")
         if qrels.setdefault(query, {}).setdefault(document, grade) != grade:
-            raise BadLineError(name, number, "grades a document again, and otherwise", "one grade a document")
+            raise bad_line(name, number, "grades a document again, and otherwise", "one grade a document")
     return qrels
 
 
@@ -74,7 +74,7 @@ def _passages(folder: Path) -> list[Passage]:
         if not is_blank(text):
             passages.append(Passage(id=_identity(entry, CORPUS, number), title=title, text=text))
     if not passages:
-        raise BadLineError(CORPUS, 1, "holds no passage", "an object with _id, title and text a line")
+        raise bad_line(CORPUS, 1, "holds no passage", "an object with _id, title and text a line")
     return passages
 
 
@@ -83,7 +83,7 @@ def _queries(folder: Path) -> list[EvaluationQuery]:
     for number, entry in _entries(folder, QUERIES):
         text = _text(entry, "text", QUERIES, number)
         if is_blank(text):
-            raise BadLineError(QUERIES, number, "has an empty text", "a text")
+            raise bad_line(QUERIES, number, "has an empty text", "a text")
         queries.append(
             EvaluationQuery(id=_identity(entry, QUERIES, number), text=text, kind=_text(entry, "kind", QUERIES, number))
         )
@@ -96,19 +96,19 @@ def _entries(folder: Path, name: str) -> Iterator[tuple[int, Mapping[str, object
         try:
             entry = json.loads(line)
         except ValueError:
-            raise BadLineError(name, number, "is no JSON", "one JSON object a line") from None
+            raise bad_line(name, number, "is no JSON", "one JSON object a line") from None
         if not isinstance(entry, dict):
-            raise BadLineError(name, number, "is no JSON object", "one JSON object a line")
+            raise bad_line(name, number, "is no JSON object", "one JSON object a line")
         earlier = seen.setdefault(_identity(entry, name, number), number)
         if earlier != number:
-            raise BadLineError(name, number, f"has the _id of line {earlier}", "each _id once")
+            raise bad_line(name, number, f"has the _id of line {earlier}", "each _id once")
         yield number, entry
 
 
 def _identity(entry: Mapping[str, object], name: str, number: int) -> str:
     identity = entry.get("_id")
     if isinstance(identity, bool) or not isinstance(identity, str | int) or identity == "":
-        raise BadLineError(name, number, "has no _id", "_id as a string")
+        raise bad_line(name, number, "has no _id", "_id as a string")
     return str(identity)
 
 
@@ -118,5 +118,5 @@ def _text(entry: Mapping[str, object], key: str, name: str, number: int) -> str:
         return ""
     if not isinstance(text, str):
         problem = f"has no {key}" if text is None else f"has a {key} that is no string"
-        raise BadLineError(name, number, problem, "a string")
+        raise bad_line(name, number, problem, "a string")
     return text

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
 from ragcorp.evaluation.runs import RankedDocument, Ranking, Run
-from ragcorp.infrastructure.evaluation_sets.lines import BadLineError, numbered_lines
+from ragcorp.infrastructure.evaluation_sets.lines import bad_line, numbered_lines
 
 FORMAT = "ragcorp-runs-1"
 
@@ -164,9 +164,9 @@ def _trec_run(path: Path) -> Run:
             query, _, document, rank, score, tag = columns
             rows.append((query, document, int(rank), _finite(score)))
         except ValueError:
-            raise BadLineError(path.name, number, "is none of a TREC run", "query Q0 document rank score tag") from None
+            raise bad_line(path.name, number, "is none of a TREC run", "query Q0 document rank score tag") from None
         if (query, document) in seen:
-            raise BadLineError(path.name, number, "ranks a document again", "each document once a query")
+            raise bad_line(path.name, number, "ranks a document again", "each document once a query")
         seen.add((query, document))
     rows.sort(key=lambda row: (row[0], -row[3], row[2]))
     return Run(

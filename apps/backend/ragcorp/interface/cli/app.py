@@ -21,6 +21,7 @@ from ragcorp.interface.cli.demo_command import demo
 from ragcorp.interface.cli.document_commands import content, delete, list_documents, purge, restore, show
 from ragcorp.interface.cli.eval_command import evaluate
 from ragcorp.interface.cli.ingest_commands import embed, ingest
+from ragcorp.interface.cli.language_command import language
 from ragcorp.interface.cli.output import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -49,6 +50,7 @@ COMMANDS: dict[str, CommandFunction] = {
     "search": search,
     "ask": ask,
     "embed": embed,
+    "language": language,
     "eval": evaluate,
     "migrate": migrate,
     "config": config,

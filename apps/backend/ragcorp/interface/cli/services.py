@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ragcorp.application.answer_query import AnswerQuery
 from ragcorp.application.calibrate_fusion import CalibrateFusion
+from ragcorp.application.choose_language import ChooseLanguage
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.evaluate_answers import EvaluateAnswers
@@ -57,6 +58,7 @@ class Session:
     restore: RestoreDocument
     documents: ListDocuments
     embed_pending: EmbedPending
+    language: ChooseLanguage
     principal: Principal
     default_language: str
     makes_vectors: bool

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragcorp.application.answer_query import AnswerQuery, AskEvent
+from ragcorp.application.choose_language import ChooseLanguage
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.ingest_document import IngestDocument
@@ -38,6 +39,7 @@ class UseCases:
     restore: RestoreDocument
     documents: ListDocuments
     embed_pending: EmbedPending
+    language: ChooseLanguage
     default_language: str
 
 
@@ -71,7 +73,8 @@ class Rag:
         """Return the best passages.
 
         ``mode`` is auto (as ENABLE_HYBRID_SEARCH says), dense, sparse or hybrid; ``method`` of fusion is rrf or linear
-        (else as FUSION_METHOD says); a ``profile`` by name decides in place of both; ``syntax`` is plain, or websearch for quotes, ``or`` and a leading dash.
+        (else as FUSION_METHOD says); a ``profile`` by name decides in place of both; ``syntax`` is plain, or websearch
+        for quotes, ``or`` and a leading dash.
         """
         request = self._request(query, limit=limit, mode=mode, filters=filters)
         return await self._use_cases.search.execute(
@@ -203,6 +206,10 @@ class Rag:
     async def purge(self, *, older_than_days: float) -> int:
         """Remove for good what was deleted at least so long ago; return how many."""
         return await self._use_cases.delete.purge(older_than_days=older_than_days, principal=self._principal)
+
+    async def set_language(self, language: str | None) -> tuple[str, ...]:
+        """Choose the language in which queries are read first (None: DEFAULT_LANGUAGE); return all they are read in."""
+        return await self._use_cases.language.execute(language, principal=self._principal)
 
     async def pending(self) -> BacklogCounts:
         """Return how many passages still wait for a vector."""

@@ -1,0 +1,38 @@
+"""Use case: choose the language in which a workspace's queries are read first."""
+
+from __future__ import annotations
+
+import re
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.ports.language import QueryLanguages
+from ragcorp.domain.principal import Principal
+
+LANGUAGE_CODE = re.compile(r"[a-z]{2,3}")
+
+
+class ChooseLanguage:
+    """``default_language`` is what holds where a workspace has chosen none."""
+
+    def __init__(self, *, languages: QueryLanguages, default_language: str) -> None:
+        self._languages = languages
+        self._default_language = default_language
+
+    async def execute(self, language: str | None, *, principal: Principal) -> tuple[str, ...]:
+        """Set the language (None: back to the setting's) and return all that queries are read in, first the chosen one.
+
+        Raises InvalidInputError for what is no language code.
+        """
+        if language is not None and not LANGUAGE_CODE.fullmatch(language):
+            raise InvalidInputError(
+                "language is not a language code.",
+                field="language",
+                limit="two or three lower-case letters",
+                remedy="Write it as es, en or pt (ISO 639).",
+            )
+        await self._languages.set_default(principal.workspace, language)
+        return await self.current(principal=principal)
+
+    async def current(self, *, principal: Principal) -> tuple[str, ...]:
+        """Return the languages that queries are read in, first the workspace's own."""
+        return await self._languages.query_languages(principal.workspace, default=self._default_language)
