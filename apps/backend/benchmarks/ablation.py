@@ -127,11 +127,7 @@ async def ablate(evaluation_set: EvaluationSet, options: EvaluationOptions, *, e
     await over(untitled, ["dense", "sparse", "RRF", "linear"], ", no titles")
     for operator in ("and", "or"):
         with environment({"SPARSE_RANKING": "ts_rank_cd", "SPARSE_OPERATOR": operator}):
-            await over(
-                evaluation_set,
-                ["sparse", "RRF", "linear"],
-                f", SPARSE_RANKING=ts_rank_cd, SPARSE_OPERATOR={operator}",
-            )
+            await over(evaluation_set, ["sparse", "RRF"], f", by ts_rank_cd, words joined by {operator}")
     return found
 
 

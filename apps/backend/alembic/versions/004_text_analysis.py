@@ -7,7 +7,9 @@ immutable, safe in parallel workers and independent of the session's settings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from alembic import op
 
@@ -20,45 +22,20 @@ PURE = "LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE"
 ENTRY = PURE + " SET search_path = pg_catalog, pg_temp"
 """Of the functions that others call; those below them inherit the path, and save the time to set it."""
 
-CONFIGURATIONS = {
-    "es": "'pg_catalog.spanish'::regconfig",
-    "en": "'pg_catalog.english'::regconfig",
-    "pt": "'pg_catalog.portuguese'::regconfig",
-    "fr": "'pg_catalog.french'::regconfig",
-    "it": "'pg_catalog.italian'::regconfig",
-    "de": "'pg_catalog.german'::regconfig",
-    "ca": "'pg_catalog.catalan'::regconfig",
-}
+WORDS = json.loads(Path(__file__).with_name("004_words.json").read_text(encoding="utf-8"))
+CONFIGURATIONS: Mapping[str, str] = WORDS["configurations"]
 """By language (ISO 639-1); the words of any other language are indexed as they are."""
 
-STOP_STEMS = {
-    "es": "adond asi aun cual cuant eram estab estais estan estar estari esteis esten estuvier estuvies habeis habi"
-    " habr habri hubier hubies mia mias mio mios segun tambi tampoc tendr tendri teneis teni tuvier tuvies",
-    "pt": "aond ate eram estav estiver estivess ha hao houver houvess ja nao onde porqu quant tamb ter teri"
-    " tinh tiver voc",
-    "fr": "a combien comment etais etait etaient etant ete eti eum eut mem quand quel quoi",
-    "it": "avra avro perc piu qual quand",
-    "de": "dass fur konn konnt uber wahrend wann warum wer wurd",
-    "ca": "al amb aquest com de del el en es fin la les lo mes no on pel per que qui quin ser son un",
-}
+STOP_STEMS: Mapping[str, list[str]] = WORDS["stop_stems"]
 """Stems of question words, and of stop words that the configuration's own list misses once accents are folded. None is
 the stem of a word of content."""
 
-STOP_WORDS = {
-    "es": ("mas", "sera", "seran", "seria", "serian", "si"),
-    "pt": ("quais", "qual", "quem", "sao", "sera", "serao", "so"),
-    "it": ("sara", "quanto", "quanta", "quanti", "quante"),
-    "fr": ("ou",),
-}
+STOP_WORDS: Mapping[str, list[str]] = WORDS["stop_words"]
 """Those whose stem is also that of another word: ``mas`` of ``masa``, ``seria`` of ``serie``."""
 
-ENDINGS = {
-    "es": (("cion ", "ción "), ("logia ", "logía "), ("logias ", "logías ")),
-    "pt": (("cao ", "ção "), ("coes ", "ções ")),
-    "ca": (("cio ", "ció "),),
-}
+ENDINGS: Mapping[str, list[list[str]]] = WORDS["endings"]
 """Accents that the stemmers need: without them ``gestion`` and ``gestiones`` have one stem, ``contratacion`` and
-``contrataciones`` have two."""
+``contrataciones`` have two. The Portuguese one knows no plural of ``decisao`` at all."""
 
 SEPARATORS = "-._@/?&=#%~:,"
 
@@ -68,6 +45,7 @@ COMPOUND = (
 )
 """A token with separators inside, one that mixes letters and digits, or a number with leading zeros."""
 
+_DIGIT = "(?=[a-z]*[0-9])"
 _START, _END = f"(?<![{SEPARATORS}[:alnum:]])", f"(?![{SEPARATORS}]{{0,3}}[[:alnum:]])"
 SPACED = "|".join(
     (
@@ -75,7 +53,7 @@ SPACED = "|".join(
         rf"(?<=\()[0-9]{{2,5}}\)[ -]?[0-9]{{3,4}}[ -]?[0-9]{{4}}{_END}",
         f"{_START}[0-9]{{2,4}} [0-9]{{3,4}}[ -][0-9]{{4}}{_END}",
         f"{_START}[0-9]{{1,3}}(?: [0-9]{{3}})+(?:,[0-9]{{1,2}})?{_END}",
-        f"{_START}[a-z]{{2}}[0-9]{{2}}(?: [0-9a-z]{{4}}){{3,7}}(?: [0-9a-z]{{1,3}})?{_END}",
+        f"{_START}[a-z]{{2}}[0-9]{{2}}(?: {_DIGIT}[0-9a-z]{{4}}){{3,7}}(?: {_DIGIT}[0-9a-z]{{1,3}})?{_END}",
     )
 )
 """What is written with spaces and is one token: telephone numbers, amounts, IBANs.
@@ -90,8 +68,8 @@ def _replaced(expression: str, *replacements: tuple[str, str]) -> str:
     return expression
 
 
-def _array(words: str) -> str:
-    return f"'{{{','.join(words.split())}}}'::text[]"
+def _array(words: Sequence[str]) -> str:
+    return f"'{{{','.join(words)}}}'::text[]"
 
 
 def _by_language(values: Mapping[str, str], *, otherwise: str) -> str:
@@ -139,7 +117,11 @@ SPELLING = {
     for language in (*STOP_WORDS, *ENDINGS)
 }
 
-STOPPED = _by_language({language: _array(stems) for language, stems in STOP_STEMS.items()}, otherwise=_array(""))
+CONFIGURATION = _by_language(
+    {language: f"'pg_catalog.{name}'::regconfig" for language, name in CONFIGURATIONS.items()},
+    otherwise="'pg_catalog.simple'::regconfig",
+)
+STOPPED = _by_language({language: _array(stems) for language, stems in STOP_STEMS.items()}, otherwise=_array(()))
 
 FOLDED_WORDS = rf"""
     CREATE FUNCTION public.folded_words(language text, folded text) RETURNS tsvector {PURE} AS $$
@@ -155,7 +137,7 @@ FOLDED_WORDS = rf"""
         END IF;
         plain := {_by_language(SPELLING, otherwise="plain")};
         RETURN ts_delete(
-            to_tsvector({_by_language(CONFIGURATIONS, otherwise="'pg_catalog.simple'::regconfig")}, plain),
+            to_tsvector({CONFIGURATION}, plain),
             {STOPPED});
     END $$
 """
@@ -168,6 +150,11 @@ MAX_JOINED = 40
 
 RUNS = "^(?:([[:alpha:]]+)([0-9]+)|([0-9]+)([[:alpha:]]+))$"
 """Letters, then digits, or the other way round."""
+
+AMOUNT = "[0-9]{1,3}(?:[.,][0-9]{3})+(?:[.,][0-9]{1,2})?"
+
+SUFFIX = "(?:[._/]+[[:alpha:]]+|-[[:alpha:]]{2,})+$"
+"""What follows a code without being of it: the type of a file, a unit, the first word after a full stop."""
 
 COMPOUND_FORMS = rf"""
     CREATE FUNCTION public.compound_forms(
@@ -196,6 +183,16 @@ COMPOUND_FORMS = rf"""
             inside := ARRAY(
                 SELECT segment FROM string_to_table(translate(token, '/@?&=#%~:', '         '), ' ') AS segment
                 WHERE translate(segment, '-._', '') <> segment);
+        ELSIF digits AND token ~ '^{AMOUNT}-{AMOUNT}$' THEN
+            inside := string_to_array(token, '-');
+        END IF;
+        IF digits AND letters AND token ~ '{SUFFIX}' THEN
+            inside := inside || regexp_replace(token, '{SUFFIX}', '');
+        END IF;
+        IF digits AND NOT address THEN
+            inside := inside || ARRAY(
+                SELECT translate(segment, '{SEPARATORS}', '') FROM unnest(inside) AS segment
+                WHERE segment ~ '[0-9]' AND length(segment) <= {MAX_JOINED});
         END IF;
         IF cardinality(parts) > 1 AND NOT address AND length(glued) <= {MAX_JOINED} THEN
             IF digits THEN
@@ -214,8 +211,11 @@ COMPOUND_FORMS = rf"""
                 ELSIF token ~ '^[0-9]{{1,3}}(?:[., ][0-9]{{3}})+[.,][0-9]{{1,2}}$' THEN
                     joined := joined || array_to_string(parts[:cardinality(parts) - 1], '');
                 ELSIF spaced AND cardinality(parts) > 2 AND token !~ '^[0-9]{{1,3}}(?: [0-9]{{3}})+$' THEN
-                    FOR at IN 2..cardinality(parts) - 1 LOOP
+                    FOR at IN 1..cardinality(parts) - 1 LOOP
                         inside := inside || array_to_string(parts[at:], '');
+                        IF length(parts[cardinality(parts)]) <= 2 AND at < cardinality(parts) - 1 THEN
+                            inside := inside || array_to_string(parts[at:cardinality(parts) - 1], '');
+                        END IF;
                     END LOOP;
                 END IF;
             ELSIF translate(token, '/?&=#%~', '') = token THEN
@@ -238,7 +238,9 @@ COMPOUND_FORMS = rf"""
         END IF;
     END $$
 """
-"""``whole``: the token, folded; a version also without its v. ``joined``: without separators; an amount also without
+"""A number of two digits after a telephone number may be an hour.
+
+``whole``: the token, folded; a version also without its v. ``joined``: without separators; an amount also without
 its decimals. ``inside``: codes within it (a host, a file name, a code without its letters, a number without its
 prefix). ``words``: further words to be stemmed: letters and digits of ``cas456``, ``4521`` of ``00004521``, ``wifi``.
 """

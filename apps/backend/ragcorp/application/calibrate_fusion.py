@@ -34,7 +34,7 @@ class CalibrateFusion:
     async def execute(
         self, queries: Sequence[EvaluationQuery], *, principal: Principal, progress: Progress = no_progress
     ) -> Calibration:
-        """Return the estimate from up to 500 queries (evenly spaced) and 1,000 passages.
+        """Return the estimate from up to 500 queries (evenly spaced) and 1,000 passages; store it if it is sound.
 
         Raises ConfigurationError where no model is configured, InvalidInputError for too few passages.
         """
@@ -51,6 +51,6 @@ class CalibrateFusion:
                 vectors.append(await self._embedder.embed_query(query.text))
                 report(done, len(sample))
         calibration = calibrate(vectors, await self._workspaces.vectors(principal.workspace, limit=MAX_PASSAGES))
-        if self._store is not None:
+        if self._store is not None and calibration.is_sound:
             await self._store.store_calibration(calibration, model=self._embedder.model)
         return calibration

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from ragcorp.application.lexical_scores import lexical_evidence, total
 from ragcorp.application.retrieval_profile import IDENTIFIERS
-from ragcorp.domain.lexical import LexicalEvidence, TermKind
+from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.ports.models import Embedder, Vector
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.ports.storage import DocumentRepository, LexicalChunks
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import ScoreType
+from ragcorp.domain.search import QuerySyntax
 
 VECTORS_PENDING = "vectors_pending"
 
-ONLY_IDENTIFIERS = 10.0
-"""Emphasis of the identifiers where the query holds nothing else: then nothing else may come first."""
+COMES_FIRST = 30.0
+"""Emphasis of the identifiers: with the standard weights one that is held whole outweighs all that cosine (from -1 to 1)
+and share can differ."""
 
 
 class DenseChunkSource:
@@ -78,9 +81,14 @@ class FullTextChunkSource:
         return SourceAnswer(
             ranked_list=found.ranked_list,
             further=(found.identifiers, found.all_words),
-            emphasis={IDENTIFIERS: ONLY_IDENTIFIERS} if _only_identifiers(found) else {},
+            emphasis={IDENTIFIERS: COMES_FIRST} if found.identifiers.hits else {},
             cut=found.cut,
             scorer=LexicalScorer(repository=self._repository, found=found, principal=query.principal),
+            admits=(
+                partial(self._repository.admitted_chunks, query.text, principal=query.principal)
+                if query.syntax is QuerySyntax.WEBSEARCH
+                else None
+            ),
             notes={
                 "chunks": found.chunks,
                 "average_length": found.average_length,
@@ -130,10 +138,3 @@ class LexicalScorer:
             )
             for chunk_id, each in counted.items()
         }
-
-
-def _only_identifiers(found: LexicalChunks) -> bool:
-    """Tell whether every term is an identifier that a chunk holds, or a part of one."""
-    codes = [term for term in found.terms if term.kind in (TermKind.WHOLE, TermKind.JOINED) and term.document_frequency]
-    covered = {word for code in codes for word in (code.word, *code.word.split())}
-    return bool(codes) and all(term.word in covered for term in found.terms)

@@ -38,18 +38,18 @@ LINEAR_WEIGHTS = {FULL_TEXT: 0.17, IDENTIFIERS: 0.08, ALL_WORDS: 0.0}
 class RetrievalProfile:
     """``sources`` are asked side by side. ``stand_in`` is asked where the first source cannot see everything.
 
-    ``main_lists_only`` leaves out what a source gives beside its main list. ``fallback`` takes over where the method
-    needs evidence that is missing.
+    ``fallback`` takes over where the method needs evidence that is missing. ``chosen_weights`` names the lists whose
+    weight the caller chose: no source emphasises those.
     """
 
     name: str
     mode: SearchMode
     sources: tuple[str, ...]
     stand_in: str | None = None
-    main_lists_only: bool = False
     method: FusionMethod = FusionMethod.RRF
     rank_constant: int = DEFAULT_RANK_CONSTANT
     weights: Mapping[str, float] = field(default_factory=dict)
+    chosen_weights: frozenset[str] = frozenset()
     rank_window_size: int = 100
     thresholds: tuple[Threshold, ...] = ()
     fallback: RetrievalProfile | None = None
@@ -57,11 +57,11 @@ class RetrievalProfile:
     def __post_init__(self) -> None:
         _require_range("rank_window_size", self.rank_window_size, 1, MAX_RANK_WINDOW_SIZE)
         _require_range("rank_constant", self.rank_constant, 1, MAX_RANK_CONSTANT)
-        for weight in self.weights.values():
+        for name, weight in self.weights.items():
             if not (math.isfinite(weight) and 0 <= weight <= MAX_WEIGHT):
                 raise InvalidInputError(
                     "A fusion weight is out of range.",
-                    field="fusion.weights",
+                    field=f"fusion.weights.{name}",
                     limit=f"0 to {MAX_WEIGHT:g}",
                     remedy="Use 1 for a source of normal weight, 0 to leave it out of the score.",
                 )
@@ -82,6 +82,7 @@ class RetrievalProfile:
             self,
             rank_constant=self.rank_constant if request.rank_constant is None else request.rank_constant,
             weights={**self.weights, **request.weights},
+            chosen_weights=frozenset(request.weights),
             rank_window_size=self.rank_window_size if request.rank_window_size is None else request.rank_window_size,
             fallback=self.fallback and self.fallback.overridden_by(replace(request, weights={})),
         )
@@ -108,9 +109,7 @@ def standard_profiles(
     hybrid = replace(
         dense, name="hybrid", mode=SearchMode.HYBRID, sources=(DENSE, FULL_TEXT, *extra_sources), stand_in=None
     )
-    sparse = replace(
-        dense, name="sparse", mode=SearchMode.SPARSE, sources=(FULL_TEXT,), stand_in=None, main_lists_only=True
-    )
+    sparse = replace(dense, name="sparse", mode=SearchMode.SPARSE, sources=(FULL_TEXT,), stand_in=None)
     linear = replace(
         hybrid, name="linear", method=FusionMethod.LINEAR, weights=linear_weights, thresholds=(), fallback=hybrid
     )

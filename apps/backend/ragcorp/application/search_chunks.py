@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ragcorp.application import page_cursor
 from ragcorp.application.candidate_scoring import can_score_all, complete
-from ragcorp.application.retrieval_profile import DENSE, FULL_TEXT, RetrievalProfile
+from ragcorp.application.retrieval_profile import DENSE, FULL_TEXT, IDENTIFIERS, RetrievalProfile
 from ragcorp.application.search_explanation import explain_hits, explanation
 from ragcorp.application.source_fan_out import SourceFanOut
 from ragcorp.application.thresholds import Threshold, above_thresholds, applicable
@@ -194,13 +194,17 @@ class SearchChunks:
         A list that saw only a share of the evidence (vectors pending) weighs so much less: a first rank among a
         few embedded chunks says little.
         """
-        lists = _lists(profile, usable)
+        lists = await _admitted(_lists(usable), usable)
         if FusionMethod.RRF not in self._fusions:
             lists = [next((ranked for ranked in lists if ranked.hits), lists[0])]
         if len(lists) == 1:
             (ranked,) = lists
-            mode = next((p.mode for p in self._profiles.values() if p.sources == (ranked.source,)), profile.mode)
-            return _Ranking(mode_used=mode, hits=_as_ranked(ranked), score_type=ranked.score_type, profile=profile)
+            return _Ranking(
+                mode_used=self._mode_of(usable, profile),
+                hits=_as_ranked(ranked),
+                score_type=ranked.score_type,
+                profile=profile,
+            )
         if profile.method is FusionMethod.LINEAR:
             completed = await self._completed(results, lists, deadline)
             if completed is None and profile.fallback is not None:
@@ -213,13 +217,20 @@ class SearchChunks:
         weights = _weights(profile, usable, lists)
         fused = self._fusions[profile.method].fuse(lists, weights=weights, k=profile.rank_constant)
         return _Ranking(
-            mode_used=SearchMode.HYBRID,
+            mode_used=self._mode_of(usable, profile),
             hits=fused,
             score_type=SCORE_TYPE[profile.method],
             profile=profile,
             weights=weights,
             thresholds=thresholds,
         )
+
+    def _mode_of(self, usable: Sequence[SourceResult], profile: RetrievalProfile) -> SearchMode:
+        """Return the mode that asks just the sources that were usable; of several, hybrid."""
+        if len(usable) > 1:
+            return SearchMode.HYBRID
+        alone = (usable[0].report.source,)
+        return next((known.mode for known in self._profiles.values() if known.sources == alone), profile.mode)
 
     async def _completed(
         self, results: Sequence[SourceResult], lists: Sequence[RankedList], deadline: float
@@ -266,12 +277,26 @@ def _usable(results: Sequence[SourceResult]) -> list[SourceResult]:
     return seeing or answered
 
 
-def _lists(profile: RetrievalProfile, usable: Sequence[SourceResult]) -> list[RankedList]:
-    """Return the lists to fuse; where one source alone replied, its main list is the ranking."""
+def _lists(usable: Sequence[SourceResult]) -> list[RankedList]:
+    """Return the lists to fuse. Where one source alone replied, its main list is the ranking, but for identifiers."""
     answers = [result.answer for result in usable if result.answer is not None]
-    if profile.main_lists_only or len(answers) == 1:
-        return [answer.ranked_list for answer in answers]
+    if len(answers) == 1:
+        (answer,) = answers
+        named = any(ranked.source == IDENTIFIERS and ranked.hits for ranked in answer.further)
+        return list(answer.lists) if named else [answer.ranked_list]
     return [ranked for answer in answers for ranked in answer.lists]
+
+
+async def _admitted(lists: list[RankedList], usable: Sequence[SourceResult]) -> list[RankedList]:
+    """Return the lists without what the query's operators exclude."""
+    for result in usable:
+        if result.answer is not None and result.answer.admits is not None:
+            chunk_ids = list(dict.fromkeys(hit.key[0] for ranked in lists for hit in ranked.hits))
+            admitted = await result.answer.admits(chunk_ids)
+            lists = [
+                replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.key[0] in admitted)) for ranked in lists
+            ]
+    return lists
 
 
 def _weights(
@@ -279,7 +304,8 @@ def _weights(
 ) -> dict[str, float]:
     """Return the weight of each list: the profile's, times what its source says of it on this query."""
     factors = {
-        ranked.source: result.answer.seen * result.answer.emphasis.get(ranked.source, 1.0)
+        ranked.source: result.answer.seen
+        * (1.0 if ranked.source in profile.chosen_weights else result.answer.emphasis.get(ranked.source, 1.0))
         for result in usable
         if result.answer is not None
         for ranked in result.answer.lists

@@ -107,6 +107,11 @@ class QuerySyntax(StrEnum):
     WEBSEARCH = "websearch"
 
 
+def _require_type(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise InvalidInputError(f"{name} is not {wanted}.", field=name, limit=wanted, remedy=f"Give {name} {wanted}.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
     """A search as the caller wants it; what is None is the profile's.
@@ -116,6 +121,7 @@ class SearchRequest:
 
     ``rank_constant`` is the k of RRF, ``weights`` go by the name of a list, and ``rank_window_size`` bounds each list
     and the fused one: pages are slices of that window, so the head never depends on ``limit``.
+    Raises InvalidInputError for a value of another type; ranges are for the use case to judge.
     """
 
     query: str
@@ -130,6 +136,22 @@ class SearchRequest:
     weights: Mapping[str, float] = field(default_factory=dict)
     rank_window_size: int | None = None
     explain: bool = False
+
+    def __post_init__(self) -> None:
+        _require_type("query", self.query, str, "text")
+        _require_type("limit", self.limit, int, "a whole number")
+        for name, value, kind, wanted in (
+            ("cursor", self.cursor, str, "text"),
+            ("profile", self.profile, str, "text"),
+            ("fusion.rank_constant", self.rank_constant, int, "a whole number"),
+            ("fusion.rank_window_size", self.rank_window_size, int, "a whole number"),
+        ):
+            if value is not None:
+                _require_type(name, value, kind, wanted)
+        _require_type("fusion.weights", self.weights, Mapping, "numbers by the name of a list")
+        for name, weight in self.weights.items():
+            _require_type("fusion.weights", name, str, "numbers by the name of a list")
+            _require_type(f"fusion.weights.{name}", weight, (int, float), "a number")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

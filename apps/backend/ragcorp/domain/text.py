@@ -49,8 +49,9 @@ def require_storable(text: str, *, field: str) -> None:
 def require_length(text: str, *, field: str, limit: int, minimum: int = 0) -> None:
     """Raise InvalidInputError unless ``text`` has ``minimum`` to ``limit`` characters."""
     if not minimum <= len(text) <= limit:
+        bounds = f"{minimum} to {limit:,}" if minimum else f"at most {limit:,}"
         raise InvalidInputError(
-            f"{field} must have {minimum} to {limit:,} characters.",
+            f"{field} must have {bounds} characters.",
             field=field,
             limit=f"{limit} characters",
             remedy=f"Shorten {field}." if len(text) > limit else f"Give {field} a value.",

@@ -19,6 +19,8 @@ from ragcorp.domain.ports.models import Vector
 
 DEVIATIONS = 4.0
 MIN_PASSAGES = 2
+ENOUGH_QUERIES, ENOUGH_PASSAGES = 10, 50
+"""Of fewer, the deviation is an accident of the set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,11 @@ class Calibration:
     @property
     def evidence_weight(self) -> float:
         return DEVIATIONS * self.deviation
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether there were enough queries and passages for the weights to be those of the model."""
+        return self.queries >= ENOUGH_QUERIES and self.passages >= ENOUGH_PASSAGES
 
     @property
     def identifier_weight(self) -> float:

@@ -76,6 +76,13 @@ def parse_filters(filters: Mapping[str, object]) -> Filters:
     ISO 8601 times (UTC where they name no zone). Names that are no field of documents are metadata keys.
     Raises InvalidInputError.
     """
+    if not isinstance(filters, Mapping):
+        raise InvalidInputError(
+            "filters is not an object.",
+            field="filters",
+            limit="an object of names and values",
+            remedy='Write it as {"language": "es"}.',
+        )
     if len(filters) > MAX_FILTER_CONDITIONS:
         raise InvalidInputError(
             "There are too many filters.",

@@ -294,21 +294,41 @@ def test_a_sample_and_a_variant_change_the_queries(ragcorp: Command, eval_set: P
     assert "Acme Corporation" not in asked
 
 
+def stored_weights(dsn: str) -> tuple[float | None, float | None]:
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute(
+            "SELECT evidence_weight, identifier_weight FROM embedding_models WHERE name = %s", (TEST_MODEL.name,)
+        ).fetchone()
+    assert row is not None
+    return row[0], row[1]
+
+
 def test_calibration_estimates_the_weights_and_stores_them_with_the_model(
-    ragcorp: Command, eval_set: Path, dsn: str
+    ragcorp: Command, tmp_path: Path, dsn: str
 ) -> None:
-    done = ragcorp("eval", str(eval_set), "--calibrate", "--json")
+    folder = tmp_path / "larger"
+    folder.mkdir()
+    passages = [{"_id": f"p{n}", "text": f"contrato {n} de la sede {n % 7}"} for n in range(50)]
+    queries = [{"_id": f"q{n}", "text": f"contrato {n}"} for n in range(10)]
+    for name, lines in (("corpus", passages), ("queries", queries)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "qrels.tsv").write_text("".join(f"q{n}\tp{n}\t1\n" for n in range(10)))
+    done = ragcorp("eval", str(folder), "--calibrate", "--json")
     assert done.code == 0, done.out
     found = done.json["calibration"]
-    assert (found["queries"], found["passages"]) == (4, 5)
+    assert (found["queries"], found["passages"], found["stored"]) == (10, 50, True)
     assert found["evidence_weight"] == pytest.approx(4 * found["deviation"], abs=1e-5)
     assert found["identifier_weight"] == pytest.approx(2 * found["deviation"], abs=1e-5)
     assert found["deviation"] > 0
-    with psycopg.connect(dsn) as connection:
-        stored = connection.execute(
-            "SELECT evidence_weight, identifier_weight FROM embedding_models WHERE name = %s", (TEST_MODEL.name,)
-        ).fetchone()
-    assert stored == pytest.approx((found["evidence_weight"], found["identifier_weight"]), abs=1e-6)
+    assert stored_weights(dsn) == pytest.approx((found["evidence_weight"], found["identifier_weight"]), abs=1e-6)
+
+
+def test_a_calibration_on_a_handful_of_passages_is_shown_and_not_stored(
+    ragcorp: Command, eval_set: Path, dsn: str
+) -> None:
+    found = ragcorp("eval", str(eval_set), "--calibrate", "--json").json["calibration"]
+    assert (found["queries"], found["passages"], found["stored"]) == (4, 5, False)
+    assert stored_weights(dsn) == (None, None)
 
 
 def test_a_plot_has_a_bar_for_each_run_and_kind(ragcorp: Command, eval_set: Path, tmp_path: Path) -> None:

@@ -96,6 +96,10 @@ class InMemoryRepository:
             all_words=RankedList(source="all_words", score_type=ScoreType.TS_RANK_CD),
         )
 
+    async def admitted_chunks(self, query: str, chunk_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
+        await self.fault.strike()
+        return frozenset(chunk_ids)
+
     async def half_centred_similarities(
         self, embedding: Vector, chunk_ids: Sequence[str], *, principal: Principal
     ) -> dict[str, float]:

@@ -91,3 +91,55 @@ async def test_adr_012s_ranking_is_there_with_both_operators(
         # its scores are no shares of evidence: no threshold applies
         assert fused.explanation["thresholds"] == []
         assert {part.source for hit in fused.hits for part in hit.sources} == {"dense", "full_text"}
+
+
+@pytest.mark.parametrize("method", ["rrf", "linear"])
+async def test_a_web_searchs_operators_are_conditions_on_every_list(open_rag: OpenRag, method: str) -> None:
+    rag = await open_rag(enable_hybrid_search=True, fusion_method=method)
+    await fill(
+        rag,
+        {
+            "muelle.md": "La recepción de la caldera se hace en el muelle.",
+            "garantia.md": "Recepción de la caldera: garantía, garantía del fabricante.",
+        },
+    )
+    assert shown(await rag.search("recepción caldera -garantía", syntax="websearch")) == ["muelle.md"]
+    assert shown(await rag.search('"garantía del fabricante"', syntax="websearch")) == ["garantia.md"]
+    assert len(shown(await rag.search("recepción caldera -garantía"))) == 2
+
+
+async def test_a_word_that_is_typed_right_and_wrong_counts_in_full(open_rag: OpenRag) -> None:
+    rag = await open_rag()
+    await fill(rag, {"a.md": "El contrato vence.", "b.md": "Otra cosa."})
+    await rag.search("contrato")
+    for query in ("contrto contrato", "contrato contrto"):
+        response = await rag.search(query, mode="sparse", explain=True)
+        assert response.explanation is not None
+        (notes,) = response.explanation["sources"]  # type: ignore[misc]
+        assert [(term["lexeme"], term["similarity"]) for term in notes["terms"] if term["lexeme"] == "contrat"] == [
+            ("contrat", 1.0)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"query": None}, "query"),
+        ({"query": 5}, "query"),
+        ({"query": "plazo", "limit": "5"}, "limit"),
+        ({"query": "plazo", "limit": 5.0}, "limit"),
+        ({"query": "plazo", "cursor": 5}, "cursor"),
+        ({"query": "plazo", "weights": [1]}, "fusion.weights"),
+        ({"query": "plazo", "weights": {"dense": "1"}}, "fusion.weights.dense"),
+        ({"query": "plazo", "rank_constant": 1.5}, "fusion.rank_constant"),
+        ({"query": "plazo", "rank_window_size": True}, "fusion.rank_window_size"),
+        ({"query": "plazo", "filters": [1]}, "filters"),
+    ],
+)
+async def test_a_value_of_another_type_is_refused_with_field_limit_and_remedy(
+    open_rag: OpenRag, arguments: dict[str, object], field: str
+) -> None:
+    rag = await open_rag()
+    with pytest.raises(InvalidInputError) as caught:
+        await rag.search(**arguments)
+    assert (caught.value.field, bool(caught.value.limit), bool(caught.value.remedy)) == (field, True, True)

@@ -51,7 +51,6 @@ def kind(statement: str) -> str:
         ("bm25_impacts(", "identifiers"),
         ("query_terms(", "terms"),
         ("bm25_totals(", "totals"),
-        ("ts_rank_cd", "all words"),
         ("c.content, c.heading_path", "contents"),
     ):
         if mark in statement:
@@ -59,7 +58,7 @@ def kind(statement: str) -> str:
     return statement
 
 
-FULL_TEXT = ["all words", "bm25", "settings", "terms", "totals"]
+FULL_TEXT = ["bm25", "settings", "terms", "totals"]
 
 
 @pytest.mark.parametrize("filters", [None, {"language": "es"}])

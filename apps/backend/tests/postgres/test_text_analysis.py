@@ -157,6 +157,7 @@ def test_each_language_has_its_stems(connection: Connection[TupleRow]) -> None:
     assert "corr" in found["es"]
     assert found["xx"] == {"running", "corriendo", "decisoes", "cities"}
     assert lexemes(connection, "contratações", "pt") == lexemes(connection, "contratacao", "pt")
+    assert lexemes(connection, "rescisões", "pt") == lexemes(connection, "rescisão", "pt")
     assert len(set(map(frozenset, found.values()))) == 4
 
 
@@ -197,6 +198,14 @@ COMPOUNDS = [
                                                                         "<privacidad@grupoceibal.example>"]),
     ("https://www.acme.com/docs/guia.html", "https://www.acme.com/docs/manual.html",
      ["https://www.acme.com/docs/guia.html.", "guia.html"]),
+    ("ES98 7654 3210 9876 5432 1098 y avisar", "ES98 7654 3210 9876 5432 1099", ["ES9876543210987654321098"]),
+    ("+54 11 4321 9999 10 a 18 h", "+54 11 4321 9998 10 a 18 h", ["43219999", "1143219999", "541143219999"]),
+    ("10.500.000-12.500.000", "10.600.000-12.600.000", ["10500000", "10.500.000", "12500000"]),
+    ("3.000.000/mes", "3.100.000/mes", ["3000000", "3.000.000"]),
+    ("20-12345678-9/IIBB", "20-12345687-9/IIBB", ["20123456789", "20-12345678-9"]),
+    ("30-70777777-3-RI", "30-70777778-3-RI", ["30707777773", "30-70777777-3"]),
+    ("REQ-2024-001.pdf", "REQ-2024-010.pdf", ["REQ-2024-001", "req2024001", "REQ 2024 001"]),
+    ("REQ-2024-001.El", "REQ-2024-010.El", ["REQ-2024-001"]),
     ("10.0.12.1", "10.0.1.21", ["10.0.12.1"]),
     ("12e5abf", "12e5abc", ["12E5ABF"]),
     ("1e5", "1e6", ["1E5"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -46,7 +46,9 @@ class SourceAnswer:
     ``further`` are lists of their own that came out of the same look, with names of their own, and ``emphasis`` how
     much more than usual a list says on this query (a factor of its weight, by name). ``seen`` is the share in [0, 1] of
     its evidence that the source could see: ranks among few say little. ``scorer`` scores what the source did not list;
-    ``cut`` says that a budget ended the look early; ``notes`` are for an explanation. Raises InvalidRankingError.
+    ``admits`` is set where the query's operators are conditions on every result: it returns those of given chunk ids
+    that meet them. ``cut`` says that a budget ended the look early; ``notes`` are for an explanation.
+    Raises InvalidRankingError.
     """
 
     ranked_list: RankedList
@@ -56,6 +58,7 @@ class SourceAnswer:
     seen: float = 1.0
     cut: bool = False
     scorer: CandidateScorer | None = None
+    admits: Callable[[Sequence[str]], Awaitable[frozenset[str]]] | None = None
     notes: Mapping[str, object] = field(default_factory=dict)
 
     @property

@@ -126,6 +126,10 @@ class DocumentRepository(Protocol):
         """
         ...
 
+    async def admitted_chunks(self, query: str, chunk_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
+        """Return those of the chunks that the operators of a query in websearch syntax admit."""
+        ...
+
     async def half_centred_similarities(
         self, embedding: Vector, chunk_ids: Sequence[str], *, principal: Principal
     ) -> dict[str, float]:

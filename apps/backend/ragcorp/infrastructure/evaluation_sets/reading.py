@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
-from ragcorp.domain.text import is_blank
+from ragcorp.domain.text import is_blank, require_utf8
 from ragcorp.evaluation.judgements import Qrels
 from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet, Passage, judged
 from ragcorp.infrastructure.evaluation_sets.lines import bad_line, numbered_lines
@@ -119,4 +119,8 @@ def _text(entry: Mapping[str, object], key: str, name: str, number: int) -> str:
     if not isinstance(text, str):
         problem = f"has no {key}" if text is None else f"has a {key} that is no string"
         raise bad_line(name, number, problem, "a string")
+    try:
+        require_utf8(text, field=key)
+    except InvalidInputError:
+        raise bad_line(name, number, f"has a {key} with a lone surrogate", "valid Unicode") from None
     return text

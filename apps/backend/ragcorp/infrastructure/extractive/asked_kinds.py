@@ -37,9 +37,15 @@ _RULES: tuple[tuple[frozenset[ValueKind], tuple[str, ...]], ...] = (
         ),
     ),
     (
+        frozenset({ValueKind.FREQUENCY}),
+        (r"\bcada cuant[oa]s?\b", r"\bcada que tiempo\b", r"\bfrecuencia\b", r"\bhow often\b"),
+    ),
+    (frozenset({ValueKind.FREQUENCY, ValueKind.QUANTITY}), (r"\bcuantas veces\b", r"\bhow many times\b")),
+    (frozenset({ValueKind.MONTH}), (r"\b(?:que|cual es el|which|what) (?:mes|month)\b",)),
+    (
         frozenset({ValueKind.DATE}),
         (
-            r"\b(?:que|cual es el) (?:dia|ano|mes)\b",
+            r"\b(?:que|cual es el) (?:dias?|ano)\b",
             r"\b(?:que|cual es la) fecha",
             r"\b(?:what|which) (?:date|day)",
             r"\bque data\b",
@@ -50,8 +56,12 @@ _RULES: tuple[tuple[frozenset[ValueKind], tuple[str, ...]], ...] = (
         (r"\bcuando\b", r"\bwhen\b", r"\bquando\b"),
     ),
     (
+        frozenset({ValueKind.PERSON, ValueKind.NAME}),
+        (r"^\W*(?:a|con) quien(?:es)?\b", r"^\W*whom\b"),
+    ),
+    (
         frozenset({ValueKind.PERSON}),
-        (r"\bquien(?:es)?\b", r"\bwho(?:m|se)?\b", r"\bquem\b", r"\bque persona"),
+        (r"^\W*(?:\w+ )?(?:quien(?:es)?|who|whose|quem)\b", r"\bque persona"),
     ),
     (
         frozenset({ValueKind.EMAIL}),

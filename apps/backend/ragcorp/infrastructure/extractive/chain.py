@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from ragcorp.infrastructure.extractive.scoring import Asked, Scored
 from ragcorp.infrastructure.extractive.statements import Statement
@@ -44,8 +45,12 @@ class Pair:
     coverage: float
 
 
-def best_pair(found: Sequence[Scored], asked: Asked) -> Pair | None:
-    """Return the pair worth most, or None where no second statement adds a tenth of the question."""
+def best_pair(found: Sequence[Scored], asked: Asked, abouts: Mapping[UUID, str]) -> Pair | None:
+    """Return the pair worth most, or None where no second statement adds a tenth of the question.
+
+    A name that stands in what both documents are about links nothing: all their statements would share it.
+    """
+    plain_abouts = {document: folded(about) for document, about in abouts.items()}
     total = math.fsum(asked.weights) or 1.0
     pairs: list[Pair] = []
     linked = [(scored, _names(scored.candidate.statement, asked.plain)) for scored in _linking(found, asked)]
@@ -60,6 +65,11 @@ def best_pair(found: Sequence[Scored], asked: Asked) -> Pair | None:
             if link.candidate.order == answer.candidate.order:
                 continue
             shared = frozenset(name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", held))
+            documents = {each.candidate.passage.chunk.document_id for each in (answer, link)}
+            if len(documents) > 1:
+                shared = frozenset(
+                    name for name in shared if not all(name in plain_abouts.get(each, "") for each in documents)
+                )
             if not shared:
                 continue
             gain = (

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from uuid import UUID
 
 from ragcorp.infrastructure.extractive.chain import best_pair
+from ragcorp.infrastructure.extractive.evidence import NEAR
 from ragcorp.infrastructure.extractive.question import Question, parse_question, parts_of
 from ragcorp.infrastructure.extractive.reading import Reading
 from ragcorp.infrastructure.extractive.scoring import Asked, Scored, answers, asked_for, pair_answers, score
-from ragcorp.infrastructure.extractive.versions import supersedes
+from ragcorp.infrastructure.extractive.versions import changes, counterparts, later_message, supersedes
 
 NEARLY_BEST = 0.12
 """A statement this much below the best may still be the answer where the best lacks what is asked for."""
 RIVAL = 0.22
 """A newer version may say the same in other words: how much less it may score than the older one."""
+CHANGE_RIVAL = 0.35
+"""The same for a statement that says what changed: it seldom repeats what it changes."""
 OTHER_WORDS = 0.4
 """How much less of what is asked the newer one may hold in the question's words."""
-COVERED = 0.6
 COMPANION = 0.1
 """How much less the sentence beside the best may score to be quoted with it."""
 REUSE = 0.25
@@ -74,58 +75,82 @@ def _best(number: int, part: str, reading: Reading, taken: Sequence[tuple[int, i
         # one statement may answer two parts
         if best and each.candidate.order in taken and each.score >= best.score - REUSE and answers(each, asked):
             return Chosen(asked=asked, scored=each)
-    pair = best_pair(found, asked)
+    pair = best_pair(found, asked, reading.abouts)
     if (
         pair
         and pair_answers(pair.answer, pair.link, asked)
         and (best is None or (pair.worth > best.score + PAIR_MARGIN and pair.coverage > best.coverage + PAIR_MARGIN))
     ):
-        return Chosen(asked=asked, scored=pair.answer, link=pair.link, names=pair.names)
+        paired = Chosen(asked=asked, scored=pair.answer, link=pair.link, names=pair.names)
+        return _current(paired, found, reading)
     if best is None:
         return None
-    chosen = _current(Chosen(asked=asked, scored=best), found, reading.abouts)
+    chosen = _current(Chosen(asked=asked, scored=best), found, reading)
     return replace(chosen, companion=_companion(chosen, found))
 
 
-def _current(chosen: Chosen, found: Sequence[Scored], abouts: Mapping[UUID, str]) -> Chosen:
-    """Return the choice with the statement that holds now, and what it replaces, if there is such."""
+def _current(chosen: Chosen, found: Sequence[Scored], reading: Reading) -> Chosen:
+    """Return the choice with the statement that holds now, and what it replaces, if there is such.
+
+    Where no statement of a newer version answers by itself, the one that stands for it there does.
+    """
     best = chosen.scored
     rivals = [
         each
         for each in found
-        if each.score >= best.score - RIVAL
+        if each.score >= best.score - _margin(each, best)
         and each.candidate.order != best.candidate.order
         and answers(each, chosen.asked)
         and _same_subject(each, best, chosen.asked)
     ]
     current = best
     for rival in rivals:
-        if supersedes(rival.candidate, current.candidate, abouts):
+        if supersedes(rival.candidate, current.candidate, reading.abouts) or _later_word(rival, current, chosen.asked):
             current = rival
+    if current is best:
+        stand_ins = [
+            score(each, chosen.asked) for each in counterparts(best.candidate, reading.candidates, reading.abouts)
+        ]
+        current = max(
+            (each for each in stand_ins if not chosen.asked.kinds or each.value >= best.value),
+            key=lambda each: (each.score, -each.candidate.passage.n),
+            default=best,
+        )
     if current is not best:
-        return replace(chosen, scored=current, older=best)
-    older = next((each for each in rivals if supersedes(best.candidate, each.candidate, abouts)), None)
+        return replace(chosen, scored=current, older=best, link=None, names=frozenset())
+    older = next((each for each in rivals if supersedes(best.candidate, each.candidate, reading.abouts)), None)
     return replace(chosen, older=older)
 
 
+def _margin(rival: Scored, best: Scored) -> float:
+    """Return how much less than the best a statement may score that may take its place."""
+    return CHANGE_RIVAL if changes(rival.candidate.statement.text) else RIVAL
+
+
+def _later_word(new: Scored, old: Scored, asked: Asked) -> bool:
+    """Return whether a later message of a thread gives another value of what is asked for."""
+    return bool(asked.kinds and new.value >= old.value > 0 and later_message(new.candidate, old.candidate))
+
+
 def _companion(chosen: Chosen, found: Sequence[Scored]) -> Scored | None:
-    """Return the sentence before or after on the same line, if it is nearly as good: they may answer together."""
+    """Return the sentence before or after on the same line, if it is nearly as good: they may answer together.
+
+    What the value that is asked for was found in is quoted whatever its score.
+    """
     best = chosen.scored
     statement = best.candidate.statement
     if statement.cells or statement.is_heading:
         return None
-    return next(
-        (
-            each
-            for each in found
-            if each.candidate.passage.n == best.candidate.passage.n
-            and abs(each.candidate.position - best.candidate.position) == 1
-            and each.candidate.statement.line == statement.line
-            and each.score >= best.score - COMPANION
-            and answers(each, chosen.asked)
-        ),
-        None,
-    )
+    beside = [
+        each
+        for each in found
+        if each.candidate.passage.n == best.candidate.passage.n
+        and abs(each.candidate.position - best.candidate.position) == 1
+        and each.candidate.statement.line == statement.line
+    ]
+    if best.value < 1 and (holding := next((each for each in beside if each.value >= 1), None)):
+        return holding
+    return next((each for each in beside if each.score >= best.score - COMPANION and answers(each, chosen.asked)), None)
 
 
 def _same_subject(one: Scored, other: Scored, asked: Asked) -> bool:
@@ -135,7 +160,7 @@ def _same_subject(one: Scored, other: Scored, asked: Asked) -> bool:
     """
     if one.candidate.passage.chunk.document_id != other.candidate.passage.chunk.document_id:
         for index, term in enumerate(asked.terms):
-            covered = [each.candidate.credits[index] >= COVERED for each in (one, other)]
+            covered = [each.candidate.credits[index] >= NEAR for each in (one, other)]
             if term.is_name and asked.weights[index] and covered[0] != covered[1]:
                 return False
     return other.topic - one.topic <= OTHER_WORDS and (not asked.kinds or one.value >= other.value)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from ragcorp.domain.answers import Passage
 from ragcorp.infrastructure.extractive.ranges import range_match
-from ragcorp.infrastructure.extractive.statements import Statement
+from ragcorp.infrastructure.extractive.statements import Cell, Statement
 from ragcorp.infrastructure.extractive.terms import Term
-from ragcorp.infrastructure.extractive.words import folded
+from ragcorp.infrastructure.extractive.words import folded, same_root
 
 ROOT = 0.85
 RELATED = 0.7
@@ -47,7 +47,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What stands around the statements of a passage. ``document`` are lexemes that its document holds anywhere."""
+    """What stands around the statements of a passage. ``document`` are lexemes and phrases that its document holds anywhere."""
 
     heading: Words
     passage: Words
@@ -91,6 +91,17 @@ def holds_phrase(plain: str, phrase: str) -> bool:
     return re.search(rf"(?<![\w]){pattern}(?!\w|[-/]\w|[.,]\d)", plain) is not None
 
 
+def cell_match(phrase: str, cells: Iterable[Cell]) -> float:
+    """Return 1 if a cell is the number of a phrase and its column is headed by the noun: "15 noches"."""
+    number, _, noun = phrase.partition(" ")
+    return float(
+        any(
+            folded(cell.text) == number and any(same_root(noun, word) for word in folded(cell.header).split())
+            for cell in cells
+        )
+    )
+
+
 def share(given: Sequence[float], weights: Sequence[float]) -> float:
     """Return the weighted mean of what is ``given``; 0 where nothing weighs."""
     total = math.fsum(weights)
@@ -105,7 +116,7 @@ def around_credit(term: Term, around: Surroundings) -> float:
         HEADING * match(term, around.heading),
         PASSAGE * match(term, around.passage),
         about * match(term, around.about),
-        document if term.lexeme in around.document else 0.0,
+        document if (term.phrase or term.lexeme) in around.document else 0.0,
     )
 
 
@@ -130,7 +141,7 @@ def weigh(
     for term, around in zip(terms, shared, strict=True):
         inside = match(term, own)
         if not inside and term.phrase and len(own.plain) <= MAX_ROW:
-            inside = range_match(term.phrase, own.plain)
+            inside = max(range_match(term.phrase, own.plain), cell_match(term.phrase, statement.cells))
         beside = max(
             inside,
             LEAD * match(term, lead) if lead.plain else 0.0,

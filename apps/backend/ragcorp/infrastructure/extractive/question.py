@@ -20,7 +20,8 @@ LOOSE_FOCUS = frozenset(
         "ciudad pais lugar sitio localidad tipo clase parte cosa significa dia fecha hora numero codigo "
         "importe cantidad persona nombre tiempo plazo antelacion preaviso duracion periodo precio coste costo "
         "valor version metros kilos kilometros litros grados date number code time day city country kind "
-        "minimum price cost amount "
+        "minimum price cost amount porcentaje percentage mes meses month dias fechas horas "
+        "veces semanas anos minutos "
     )
 )
 """Nouns that a value of the asked kind stands for, or that say little."""
@@ -34,10 +35,13 @@ _ALWAYS = r"cual(?:es)?|cuant[oa]s?|what|which|who|whom|whose|when|where|how|qua
 _AT_HEAD = r"(?:por )?que|quien(?:es)?|donde|adonde|cuando|como|quem|onde|quando"
 _PREPOSITION = r"(?:a|ante|con|de|desde|en|entre|hasta|para|por|segun|sobre|em|com|ate)"
 _ASKS = re.compile(
-    rf"\b(?:{_ALWAYS})\b|(?:^|[¿,.;:?]|\b[ye]\b)\W{{0,4}}(?:{_PREPOSITION}\s+)?(?:{_AT_HEAD})\b|"
-    rf"^\W{{0,4}}{_PREPOSITION}\s+(?:\w+\s+){{0,3}}{_PREPOSITION}\s+que\b"
+    rf"\b(?:{_ALWAYS})\b|(?:^|[¿,.;:?]|\b[ye]\b)\W{{0,4}}(?:{_PREPOSITION}\s+)?(?P<head>(?:{_AT_HEAD})\b)|"
+    rf"^\W{{0,4}}{_PREPOSITION}\s+(?:\w+\s+){{0,3}}{_PREPOSITION}\s+(?P<inner>que\b)"
 )
 _ACCENTED = re.compile(r"\b(?:qué|cuál(?:es)?|cuánt[oa]s?|cuándo|quién(?:es)?|dónde|cómo)\b", re.IGNORECASE)
+_WORD_BEFORE = re.compile(r"\b(?:cada|a|con)\s+$")
+"""Words before the one that asks which change what it asks for: each how many, to whom."""
+
 _WORDS_AFTER = re.compile(r"\W*\w+\W+\w")
 _PART = re.compile(
     r",?\s+(?:y|and|e)\s+(?=(?:a |con |de |en |por |para |desde |hasta |in |with )?"
@@ -90,12 +94,17 @@ def _asked_from(text: str) -> int | None:
         return accented.start()
     plain = folded(text)
     certain = re.search(rf"\b(?:{_ALWAYS})\b", plain)
-    found = certain or _ASKS.search(plain)
-    return found.start() if found else None
+    if certain or not (found := _ASKS.search(plain)):
+        return certain.start() if certain else None
+    return found.start(found.lastgroup or 0)
 
 
 def _kinds(text: str) -> frozenset[ValueKind]:
-    return asked_kinds(" ".join(folded(text)[_asked_from(text) or 0 :].split()))
+    plain = folded(text)
+    start = _asked_from(text) or 0
+    if before := _WORD_BEFORE.search(plain[:start]):
+        start = before.start()
+    return asked_kinds(" ".join(plain[start:].split()))
 
 
 def _focus(text: str) -> str | None:
@@ -109,6 +118,8 @@ def _is_name(word: str, start: int, text: str) -> bool:
     """Capitalised inside a sentence, or all in capitals, or with a digit."""
     if any(character.isdigit() for character in word) or (len(word) > 1 and word.isupper()):
         return True
+    if word == "I":
+        return False
     before = text[:start].rstrip(" ¿¡«“\"'(")
     return bool(before) and before[-1] not in ".?!:¿" and word[0].isupper()
 

@@ -23,19 +23,19 @@ _HELPING = {
     "es": """
         a actualmente ahora al aparece aquel aun cada con concretamente da dan dar de debe deben deber debo
         decir del desde di dice dicen dime dolares e el en entre era es esa ese eso esta estaba establece
-        estan estar estara este esto euro euros exactamente favor figura finalmente fue fueron gracias ha
+        estan estar estara este esto euro euros exactamente favor figura final finalmente fue fueron gracias ha
         haber habla habra hace haceis hacemos hacen hacer hago han hasta hay he hemos hizo hola indica ir la
         las le les llama llaman llamar lleva llevar lo los mas me mi mis muestra muy necesita necesitamos
         necesito no nos nuestra nuestras nuestro nuestros o para pasa pasar podemos poder podria por
         prevista previstas previsto previstos pude puede pueden puedes puedo queremos querer quiere quieren
-        quiero recoge regula sabe saber sabes se sea seguir seguira ser sera seran si significa significado
+        quiero recoge regula sabe saber sabes se sea seguir seguira ser sera seran si siempre significa significado
         significan sigue siguen sin sobre solo son su sus tan tanto tendra tendran tenemos tener tengo tenia
-        tiene tienen todavia trata tratan tuvo u un una unas unos va vamos van vas vez voy y ya
+        tiene tienen tocado toca toco todavia verdad trata tratan tuvo u un una unas unos va vamos van vas ve ven vez veces vio voy y ya
     """,
     "en": """
-        a about after an and any are as at be been before being by can could did do does due for from had
-        has have he her his i if in into is it its may might must my no not of on or our out same shall she
-        should so than that the their then there these they this those to until us was we were will with
+        a about after an and any are as at be been before being by can could did do does due for from get gets got had
+        has have he her his i if in into is it its may mean means might most must my no not of on or our out same shall she
+        should so than that the their then there these they this those to until us want was we were will with
         without would you your
     """,
     "pt": """
@@ -45,11 +45,17 @@ _HELPING = {
 }
 HELPING_WORDS = frozenset(word for words in _HELPING.values() for word in words.split())
 
+_IDIOM = re.compile(
+    r"\b(?:me|te|le|nos|les) (?:salen?|sali[oó]|aparecen?|da|dan)\b|(?<=cu[aá]nto )sale\b", re.IGNORECASE
+)
+"""Verbs that say something else by themselves: "me sale un error", "cuánto sale"."""
+
 _TOKEN = re.compile(r"\w+(?:[-./]\w+)*")
 
 
 def without_question_words(question: str) -> str:
     """Return the question without them; all other characters, codes among them, stay as they are."""
+    question = _IDIOM.sub(" ", question)
     return _TOKEN.sub(lambda word: " " if _says_nothing(word.group()) else word.group(), question)
 
 

@@ -10,11 +10,19 @@ from uuid import UUID
 
 from ragcorp.domain.answers import AnswerPrompt, Passage
 from ragcorp.domain.ports.text import DocumentContext, TextAnalyzer
-from ragcorp.infrastructure.extractive.evidence import Candidate, Surroundings, Words, around_credit, weigh
+from ragcorp.infrastructure.extractive.evidence import (
+    Candidate,
+    Surroundings,
+    Words,
+    around_credit,
+    holds_phrase,
+    weigh,
+)
 from ragcorp.infrastructure.extractive.question import Question, parts_of
 from ragcorp.infrastructure.extractive.statements import Statement, statements
 from ragcorp.infrastructure.extractive.terms import GENERIC, Term, make_terms, wording_of
 from ragcorp.infrastructure.extractive.thesaurus import GROUPS
+from ragcorp.infrastructure.extractive.words import folded
 
 OPENING = 600
 """Characters of a document's beginning that say what it is about."""
@@ -105,20 +113,24 @@ async def _read(
         generic=generic,
         groups=lexemes(of_groups),
         phrases=wording.phrases,
-        vocabulary=frozenset().union(*analysed),
+        vocabulary=frozenset().union(
+            *lexemes([*of_headings, *of_abouts, *of_passages, *of_statements]),
+        ),
         frequencies=await analyzer.document_frequencies(ordered, workspace=prompt.workspace),
         chunks=await analyzer.count_chunks(workspace=prompt.workspace),
     )
     ids = list(dict.fromkeys(passage.chunk.document_id for passage in passages))
     holdings = await documents.holdings(ordered, ids, workspace=prompt.workspace)
     candidates: list[Candidate] = []
+    phrases = _phrases_held(terms, passages)
     own, leads = iter(lexemes(of_statements)), iter(lexemes(of_leads))
     for index, passage in enumerate(passages):
+        document_id = passage.chunk.document_id
         around = Surroundings(
             heading=Words.of(headings[index], analysed[of_headings[index]]),
             passage=Words.of(passage.chunk.content, analysed[of_passages[index]]),
             about=Words.of(abouts[index], analysed[of_abouts[index]]),
-            document=holdings.get(passage.chunk.document_id, frozenset()),
+            document=holdings.get(document_id, frozenset()) | phrases.get(document_id, frozenset()),
         )
         shared = [around_credit(term, around) for term in terms]
         words = [Words.of(own_text(statement), next(own)) for statement in found[index]]
@@ -150,6 +162,16 @@ async def _read(
         candidates=candidates,
         abouts={passage.chunk.document_id: about for passage, about in zip(passages, abouts, strict=True)},
     )
+
+
+def _phrases_held(terms: Sequence[Term], passages: Sequence[Passage]) -> Mapping[UUID, frozenset[str]]:
+    """Return the phrases that each document's passages hold: the index knows of lexemes only."""
+    held: dict[UUID, frozenset[str]] = {}
+    for passage in passages:
+        plain = folded(passage.chunk.content)
+        found = frozenset(term.phrase for term in terms if term.phrase and holds_phrase(plain, term.phrase))
+        held[passage.chunk.document_id] = held.get(passage.chunk.document_id, frozenset()) | found
+    return held
 
 
 def _near(found: Sequence[Statement], words: Sequence[Words], position: int) -> Iterator[Words]:

@@ -25,14 +25,14 @@ from ragcorp.infrastructure.extractive.words import folded
 VALUE = 0.22
 TOPIC = 0.3
 PRIOR = 0.08
-CODE = 0.08
+CODE = 0.16
 FOCUS = 0.08
 """Added where the statement itself holds an identifier of the question, or the noun that is asked about."""
 DECIDES = 0.18
 """Added, for a question of yes or no, to a statement that begins with one of them."""
 LENGTH = 0.05
 """Taken from a statement of 400 characters, and in proportion: what says more says it less clearly."""
-OTHER_PART = 0.6
+OTHER_PART, OTHER_PART_NAME = 0.3, 0.6
 """What a term of another part of the question weighs: its subject may stand there."""
 
 _SHORT = 18
@@ -42,13 +42,17 @@ _HEAD_LINE = re.compile(r"(?:de|para|cc|fecha|asunto|from|to|date|subject|titulo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One part of a question. ``weights`` go by the index of the term; ``focus`` is the term that is asked about."""
+    """One part of a question. ``weights`` go by the index of the term; ``focus`` is the term that is asked about.
+
+    ``own_terms`` are those that stand in this part.
+    """
 
     question: Question
     plain: str
     kinds: frozenset[ValueKind]
     terms: Sequence[Term]
     weights: Sequence[float]
+    own_terms: frozenset[int]
     focus: int | None
 
 
@@ -67,7 +71,11 @@ def asked_for(question: Question, terms: Sequence[Term], own_terms: frozenset[in
         plain=folded(question.text),
         kinds=question.kinds,
         terms=terms,
-        weights=[term.weight * (1.0 if index in own_terms else OTHER_PART) for index, term in enumerate(terms)],
+        weights=[
+            term.weight * (1.0 if index in own_terms else OTHER_PART_NAME if term.is_name else OTHER_PART)
+            for index, term in enumerate(terms)
+        ],
+        own_terms=own_terms,
         focus=_term_of(question.focus, terms) if question.focus else None,
     )
 
@@ -131,6 +139,8 @@ MIN_FOCUS = 0.4
 HELD = 0.4
 MAX_LACKING = 0.6
 """Most of what is asked, names apart, that a passage may lack."""
+MIN_TOPICAL = 0.3
+"""Share of what is asked below which what is no name tells nothing: a name with a word of asking beside it."""
 COVERED_NAME = 0.54
 WEAK = 0.5
 MAX_UNKNOWN_NAMES = 0.25
@@ -146,7 +156,7 @@ def answers(scored: Scored, asked: Asked) -> bool:
         or unknown_names(candidate, asked) > MAX_UNKNOWN_NAMES
     ):
         return False
-    if asked.kinds and asked.kinds <= STRICT and scored.value < MIN_VALUE:
+    if scored.value < MIN_VALUE and asked.kinds and (asked.kinds <= STRICT or ValueKind.PERSON in asked.kinds):
         return False
     if _lacking(candidate, asked) > MAX_LACKING:
         return False
@@ -157,9 +167,12 @@ def answers(scored: Scored, asked: Asked) -> bool:
 
 def _lacking(candidate: Candidate, asked: Asked) -> float:
     """Return the share of the weight of terms that are no names which stand nowhere near."""
-    topical = [index for index, term in enumerate(asked.terms) if not term.is_name]
+    topical = [index for index, term in enumerate(asked.terms) if not term.is_name and index in asked.own_terms]
     held = [1.0 if candidate.credits[index] >= HELD else 0.0 for index in topical]
-    return 1 - share(held, [asked.weights[index] for index in topical]) if topical else 0.0
+    weights = [asked.weights[index] for index in topical]
+    if not topical or math.fsum(weights) < MIN_TOPICAL * math.fsum(asked.weights):
+        return 0.0
+    return 1 - share(held, weights)
 
 
 def pair_answers(answer: Scored, link: Scored, asked: Asked) -> bool:
@@ -182,7 +195,7 @@ def unknown_names(candidate: Candidate, asked: Asked) -> float:
         credit = candidate.credits[index]
         if not term.is_name or not asked.weights[index] or credit >= COVERED_NAME:
             continue
-        if not credit and term.is_code:
+        if not credit and term.is_code and index in asked.own_terms:
             return 1.0
         share_of += asked.weights[index] * (WEAK if credit else 1.0)
     return share_of / (math.fsum(asked.weights) or 1.0)

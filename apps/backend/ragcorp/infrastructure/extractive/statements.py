@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ragcorp.application.citation_check import SENTENCE_END
@@ -20,6 +20,15 @@ _CLAUSE_HEADING = re.compile(
     r"[^.]{0,40}\.?\s+[^.]{2,70}",
     re.IGNORECASE,
 )
+_ORDINAL = (
+    r"(?:(?:primer|segund|tercer|cuart|quint|sext|s[eé]ptim|octav|noven|und[eé]cim|duod[eé]cim|(?:d[eé]cim|vig[eé]sim)(?:[oa] ?)?\w*)[oa]?"
+    r"|[0-9]{1,2}\.?[ªº])"
+)
+_ORDINAL_HEADING = re.compile(rf"{_ORDINAL}\s*[.:)—–-]*\s+[^.:]{{2,70}}\.?", re.IGNORECASE)  # noqa: RUF001
+"""A clause whose number stands alone: "Sexta. Consumo previsto." """
+
+_NUMBERED_TITLE = re.compile(r"\d{1,2}(?:\.\d{1,2})*[.)]?\s+[A-ZÁÉÍÓÚÑ¿][^.:;]{2,60}")
+_NUMBERED_ITEM = re.compile(r"\d{1,2}[.)]")
 _NUMBERED_CAPITALS = re.compile(r"(?:\d+(?:\.\d+)*[.)]?\s+|=+\s*)?[A-ZÁÉÍÓÚÜÑ0-9][A-ZÁÉÍÓÚÜÑ0-9 ,:;()/.-]*")
 _LABEL = re.compile(
     r"(?:[-*•]\s+)?(?:\*\*)?(?:(?:[Aa]rt(?:[íi]culo)?|[Aa]cuerdo|[Dd]ecisi[oó]n|[Pp]unto|[Cc]l[aá]usula)\.?\s*\d+"
@@ -77,7 +86,7 @@ def statements(content: str) -> list[Statement]:
 
 
 def is_clause_heading(heading: str) -> bool:
-    return _CLAUSE_HEADING.match(heading) is not None
+    return bool(_CLAUSE_HEADING.match(heading) or _ORDINAL_HEADING.fullmatch(heading.strip()))
 
 
 def _statements(content: str) -> Iterator[Statement]:
@@ -116,7 +125,7 @@ def _statements(content: str) -> Iterator[Statement]:
             )
             continue
         header = []
-        if not fenced and _is_heading(stripped):
+        if not fenced and (_is_heading(stripped) or _is_numbered_title(stripped, lines[number + 1 :])):
             marks = _MARKDOWN_HEADING.match(stripped)
             begin = left + (marks.end() if marks else 0)
             heading, leads = content[begin:right], []
@@ -142,8 +151,16 @@ def _in_message_head(leads: list[str]) -> bool:
     return bool(leads) and _MESSAGE.match(leads[0]) is not None
 
 
+def _is_numbered_title(line: str, following: Sequence[tuple[int, str]]) -> bool:
+    """Return whether a line as "4. Open day" is a heading: text follows, not the next item of a list."""
+    text = next((each.strip() for _, each in following if each.strip()), "")
+    return bool(_NUMBERED_TITLE.fullmatch(line)) and bool(text) and not _NUMBERED_ITEM.match(text)
+
+
 def _is_heading(line: str) -> bool:
     if _MARKDOWN_HEADING.match(line):
+        return True
+    if len(line) <= MAX_HEADING and _ORDINAL_HEADING.fullmatch(line):
         return True
     if len(line) > MAX_HEADING or line.endswith((".", ":")):
         return False

@@ -29,7 +29,8 @@ def asked_cells(statement: Statement, asked: Asked, names: Iterable[str] = ()) -
     if not _about(label, asked):
         # the question gives another cell of the row: what it asks for may be the label
         return tuple(statement.cells)
-    chosen = _by_header(filled, asked, tuple(names)) or _by_value(filled, asked)
+    fitting = [cell for cell in filled if holds_value(asked.plain, asked.kinds, cell)]
+    chosen = _by_header(fitting or filled, asked, tuple(names)) or fitting[: len(fitting) == 1]
     return (label, *chosen) if chosen else tuple(statement.cells)
 
 
@@ -88,12 +89,6 @@ def _newest(cells: Sequence[Cell], asked: Asked) -> list[Cell]:
         return []
     named = [cell for cell in dated if set(years[id(cell)]) & set(_YEAR.findall(asked.plain))]
     return named[:1] or [max(dated, key=lambda cell: years[id(cell)][0])]
-
-
-def _by_value(cells: Sequence[Cell], asked: Asked) -> list[Cell]:
-    """Return the only cell that holds a value of the asked kind."""
-    found = [cell for cell in cells if holds_value(asked.plain, asked.kinds, cell)]
-    return found if len(found) == 1 else []
 
 
 def _shared(text: str, asked: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragcorp.infrastructure.extractive.question_words import HELPING_WORDS, QUESTION_WORDS, without_question_words
 from ragcorp.infrastructure.extractive.words import folded, same_root
@@ -14,11 +14,17 @@ GENERIC = "fecha número código importe cantidad tiempo plazo persona nombre ho
 GENERIC_SHARE = 0.35
 """What names a kind of value, as "date" does, says little: the value itself is looked for."""
 
+UNKNOWN_SHARE = 0.35
+"""A word that the passages hold in no form rather paraphrases the document's than asks for something else."""
+
 _IDENTIFIER = re.compile(r"(?<!\w)(?=[\w./-]{0,80}\d)(?=[\w./-]{0,80}[^\W\d_]|\d+[./-]\d)[\w]+(?:[./-]\w+)*")
 _AMOUNT = re.compile(r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?|\d+,\d+")
-_NUMBERED = re.compile(r"([^\W\d_]{2,})\s+(\d{1,2})\b(?![-/.,]?\w)")
+_NUMBERED = re.compile(r"([^\W\d_]{2,})\s+(\d{1,2})\b(?![-/.,]?\w|\s+[^\W\d_]{2,}s\b)")
+"""A number that a plural follows counts it, whatever stands before: exige 15 noches."""
+
 _NUMBER_OF = re.compile(r"(?<![\w./,-])(\d[\d.,]*)\s+([^\W\d_]{2,})")
 _LONG_NUMBER = re.compile(r"(?<![\w./,-])\d{3,}(?![-/.,]?\w)")
+_EURO_SIGN = re.compile(r"(\d)\s?€")
 CURRENCIES = frozenset({"euro", "euros", "dolares"})
 _YEAR = re.compile(r"(?:19|20)\d{2}")
 _DIGITS = re.compile(r"(?<!\w)\d[\d.,]*(?!\w)")
@@ -63,7 +69,7 @@ def wording_of(question: str) -> Wording:
     plain = folded(words)
     phrases = [found.group() for found in _IDENTIFIER.finditer(plain) if not _AMOUNT.fullmatch(found.group())]
     words = _IDENTIFIER.sub(lambda found: found.group() if _AMOUNT.fullmatch(found.group()) else " ", words)
-    asked = folded(question)
+    asked = _EURO_SIGN.sub(r"\1 euros", folded(question))
     phrases += [
         f"{word} {number}" for word, number in _NUMBERED.findall(asked) if word not in HELPING_WORDS | QUESTION_WORDS
     ]
@@ -90,19 +96,24 @@ def make_terms(
     frequencies: Mapping[str, int],
     chunks: int,
 ) -> list[Term]:
-    """Return the terms in a fixed order, lexemes first. A phrase weighs as a lexeme that stands in one chunk."""
-    lexemes = [
-        Term(
+    """Return the terms in a fixed order, lexemes first. A phrase weighs as a lexeme that stands in one chunk.
+
+    ``vocabulary`` are the lexemes of the passages.
+    """
+    rare = weight(chunks=chunks, frequency=1)
+    lexemes: list[Term] = []
+    for lexeme in sorted(asked):
+        term = Term(
             lexeme=lexeme,
             roots=frozenset(other for other in vocabulary if same_root(lexeme, other)),
             related=frozenset().union(*(group for group in groups if lexeme in group)) - {lexeme},
-            weight=weight(chunks=chunks, frequency=frequencies.get(lexeme, 0))
-            * (GENERIC_SHARE if lexeme in generic else 1.0),
             is_name=lexeme in names,
         )
-        for lexeme in sorted(asked)
-    ]
-    rare = weight(chunks=chunks, frequency=1)
+        frequency = frequencies.get(lexeme, 0)
+        known = frequency or not vocabulary.isdisjoint(term.roots | term.related)
+        given = weight(chunks=chunks, frequency=max(frequency, 1))
+        given *= GENERIC_SHARE if lexeme in generic else 1.0 if known or term.is_name else UNKNOWN_SHARE
+        lexemes.append(replace(term, weight=given))
     return lexemes + [
         Term(phrase=phrase, weight=rare * (1.0 if " " not in phrase else 0.7), is_name=True) for phrase in phrases
     ]

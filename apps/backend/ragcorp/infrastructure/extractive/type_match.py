@@ -23,6 +23,9 @@ def value_strength(asked: str, kinds: Iterable[ValueKind], statement: Statement,
 
     A value that the question gives itself does not count.
     """
+    if statement.implied:
+        # a place and a date name nobody
+        kinds = [kind for kind in kinds if kind is not ValueKind.PERSON]
     own = max((_of_kind(asked, statement, kind) for kind in kinds), default=0.0)
     if own >= 1 or following is None or following.is_heading or following.line != statement.line or statement.cells:
         return own
@@ -30,6 +33,10 @@ def value_strength(asked: str, kinds: Iterable[ValueKind], statement: Statement,
 
 
 def holds_value(asked: str, kinds: Iterable[ValueKind], cell: Cell) -> bool:
+    counted = _COUNTED.search(asked)
+    unit = _UNITS.get(counted.group(1)) if counted else None
+    if unit and f"{unit} " in f"{folded(cell.text)} ":
+        return True
     return any(
         (kind is ValueKind.AMOUNT and is_cell_amount(cell.text))
         or any(folded(value) not in asked for value in found_values(cell.text, kind))
@@ -42,7 +49,8 @@ def _of_kind(asked: str, statement: Statement, kind: ValueKind) -> float:
         return 1.0
     values = [value for value in found_values(statement.text, kind) if folded(value).strip() not in asked]
     if not values:
-        return 0.0
+        # "how much" may be a share
+        return LOOSE if kind is ValueKind.AMOUNT and found_values(statement.text, ValueKind.PERCENT) else 0.0
     if kind is ValueKind.QUANTITY:
         noun = _COUNTED.search(asked)
         return 1.0 if noun is None or _counts(noun.group(1), values, statement) else LOOSE

@@ -13,7 +13,9 @@ class ValueKind(StrEnum):
     AMOUNT = "amount"
     PERCENT = "percent"
     DURATION = "duration"
+    FREQUENCY = "frequency"
     DATE = "date"
+    MONTH = "month"
     TIME = "time"
     QUANTITY = "quantity"
     PERSON = "person"
@@ -33,6 +35,7 @@ _WEEKDAYS = listed(
     "lunes martes miercoles jueves viernes sabado domingo monday tuesday wednesday thursday friday saturday sunday "
     "segunda-feira terca-feira quarta-feira quinta-feira sexta-feira"
 )
+_PERIODS = listed("dias semanas meses trimestres anos turnos")
 _NUMBER_WORDS = listed(
     "dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciseis diecisiete dieciocho "
     "diecinueve veinte veintiun veintiuno veintiuna veintidos veintitres veinticuatro veinticinco veintiseis "
@@ -52,10 +55,10 @@ _DIGITS = r"\d+(?:[.,  ]\d+)*"
 _WORDS = rf"\b{_any(_NUMBER_WORDS)}(?:\s+(?:[ye]\s+)?{_any(_NUMBER_WORDS)})*\b"
 _NUMBER = rf"(?:{_DIGITS}|{_WORDS})"
 _MONTH = _any(MONTHS)
-_CURRENCY = r"(?:€|\beur\b|\beuros?\b|us\$|r\$|\$|£|\busd\b|\bdolares\b|\bdollars?\b|\bpesos\b|\breais\b|\blibras\b)"
+_CURRENCY = r"(?:€|\beur\b|\beuros?\b|us\$|r\$|\$|£|\busd\b|\bdolares\b|\bdollars?\b|\bpesos\b|\bcentimos?\b|\bcents?\b|\breais\b|\blibras\b)"
 _SCALE = r"(?:\s?(?:m|mm|k|mil|millon(?:es)?|million|mill\.))?(?:\s+de)?"
 _UNIT = (
-    r"(?:segundos?|minutos?|horas?|dias?|semanas?|quincenas?|mes(?:es)?|trimestres?|semestres?|anos?|jornadas?|"
+    r"(?:segundos?|minutos?|horas?|dias?|semanas?|quincenas?|mes(?:es)?|bimestres?|trimestres?|cuatrimestres?|semestres?|anos?|jornadas?|"
     r"mensualidades|seconds?|minutes?|hours?|days?|weeks?|months?|years?|min|h)\b"
 )
 
@@ -63,11 +66,17 @@ _PATTERNS: dict[ValueKind, str] = {
     ValueKind.AMOUNT: rf"{_CURRENCY}\s?{_DIGITS}|{_NUMBER}{_SCALE}\s?{_CURRENCY}",
     ValueKind.PERCENT: rf"{_NUMBER}\s?(?:%|por ciento|por cento|per ?cent)",
     ValueKind.DURATION: rf"(?:{_NUMBER}|{_ONE})\s+{_UNIT}|\bmedia hora\b|\bhalf an hour\b",
+    ValueKind.FREQUENCY: (
+        rf"\b(?:cada|every|each)\s+(?:{_NUMBER}\s+)?{_UNIT}|\b(?:{_NUMBER}|una|once|twice)\s*(?:vez|veces|times)?\s+(?:al|por|a|per)\s+"
+        rf"(?:{_UNIT}|ano\b)|\b(?:a diario|diari|semanal|quincenal|mensual|bimestral|trimestral|cuatrimestral|semestral|anual|daily|weekly|monthly|quarterly|"
+        rf"yearly)\w*|\b(?:todos|todas) l[oa]s {_any(_PERIODS)}|\b(?:los|cada|every) {_any(_WEEKDAYS)}"
+    ),
     ValueKind.DATE: (
         rf"\b\d{{1,2}}(?:\.?º)?(?:\s+(?:de|of))?\s+{_MONTH}\b|\b{_MONTH}\s+\d{{1,2}}\b|"
         rf"\b\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}}\b|\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b{_MONTH}(?:\s+de)?\s+\d{{4}}\b|"
         rf"\b{_any(_WEEKDAYS)}s?\b"
     ),
+    ValueKind.MONTH: rf"\b{_MONTH}\b",
     ValueKind.TIME: r"\b\d{1,2}[:h]\d{2}\b|\ba las? \d{1,2}\b|\b\d{1,2}\s?(?:a\.?m|p\.?m)\b",
     ValueKind.QUANTITY: rf"{_NUMBER}",
     ValueKind.EMAIL: r"[\w.+-]+@[\w-]+\.[\w.-]+",
@@ -103,14 +112,14 @@ _ROLES = frozenset(
 
 
 def found_values(text: str, kind: ValueKind) -> list[str]:
-    """Return the values of a kind in ``text``, in order, folded but for names. Dates and times are no quantities."""
+    """Return the values of a kind in ``text``, in order, folded but for names. Dates, times, amounts and rates are no quantities."""
     if kind is ValueKind.PERSON:
         return [found.group() for found in (*_PERSON.finditer(text), *_OFFICE.finditer(folded(text)))]
     if kind is ValueKind.NAME:
         return [found.group() for found in _NAME.finditer(text) if folded(found.group()).strip('«“"') not in _ROLES]
     plain = folded(text)
     if kind is ValueKind.QUANTITY:
-        for other in (ValueKind.DATE, ValueKind.TIME):
+        for other in (ValueKind.DATE, ValueKind.TIME, ValueKind.AMOUNT, ValueKind.PERCENT):
             plain = _COMPILED[other].sub(" ", plain)
         plain = _YEAR.sub(" ", plain)
     found = [match.group() for match in _COMPILED[kind].finditer(plain)]

@@ -7,14 +7,18 @@ versioning. A standing compares: repealed documents last, then by version, then 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
 from ragcorp.infrastructure.extractive.evidence import Candidate
-from ragcorp.infrastructure.extractive.words import folded, listed
+from ragcorp.infrastructure.extractive.words import folded, listed, same_root
 
+ALIKE = 0.3
+"""Share of the words, of the one that has fewer, that statements of two versions have in common if they say the same."""
+SAME_HEADING = 0.75
+"""The same for the headings that they stand under."""
 HEAD = 250
 """Characters at the beginning of a document that say which version it is."""
 
@@ -42,13 +46,17 @@ _VERSIONING = re.compile(
     r"|\d+"
 )
 _CHANGES = re.compile(
-    r"\bpasan? (?:de|del|a)\b|\b(?:sube|baja) de\b|\brectific|\bcorrij|\bcorreg|\b(?:deja|queda) sin efecto\b|"
-    r"\bse (?:reduce|retrasa|aplaza|adelanta|amplia|eleva|rectifica|corrige|modifica|"
-    r"revoca|anula|sustituye|mantiene|cambia)\b|"
+    r"\b(?:pasan?|pasaran?|paso) (?:de|del|a)\b|\b(?:sube|suben|baja|bajan) (?:de|a|al|hasta)\b|"
+    r"\brectific|\bcorrij|\bcorreg|\b(?:dejan?|quedan?) (?:sin efecto|en|anulad|fijad)|"
+    r"\bse (?:reduce|retrasa|aplaza|pospone|adelanta|amplia|eleva|rectifica|corrige|modifica|"
+    r"revoca|anula|sustituye|mantiene|cambia|traslada|pasa|opta|deroga|descarta|desiste)n?\b|"
+    r"\b(?:me equivoque|un error|hay un error|errata|por error|al final|verdader[oa]|ahora (?:es|son|sera|seran))\b|"
     r"\bnueva fecha\b|\bdefinitiv|\bya no\b|\ben lugar de\b|\ben vez de\b|\breal(?:mente)? (?:es|son|era)\b|"
     r"\bfinalmente\b|\bno es (?:el|la)\b|\bno era\b|\bfueron .{1,30}, no \b|"
     r"\bnew date\b|\bcorrect|\bpostpon|\binstead of\b"
 )
+_MESSAGE = re.compile(r"(?:De|From|Enviado por)\s*:|\[|\*\*[^*]*\d{4}")
+"""How what introduces the sentences of a message begins: who wrote it, and when."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,3 +143,44 @@ def supersedes(new: Candidate, old: Candidate, abouts: Mapping[UUID, str]) -> bo
     return same_family(one, other) and standing(one, abouts.get(one.document_id, "")).is_newer(
         standing(other, abouts.get(other.document_id, ""))
     )
+
+
+def later_message(new: Candidate, old: Candidate) -> bool:
+    """Return whether both stand in messages of one thread, ``new`` in a later one."""
+    one, other = new.passage.chunk, old.passage.chunk
+    return (
+        one.document_id == other.document_id
+        and (one.chunk_index, new.position) > (other.chunk_index, old.position)
+        and new.statement.lead != old.statement.lead
+        and all(_MESSAGE.match(each.statement.lead) for each in (new, old))
+    )
+
+
+def counterparts(old: Candidate, candidates: Iterable[Candidate], abouts: Mapping[UUID, str]) -> list[Candidate]:
+    """Return the sentences of newer versions that replace one in other words.
+
+    They stand under a heading about the same, and say much the same or that something changes.
+    """
+    if old.statement.cells:
+        return []
+    return [
+        each
+        for each in candidates
+        if not each.statement.cells
+        and not each.statement.is_heading
+        and each.passage.chunk.document_id != old.passage.chunk.document_id
+        and supersedes(each, old, abouts)
+        and _alike(_heading(each), _heading(old)) >= SAME_HEADING
+        and (changes(each.statement.text) or _alike(old.statement.text, each.statement.text) >= ALIKE)
+    ]
+
+
+def _heading(candidate: Candidate) -> str:
+    path = candidate.passage.chunk.heading_path
+    return candidate.statement.heading or (path[-1] if path else "")
+
+
+def _alike(one: str, other: str) -> float:
+    """Return the share of the words of the shorter text that have one of the same root in the other."""
+    words, others = sorted((set(re.findall(r"[^\W\d_]{4,}", folded(text))) for text in (one, other)), key=len)
+    return sum(any(same_root(word, each) for each in others) for word in words) / (len(words) or 1)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 _DIPHTHONG = re.compile(r"ue|ie")
 MIN_STEM = 4
-MIN_STEM_SHARE = 0.65
+MIN_STEM_SHARE = 0.6
 NO_ROOTS = frozenset({"abril", "marz", "may", "mes"})
 """Short lexemes that begin as other words do."""
 
@@ -31,7 +31,7 @@ def stem_root(lexeme: str) -> str:
 
 
 def same_root(one: str, other: str) -> bool:
-    """Return whether two lexemes share a root: a common beginning of 4 letters that is 65 % of the longer one.
+    """Return whether two lexemes share a root: a common beginning of 4 letters that is 60 % of the longer one.
 
     Shorter ones do if one is the other without its last letter: línea and líneas make line and lin.
 

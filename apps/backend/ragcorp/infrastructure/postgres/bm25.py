@@ -155,7 +155,7 @@ def next_theta(rows: Sequence[TupleRow], *, certified: int = CERTIFIED, attempt:
     ``certified`` is at most the statement's ``limit``. With what was found, the second look mostly proves it; beside
     writers that may take another. The fifth look at the latest sees all.
     """
-    _, _, _, cut, _, theta, _ = rows[0]
+    cut, theta = rows[0][3], rows[0][5]
     hits = [row for row in rows if row[0] is not None]
     if cut or theta == 0 or sum(row[2] for row in hits) >= certified:
         return None

@@ -63,6 +63,9 @@ class PostgresDocumentRepository:
     ) -> LexicalChunks:
         return await self._lexical.find(query, principal=principal, filters=filters, limit=limit, syntax=syntax)
 
+    async def admitted_chunks(self, query: str, chunk_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
+        return await self._lexical.admitted(query, chunk_ids, principal=principal)
+
     async def half_centred_similarities(
         self, embedding: Vector, chunk_ids: Sequence[str], *, principal: Principal
     ) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,14 @@ from ragcorp.infrastructure.postgres.predicates import Predicate, filtered, matc
 FULL_TEXT = "full_text"
 IDENTIFIERS = "identifiers"
 ALL_WORDS = "all_words"
+
+CODE = re.compile(r"[\d@/:]")
+"""What makes a compound a code: letters joined by a dash are words."""
+
+FEW, FEW_SHARE = 20, 0.01
+"""Chunks that may hold an identifier: so many, or so large a share of the workspace."""
+
+OTHERWISE_WRITTEN = 0.5
 
 MAX_TF = 15
 """What a posting can tell; 15 stands for 15 and more."""
@@ -77,10 +86,20 @@ class LexicalChannel:
             if syntax is QuerySyntax.WEBSEARCH or self._options.ranking is SparseRanking.TS_RANK_CD:
                 found = _found(await self._by_cover_density(look, syntax))
             else:
-                found = await self._by_bm25(look, terms)
+                found = await self._by_bm25(look, terms, chunks)
             return replace(found, terms=terms, chunks=chunks, average_length=average_length)
 
         return await self._database.read(work)
+
+    async def admitted(self, query: str, chunk_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
+        visible = visibility(principal)
+        values = visible.values | {"query": query, "ids": database_ids(chunk_ids)}
+
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit() as connection:
+                return await (await connection.execute(full_text.admitted(visible=visible.sql), values)).fetchall()
+
+        return frozenset(str(row[0]) for row in await self._database.read(work))
 
     async def counts(
         self, lexemes: Sequence[str], chunk_ids: Sequence[str], *, principal: Principal
@@ -115,9 +134,9 @@ class LexicalChannel:
         chunks, average_length = (total[0] or 0, total[1] or 0.0) if total else (0, 0.0)
         known: dict[str, QueryTerm] = {}
         for word, lexeme, kind, frequency, typed, similarity in rows:
-            known.setdefault(
-                lexeme,
-                QueryTerm(
+            # what was typed right counts in full, wherever else it was misspelt
+            if lexeme not in known or known[lexeme].similarity < similarity:
+                known[lexeme] = QueryTerm(
                     word=word,
                     lexeme=lexeme,
                     kind=TermKind(kind),
@@ -125,8 +144,7 @@ class LexicalChannel:
                     idf=math.log(1 + (max(chunks, frequency) - frequency + 0.5) / (frequency + 0.5)),
                     typed=typed,
                     similarity=similarity,
-                ),
-            )
+                )
         return tuple(known.values()), chunks, average_length
 
     async def _by_cover_density(self, look: _Look, syntax: QuerySyntax) -> RankedList:
@@ -145,15 +163,16 @@ class LexicalChannel:
             hits=tuple(Hit(chunk_id=str(chunk_id), score=score) for chunk_id, score in rows),
         )
 
-    async def _by_bm25(self, look: _Look, terms: Sequence[QueryTerm]) -> LexicalChunks:
+    async def _by_bm25(self, look: _Look, terms: Sequence[QueryTerm], chunks: int) -> LexicalChunks:
         known = [term for term in terms if term.document_frequency]
-        codes = _identifiers(known)
+        codes = _identifiers(known, chunks)
         if not known:
             return _found(RankedList(source=FULL_TEXT, score_type=ScoreType.BM25))
         where = {"visible": look.visible.sql, "filtered": look.filtered}
-        best = bm25.bm25_top(limit=look.limit, matching=look.matching, budget=self._options.budget, **where)
+        best = full_text.with_every_word(
+            bm25.bm25_top(limit=look.limit, matching=look.matching, budget=self._options.budget, **where)
+        )
         holding = bm25.chunks_holding(limit=look.limit, **where)
-        every = full_text.ranked_by_cover_density(expression=full_text.PLAIN, limit=look.limit, **where)
         values = {
             **look.values,
             "lexemes": [term.lexeme for term in known],
@@ -164,7 +183,6 @@ class LexicalChannel:
             async with connection.pipeline():
                 await connection.execute(bm25.SETTINGS, prepare=True)
                 best_cursor = await connection.execute(best, values, prepare=True, binary=True)
-                every_cursor = await connection.execute(every, look.values, prepare=True, binary=True)
                 code_cursor = (
                     await connection.execute(
                         holding, {**look.values, "lexemes": [code.lexeme for code in codes]}, prepare=True, binary=True
@@ -173,7 +191,6 @@ class LexicalChannel:
                     else None
                 )
             rows = await best_cursor.fetchall()
-            every_rows = await every_cursor.fetchall()
             code_rows = await code_cursor.fetchall() if code_cursor else []
             attempt = 0
             certified = min(look.limit, bm25.CERTIFIED)
@@ -184,19 +201,20 @@ class LexicalChannel:
                     best_cursor = await connection.execute(best, {**values, "theta": theta}, prepare=True, binary=True)
                 rows = await best_cursor.fetchall()
         mass = 2.2 * math.fsum(term.idf**2 for term in terms)
+        found = [row for row in rows if row[0] is not None]
         ranked = RankedList(
             source=FULL_TEXT,
             score_type=ScoreType.BM25,
             hits=tuple(
                 Hit(chunk_id=str(row[0]), score=row[1], evidence=min(1.0, row[6] / mass) if mass else 0.0)
-                for row in rows
-                if row[0] is not None
+                for row in found
             ),
         )
+        every = sorted((-row[7], row[0]) for row in found if row[7] is not None)
         return _found(
             ranked,
             identifiers=_identified(code_rows, codes, ranked),
-            all_words=tuple(Hit(chunk_id=str(chunk_id), score=score) for chunk_id, score in every_rows),
+            all_words=tuple(Hit(chunk_id=str(chunk_id), score=-negated) for negated, chunk_id in every),
             cut=bool(rows and rows[0][3]),
         )
 
@@ -212,9 +230,19 @@ def _found(
     )
 
 
-def _identifiers(known: Sequence[QueryTerm]) -> list[QueryTerm]:
-    """Return the identifiers. Of one that was typed with spaces, the longest run that is known is it."""
-    codes = [term for term in known if term.kind in (TermKind.WHOLE, TermKind.JOINED)]
+def _identifiers(known: Sequence[QueryTerm], chunks: int) -> list[QueryTerm]:
+    """Return the identifiers: codes that few chunks hold. What many hold (a year's date, 24/7) names none of them.
+
+    Of one that was typed with spaces, the longest run that is known is it.
+    """
+    most = max(FEW, int(FEW_SHARE * chunks))
+    codes = [
+        term
+        for term in known
+        if term.kind in (TermKind.WHOLE, TermKind.JOINED)
+        and term.document_frequency <= most
+        and CODE.search(term.lexeme)
+    ]
     words = {code.word for code in codes}
     return [code for code in codes if not any(code.word != word and f" {code.word} " in f" {word} " for word in words)]
 
@@ -222,17 +250,27 @@ def _identifiers(known: Sequence[QueryTerm]) -> list[QueryTerm]:
 def _identified(rows: Sequence[TupleRow], codes: Sequence[QueryTerm], ranked: RankedList) -> tuple[Hit, ...]:
     """Rank chunks by the share of the query's identifiers that they hold, ties by their place in the sparse ranking.
 
-    The forms of one token (as typed, without separators) are one identifier: to hold any of them is to hold it.
+    A chunk that holds one in another writing (12,34 and 1234) holds half of it, if others hold it as typed.
     """
-    held: dict[str, set[str]] = {}
-    word_of = {code.lexeme: code.word for code in codes}
+    code_of = {code.lexeme: code for code in codes}
+    held: dict[str, dict[str, bool]] = {}
     for _, lexeme, chunk_id, *_ in rows:
-        held.setdefault(str(chunk_id), set()).add(word_of[lexeme])
-    words = len(set(word_of.values()))
+        code = code_of[lexeme]
+        words = held.setdefault(str(chunk_id), {})
+        words[code.word] = words.get(code.word, False) or code.kind is TermKind.WHOLE
+    as_typed = {word for words in held.values() for word, whole in words.items() if whole}
+    total = len({code.word for code in codes})
     place = {hit.chunk_id: number for number, hit in enumerate(ranked.hits)}
     last = len(place)
-    ranking = sorted(held.items(), key=lambda item: (-len(item[1]), place.get(item[0], last), int(item[0])))
-    return tuple(Hit(chunk_id=chunk_id, score=len(found) / words) for chunk_id, found in ranking)
+    scores = {
+        chunk_id: math.fsum(
+            1.0 if whole or word not in as_typed else OTHERWISE_WRITTEN for word, whole in words.items()
+        )
+        / total
+        for chunk_id, words in held.items()
+    }
+    ranking = sorted(scores.items(), key=lambda item: (-item[1], place.get(item[0], last), int(item[0])))
+    return tuple(Hit(chunk_id=chunk_id, score=score) for chunk_id, score in ranking)
 
 
 def _exact(length: int, lexemes: Sequence[str], frequencies: Sequence[int]) -> LexemeCounts:

@@ -33,6 +33,8 @@ REMOVE = (
     "DELETE FROM bm25_workspaces WHERE workspace = %(workspace)s",
 )
 
+HAS_CHUNKS = "SELECT EXISTS (SELECT FROM chunks WHERE workspace = %(workspace)s)"
+
 ABANDONED = """
     SELECT workspace FROM documents
     WHERE workspace ~ ('^(?:' || %(pattern)s || ')$')
@@ -71,7 +73,12 @@ class PostgresWorkspaces:
             return [workspace for (workspace,) in await cursor.fetchall()]
 
     async def refresh_statistics(self, workspace: str) -> None:
-        """Raises StorageUnavailableError if another session refreshes the workspace all the time."""
+        """Raises StorageUnavailableError if another session refreshes the workspace all the time.
+
+        Of a workspace without chunks there is nothing to refresh.
+        """
+        if not await self._has_chunks(workspace):
+            return
         for _ in range(ATTEMPTS):
             if await self._sparse.refresh(workspace):
                 break
@@ -81,6 +88,11 @@ class PostgresWorkspaces:
         for statement in (REFRESH_LEXICON, STORE_MEAN):
             async with self._database.driver_transaction() as connection:
                 await connection.execute(statement, {"workspace": workspace})
+
+    async def _has_chunks(self, workspace: str) -> bool:
+        async with self._database.autocommit() as connection:
+            row = await (await connection.execute(HAS_CHUNKS, {"workspace": workspace})).fetchone()
+        return bool(row and row[0])
 
     async def vectors(self, workspace: str, *, limit: int) -> list[Vector]:
         async with self._database.autocommit() as connection:

@@ -119,6 +119,7 @@ def _calibration(calibration: Calibration) -> dict[str, object]:
         "deviation": _rounded(calibration.deviation),
         "queries": calibration.queries,
         "passages": calibration.passages,
+        "stored": calibration.is_sound,
     }
 
 
@@ -151,6 +152,7 @@ def print_evaluation(console: Console, found: Evaluated) -> None:
                 f"Linear fusion: w = {calibration.evidence_weight:.4f}, a = {calibration.identifier_weight:.4f} "
                 f"(cosines of a query deviate by {calibration.deviation:.4f}; {calibration.queries:,} queries, "
                 f"{calibration.passages:,} passages)"
+                f"{'' if calibration.is_sound else '; not stored: too few for the model'}"
             )
         )
 

@@ -65,6 +65,8 @@ class Output:
             return
         line = Text("error: ", style="bold red")
         line.append_text(plain(str(document["message"])))
+        if document["limit"] and str(document["limit"]) not in str(document["message"]):
+            line.append_text(plain(f" Limit: {document['limit']}."))
         if document["remedy"]:
             line.append_text(plain(f" {document['remedy']}"))
         self.notes.print(line)

@@ -78,7 +78,12 @@ def _field_error(detail: ErrorDetails | Mapping[str, Any], known: frozenset[str]
     context: Mapping[str, Any] = detail.get("ctx") or {}
     limit = next((str(context[name]) for name in _LIMITS if name in context), None)
     message = str(detail["msg"]).removeprefix("Value error, ")
-    return FieldError(field=_path(location, known) or root, message=f"{message}.".replace("..", "."), limit=limit)
+    return FieldError(
+        field=_path(location, known) or root,
+        message=f"{message}.".replace("..", "."),
+        limit=limit,
+        remedy="Send a value within the limit." if limit else "Send what the OpenAPI description asks for.",
+    )
 
 
 def _path(location: Sequence[int | str], known: frozenset[str]) -> str:
