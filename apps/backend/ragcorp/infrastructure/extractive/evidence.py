@@ -20,7 +20,7 @@ from ragcorp.infrastructure.extractive.terms import Term
 from ragcorp.infrastructure.extractive.words import folded, same_root
 
 ROOT = 0.85
-RELATED = 0.7
+RELATED = 0.8
 
 LEAD = 0.75
 MAX_ROW = 250
@@ -47,7 +47,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What stands around the statements of a passage. ``document`` are lexemes and phrases that its document holds anywhere."""
+    """What stands around the statements of a passage. ``document`` are lexemes and phrases found anywhere in it."""
 
     heading: Words
     passage: Words
