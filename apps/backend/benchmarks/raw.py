@@ -82,10 +82,7 @@ def fused_statement(*, model_id: int, visible: str, narrowed: str, matching: str
     )
     for placeholder, column in (("lexemes", "lexemes"), ("weights", "weights")):
         best = best.replace(f"%({placeholder})s", f"(SELECT {column} FROM words)")
-    best = best.replace("%(theta)s", "NULL")
-    every = full_text.ranked_by_cover_density(
-        expression=full_text.PLAIN, limit=WINDOW, visible=visible, filtered=narrowed
-    )
+    best = full_text.with_every_word(best.replace("%(theta)s", "NULL"))
     return f"""
         WITH words AS MATERIALIZED ({WORDS}),
         nearest AS (
@@ -93,14 +90,15 @@ def fused_statement(*, model_id: int, visible: str, narrowed: str, matching: str
             FROM chunk_embeddings e JOIN chunks c ON c.id = e.chunk_id
             WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s AND {visible} AND {narrowed}
             ORDER BY {vector} <=> {query} LIMIT {WINDOW}),
+        matched AS MATERIALIZED ({best}),
         ranks AS (
             SELECT id, row_number() OVER (ORDER BY distance, id) AS rank FROM nearest
             UNION ALL
             SELECT chunk_id, row_number() OVER (ORDER BY score DESC, chunk_id)
-            FROM ({best}) AS matched, words
+            FROM matched, words
             WHERE chunk_id IS NOT NULL AND evidence >= {A_FIFTH_OF_THE_EVIDENCE.minimum} * mass
             UNION ALL
-            SELECT id, row_number() OVER (ORDER BY score DESC, id) FROM ({every}) AS holding),
+            SELECT chunk_id, row_number() OVER (ORDER BY every DESC, chunk_id) FROM matched WHERE every IS NOT NULL),
         best AS (
             SELECT id, sum(1.0::float8 / ({RANK_CONSTANT} + rank)) AS score
             FROM ranks GROUP BY id ORDER BY score DESC, id::text COLLATE "C" LIMIT {LIMIT})
@@ -132,9 +130,8 @@ class RawSearch:
             filtered=narrow,
             matching=matching,
         )
-        self.sparse_sql = bm25.bm25_top(limit=WINDOW, visible=visible.sql, filtered=narrow, matching=matching)
-        self.every_sql = full_text.ranked_by_cover_density(
-            expression=full_text.PLAIN, limit=WINDOW, visible=visible.sql, filtered=narrow
+        self.sparse_sql = full_text.with_every_word(
+            bm25.bm25_top(limit=WINDOW, visible=visible.sql, filtered=narrow, matching=matching)
         )
         self.contents_sql = statements.CHUNKS_BY_ID.format(visible=visible.sql)
 
@@ -148,7 +145,7 @@ class RawSearch:
         parts: dict[int, list[float]] = {}
         matched, mass = self._matched(query)
         evident = [row[0] for row in matched if row[6] >= A_FIFTH_OF_THE_EVIDENCE.minimum * mass]
-        every = [row[0] for row in self._rows(self.every_sql, {"query": query.text})]
+        every = [chunk_id for _, chunk_id in sorted((-row[7], row[0]) for row in matched if row[7] is not None)]
         for ids in (self.dense_ids(query), evident, every):
             for rank, chunk_id in enumerate(ids, start=1):
                 parts.setdefault(chunk_id, []).append(1 / (RANK_CONSTANT + rank))
@@ -173,7 +170,8 @@ class RawSearch:
         ((lexemes, weights, mass),) = self._rows(WORDS, {"query": query.text})
         theta: float | None = None
         for attempt in count():
-            rows = self._rows(self.sparse_sql, {"lexemes": lexemes, "weights": weights, "theta": theta})
+            values = {"query": query.text, "lexemes": lexemes, "weights": weights, "theta": theta}
+            rows = self._rows(self.sparse_sql, values)
             theta = bm25.next_theta(rows, attempt=attempt)
             if theta is None:
                 break

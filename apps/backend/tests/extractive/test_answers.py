@@ -177,3 +177,35 @@ async def test_never_more_than_three_statements_and_600_characters(documents: li
     assert all(last - first < 12 for _, first, last in answer.lines)
     again = await texts.ask(question)
     assert again == answer
+
+
+async def test_a_newer_minute_takes_the_place_of_an_older_one_in_other_words() -> None:
+    old = "# Acta\n\n## 5. Jornada de puertas abiertas\n\nLa jornada de puertas abiertas será el domingo 11 de mayo."
+    new = "# Acta\n\n## 4. Puertas abiertas\n\nCoincide con la romería. Se pasa al domingo 25 de mayo."
+    shown = await PlainTexts({"acta-2025-01-23.md": old, "acta-2025-02-27.md": new}).ask(
+        "¿Qué día es la jornada de puertas abiertas?"
+    )
+    assert "25 de mayo" in shown.text
+    assert "11 de mayo" not in shown.text
+    assert {name for name, _, _ in shown.lines} == {"acta-2025-01-23.md", "acta-2025-02-27.md"}
+
+
+async def test_the_newer_version_answers_under_the_same_heading_without_the_words_of_the_question() -> None:
+    old = "# Condiciones, edición 4\n\n## 6. Animales\n\nNo se admiten animales, salvo perros guía."
+    new = "# Condiciones, edición 5\n\n## 6. Animales\n\nSe admite un animal de hasta 12 kilos por habitación."
+    shown = await PlainTexts({"condiciones-2024.md": old, "condiciones-2025.md": new}).ask("¿Se admiten perros guía?")
+    assert shown.text.startswith("Sí. «Se admite un animal")
+
+
+async def test_a_later_message_of_a_thread_holds() -> None:
+    thread = (
+        "De: Ana Gil\nFecha: 8 de mayo de 2025\n\nEl cierre afecta a 31 intervenciones.\n\n"
+        "De: Luis Rey\nFecha: 12 de mayo de 2025\n\nLas intervenciones afectadas por el cierre son 38 en total."
+    )
+    shown = await PlainTexts({"hilo.txt": thread}).ask("¿Cuántas intervenciones afectadas hay por el cierre?")
+    assert "38" in shown.text
+
+
+async def test_paraphrase_of_one_word_does_not_silence() -> None:
+    shown = await PlainTexts(CONTRACTS).ask("¿Cuánto abona de cuota fija Conservas Norte tal como firmamos antaño?")
+    assert "18.450,00 €" in shown.text

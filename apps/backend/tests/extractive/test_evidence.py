@@ -17,11 +17,13 @@ from ragcorp.infrastructure.extractive.evidence import (
     Surroundings,
     Words,
     around_credit,
+    cell_match,
     holds_phrase,
     match,
     share,
 )
-from ragcorp.infrastructure.extractive.terms import Term, weight
+from ragcorp.infrastructure.extractive.statements import Cell
+from ragcorp.infrastructure.extractive.terms import UNKNOWN_SHARE, Term, make_terms, weight
 from ragcorp.infrastructure.extractive.words import folded, same_root
 
 
@@ -33,6 +35,32 @@ def test_a_share_by_hand() -> None:
 def test_idf_of_bm25() -> None:
     assert weight(chunks=100, frequency=1) == pytest.approx(math.log(1 + 99.5 / 1.5))
     assert weight(chunks=0, frequency=3) > 0
+
+
+def test_a_word_that_no_passage_holds_in_any_form_says_little() -> None:
+    terms = make_terms(
+        frozenset({"preci", "siga", "nort"}),
+        names=frozenset({"nort"}),
+        generic=frozenset(),
+        groups=[frozenset({"preci", "cuot"})],
+        phrases=(),
+        vocabulary=frozenset({"cuot"}),
+        frequencies={},
+        chunks=100,
+    )
+    rare = weight(chunks=100, frequency=1)
+    assert {term.lexeme: term.weight for term in terms} == {
+        "preci": rare,
+        "siga": pytest.approx(UNKNOWN_SHARE * rare),
+        "nort": rare,
+    }
+
+
+def test_a_cell_holds_a_number_under_its_noun() -> None:
+    cells = (Cell(header="Nivel", text="Coral"), Cell(header="Noches al año", text="15"))
+    assert cell_match("15 noches", cells) == 1.0
+    assert cell_match("5 noches", cells) == 0.0
+    assert cell_match("15 dias", cells) == 0.0
 
 
 def test_the_lexeme_its_root_and_its_relations() -> None:

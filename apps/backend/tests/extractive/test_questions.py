@@ -29,6 +29,13 @@ from ragcorp.infrastructure.extractive.values import ValueKind as Kind
         ("What is the yearly price of the licence?", {Kind.AMOUNT}),
         ("How long are backups kept?", {Kind.DURATION}),
         ("Quanto tempo dura a garantia?", {Kind.DURATION}),
+        ("¿Cada cuánto se limpia el filtro?", {Kind.FREQUENCY}),
+        ("How often is the filter changed?", {Kind.FREQUENCY}),
+        ("¿Cuántas veces puedo presentarme?", {Kind.FREQUENCY, Kind.QUANTITY}),
+        ("¿En qué mes llega el certificado?", {Kind.MONTH}),
+        ("¿En qué días se celebra?", {Kind.DATE}),
+        ("¿A quién llamo si se repite?", {Kind.PERSON, Kind.NAME}),
+        ("¿Cuánto aporta quien entra de socio?", {Kind.AMOUNT, Kind.PERCENT, Kind.DURATION, Kind.QUANTITY}),
         ("¿Qué significa el error 4092?", set()),
         ("¿Qué cláusula trata el precio?", set()),
     ],
@@ -65,9 +72,11 @@ def test_what_is_asked_about() -> None:
     assert parse_question("¿De qué marca son las carretillas?").focus == "marca"
     assert parse_question("¿Qué día se firmó?").focus is None
     assert parse_question("¿Cuánto paga?").focus is None
+    assert parse_question("a que temperatura se guardan").focus == "temperatura"
 
 
 def test_names_and_months() -> None:
+    assert parse_question("How much can I load?").names == ()
     assert parse_question("¿Cuánto pagó Ana Gil en mayo por la TR-40?").names == ("Ana", "Gil", "mayo", "TR-40")
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.infrastructure.extractive.statements import SIGNING, Cell, statements
+from ragcorp.infrastructure.extractive.statements import SIGNING, Cell, is_clause_heading, statements
 
 THREAD = """De: Ana Gil
 Fecha: lunes, 2 de junio de 2025
@@ -49,6 +49,15 @@ def test_headings_of_plain_text() -> None:
         ("2. TURNO DE NOCHE", True, ""),
         ("Se crea.", False, "2. TURNO DE NOCHE"),
     ]
+
+
+def test_ordinals_and_numbers_head_clauses_but_no_items_of_a_list() -> None:
+    found = statements("Sexta. Consumo previsto.\nSerán 590 MWh.\n4. Puertas abiertas\nSe pasa al domingo.")
+    assert [each.text for each in found if each.is_heading] == ["Sexta. Consumo previsto.", "4. Puertas abiertas"]
+    assert found[-1].heading == "4. Puertas abiertas"
+    assert not any(each.is_heading for each in statements("1. Abra la tapa\n2. Pulse el botón\n3. Espere"))
+    assert is_clause_heading("Décima. Origen renovable")
+    assert not is_clause_heading("Precios de 2025")
 
 
 def test_a_place_and_a_date_alone_are_those_of_the_signing() -> None:

@@ -72,4 +72,6 @@ def test_dates(text: str, date: tuple[int, int, int] | None) -> None:
 def test_what_says_that_something_changed() -> None:
     assert changes("Se retrasa la publicación, que pasa del 17 de junio al 8 de julio.")
     assert changes("Corrijo mi primer mensaje.")
+    assert changes("Las obras se aplazan al 12 de enero.")
+    assert changes("La entrada baja a 3,20 €.")
     assert not changes("El plazo es de 30 días.")

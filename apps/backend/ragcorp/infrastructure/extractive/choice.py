@@ -94,25 +94,23 @@ def _current(chosen: Chosen, found: Sequence[Scored], reading: Reading) -> Chose
 
     Where no statement of a newer version answers by itself, the one that stands for it there does.
     """
-    best = chosen.scored
+    best, asked = chosen.scored, chosen.asked
     rivals = [
         each
         for each in found
-        if each.score >= best.score - _margin(each, best)
+        if each.score >= best.score - _margin(each)
         and each.candidate.order != best.candidate.order
-        and answers(each, chosen.asked)
-        and _same_subject(each, best, chosen.asked)
+        and answers(each, asked)
+        and _same_subject(each, best, asked)
     ]
     current = best
     for rival in rivals:
-        if supersedes(rival.candidate, current.candidate, reading.abouts) or _later_word(rival, current, chosen.asked):
+        if supersedes(rival.candidate, current.candidate, reading.abouts) or _later_word(rival, current, asked):
             current = rival
     if current is best:
-        stand_ins = [
-            score(each, chosen.asked) for each in counterparts(best.candidate, reading.candidates, reading.abouts)
-        ]
+        newer = counterparts(best.candidate, reading.candidates, reading.abouts)
         current = max(
-            (each for each in stand_ins if not chosen.asked.kinds or each.value >= best.value),
+            (each for each in (score(one, asked) for one in newer) if not asked.kinds or each.value >= best.value),
             key=lambda each: (each.score, -each.candidate.passage.n),
             default=best,
         )
@@ -122,7 +120,7 @@ def _current(chosen: Chosen, found: Sequence[Scored], reading: Reading) -> Chose
     return replace(chosen, older=older)
 
 
-def _margin(rival: Scored, best: Scored) -> float:
+def _margin(rival: Scored) -> float:
     """Return how much less than the best a statement may score that may take its place."""
     return CHANGE_RIVAL if changes(rival.candidate.statement.text) else RIVAL
 

@@ -22,21 +22,22 @@ QUESTION_WORDS = frozenset(word for words in _BY_LANGUAGE.values() for word in w
 _HELPING = {
     "es": """
         a actualmente ahora al aparece aquel aun cada con concretamente da dan dar de debe deben deber debo
-        decir del desde di dice dicen dime dolares e el en entre era es esa ese eso esta estaba establece
-        estan estar estara este esto euro euros exactamente favor figura final finalmente fue fueron gracias ha
-        haber habla habra hace haceis hacemos hacen hacer hago han hasta hay he hemos hizo hola indica ir la
-        las le les llama llaman llamar lleva llevar lo los mas me mi mis muestra muy necesita necesitamos
-        necesito no nos nuestra nuestras nuestro nuestros o para pasa pasar podemos poder podria por
-        prevista previstas previsto previstos pude puede pueden puedes puedo queremos querer quiere quieren
-        quiero recoge regula sabe saber sabes se sea seguir seguira ser sera seran si siempre significa significado
-        significan sigue siguen sin sobre solo son su sus tan tanto tendra tendran tenemos tener tengo tenia
-        tiene tienen tocado toca toco todavia verdad trata tratan tuvo u un una unas unos va vamos van vas ve ven vez veces vio voy y ya
+        decir del desde di dice dicen dime dolares e el en entre era es esa ese eso esta estaba establece estan
+        estar estara este esto euro euros exactamente favor figura final finalmente fue fueron gracias ha haber
+        habla habra hace haceis hacemos hacen hacer hago han hasta hay he hemos hizo hola indica ir la las le
+        les llama llaman llamar lleva llevar lo los mas me mi mis muestra muy necesita necesitamos necesito no
+        nos nuestra nuestras nuestro nuestros o para pasa pasar podemos poder podria por prevista previstas
+        previsto previstos pude puede pueden puedes puedo queremos querer quiere quieren quiero recoge regula
+        sabe saber sabes se sea seguir seguira ser sera seran si siempre significa significado significan sigue
+        siguen sin sobre solo son su sus tan tanto tendra tendran tenemos tener tengo tenia tiene tienen toca
+        tocado toco todavia trata tratan tuvo u un una unas unos va vamos van vas ve veces ven verdad vez vio
+        voy y ya
     """,
     "en": """
-        a about after an and any are as at be been before being by can could did do does due for from get gets got had
-        has have he her his i if in into is it its may mean means might most must my no not of on or our out same shall she
-        should so than that the their then there these they this those to until us want was we were will with
-        without would you your
+        a about after an and any are as at be been before being by can could did do does due for from get gets
+        got had has have he her his i if in into is it its may mean means might most must my no not of on or our
+        out same shall she should so than that the their then there these they this those to until us want was
+        we were will with without would you your
     """,
     "pt": """
         ao aos as com da das de deve do dos e em esta estao foi ha ja meu minha na nas no nos nossa nosso o

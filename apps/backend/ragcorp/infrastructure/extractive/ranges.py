@@ -11,10 +11,12 @@ _NUMBER = r"(\d+(?:[.  ]\d{3})*(?:,\d+)?)"
 _TO = r"\s*(?:€|euros|kg|kw|m|m2|m³|%|h|horas|dias|usuarios|posiciones)?(?:\s+\w+)?\s*(?:a|hasta|y|-|–|to|and|e)\s+"  # noqa: RUF001
 _BETWEEN = re.compile(rf"(?:\bde|\bdesde|\bentre|\bfrom|\bbetween|^|\|)\s*{_NUMBER}{_TO}{_NUMBER}")
 _UP_TO = re.compile(
-    rf"(?:\bhasta|\bmaximo|\binferior a|\bmenor (?:de|que)|\bpor debajo de|\bup to|\bate|<=?|≤|\bmenos de|\bless than)\s*{_NUMBER}"
+    r"(?:\bhasta|\bmaximo|\binferior a|\bmenor (?:de|que)|\bpor debajo de|\bmenos de|\bup to|\bless than|\bate|<=?|≤)"
+    rf"\s*{_NUMBER}"
 )
 _FROM = re.compile(
-    rf"(?:\bmas de|\ba partir de|\bdesde|\bmore than|\bover|\bmais de|>=?|≥|\bsuperior a|\bmayor (?:de|que)|\bpor encima de)\s*{_NUMBER}"
+    r"(?:\bmas de|\ba partir de|\bdesde|\bsuperior a|\bmayor (?:de|que)|\bpor encima de|\bmore than|\bover|\bmais de"
+    rf"|>=?|≥)\s*{_NUMBER}"
 )
 
 

@@ -21,8 +21,8 @@ _CLAUSE_HEADING = re.compile(
     re.IGNORECASE,
 )
 _ORDINAL = (
-    r"(?:(?:primer|segund|tercer|cuart|quint|sext|s[eé]ptim|octav|noven|und[eé]cim|duod[eé]cim|(?:d[eé]cim|vig[eé]sim)(?:[oa] ?)?\w*)[oa]?"
-    r"|[0-9]{1,2}\.?[ªº])"
+    r"(?:(?:primer|segund|tercer|cuart|quint|sext|s[eé]ptim|octav|noven|und[eé]cim|duod[eé]cim)[oa]?"
+    r"|(?:d[eé]cim|vig[eé]sim)[oa]? ?\w*|[0-9]{1,2}\.?[ªº])"
 )
 _ORDINAL_HEADING = re.compile(rf"{_ORDINAL}\s*[.:)—–-]*\s+[^.:]{{2,70}}\.?", re.IGNORECASE)  # noqa: RUF001
 """A clause whose number stands alone: "Sexta. Consumo previsto." """

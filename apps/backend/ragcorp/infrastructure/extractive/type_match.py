@@ -15,6 +15,10 @@ LOOSE = 0.4
 """Strength of a number that does not stand beside the noun that is counted."""
 
 _COUNTED = re.compile(r"\b(?:cuant[oa]s?|how many|quant[oa]s?)\s+(\w+)")
+SUBJECT = 80
+_COPULA = re.compile(r"([^.;:]*)\b(?:son|es|fueron|fue|seran|sera|eran|era|are|were|is|was)\s+(?:de\s+)?$")
+"""What is said to be so many stands before the number: "the operations affected are 38"."""
+
 _UNITS = {"metros": "m", "kilos": "kg", "kilometros": "km", "litros": "l", "euros": "€", "gigas": "gb", "grados": "°"}
 
 
@@ -58,7 +62,7 @@ def _of_kind(asked: str, statement: Statement, kind: ValueKind) -> float:
 
 
 def _counts(noun: str, values: Iterable[str], statement: Statement) -> bool:
-    """Return whether a number stands before the noun, or a column, a label or the row itself is about it."""
+    """Return whether a number stands beside the noun, or a column, a label or the row itself is about it."""
     plain = folded(statement.text)
     unit = _UNITS.get(noun)
     labels = " ".join(f"{cell.header} {cell.text}" for cell in statement.cells) or plain.partition(":")[0] * (
@@ -70,5 +74,8 @@ def _counts(noun: str, values: Iterable[str], statement: Statement) -> bool:
         for found in re.finditer(rf"(?<!\w){re.escape(value.strip())}(?!\w)", plain):
             words = re.findall(r"[^\W\d_]+|€|°", plain[found.end() : found.end() + 45])[:3]
             if any(same_root(noun, word) for word in words) or (unit is not None and words[:1] == [unit]):
+                return True
+            before = _COPULA.search(plain, max(0, found.start() - SUBJECT), found.start())
+            if before and any(same_root(noun, word) for word in re.findall(r"[^\W\d_]+", before.group(1))):
                 return True
     return False

@@ -55,7 +55,10 @@ _DIGITS = r"\d+(?:[.,  ]\d+)*"
 _WORDS = rf"\b{_any(_NUMBER_WORDS)}(?:\s+(?:[ye]\s+)?{_any(_NUMBER_WORDS)})*\b"
 _NUMBER = rf"(?:{_DIGITS}|{_WORDS})"
 _MONTH = _any(MONTHS)
-_CURRENCY = r"(?:€|\beur\b|\beuros?\b|us\$|r\$|\$|£|\busd\b|\bdolares\b|\bdollars?\b|\bpesos\b|\bcentimos?\b|\bcents?\b|\breais\b|\blibras\b)"
+_CURRENCY = (
+    r"(?:€|\beur\b|\beuros?\b|us\$|r\$|\$|£|\busd\b|\bdolares\b|\bdollars?\b|\bpesos\b|\bcentimos?\b|\bcents?\b"
+    r"|\breais\b|\blibras\b)"
+)
 _SCALE = r"(?:\s?(?:m|mm|k|mil|millon(?:es)?|million|mill\.))?(?:\s+de)?"
 _UNIT = (
     r"(?:segundos?|minutos?|horas?|dias?|semanas?|quincenas?|mes(?:es)?|bimestres?|trimestres?|cuatrimestres?|semestres?|anos?|jornadas?|"
@@ -67,9 +70,10 @@ _PATTERNS: dict[ValueKind, str] = {
     ValueKind.PERCENT: rf"{_NUMBER}\s?(?:%|por ciento|por cento|per ?cent)",
     ValueKind.DURATION: rf"(?:{_NUMBER}|{_ONE})\s+{_UNIT}|\bmedia hora\b|\bhalf an hour\b",
     ValueKind.FREQUENCY: (
-        rf"\b(?:cada|every|each)\s+(?:{_NUMBER}\s+)?{_UNIT}|\b(?:{_NUMBER}|una|once|twice)\s*(?:vez|veces|times)?\s+(?:al|por|a|per)\s+"
-        rf"(?:{_UNIT}|ano\b)|\b(?:a diario|diari|semanal|quincenal|mensual|bimestral|trimestral|cuatrimestral|semestral|anual|daily|weekly|monthly|quarterly|"
-        rf"yearly)\w*|\b(?:todos|todas) l[oa]s {_any(_PERIODS)}|\b(?:los|cada|every) {_any(_WEEKDAYS)}"
+        rf"\b(?:cada|every|each)\s+(?:{_NUMBER}\s+)?{_UNIT}|\b(?:los|cada|every) {_any(_WEEKDAYS)}"
+        rf"|\b(?:(?:{_NUMBER}|una)\s+(?:vez|veces|times)|once|twice)\s+(?:al|por|a|per)\s+{_UNIT}"
+        r"|\b(?:a diario|diari|semanal|quincenal|mensual|bimestral|trimestral|cuatrimestral|semestral|anual)\w*"
+        rf"|\b(?:dai|week|month|quarter|year)ly\b|\btod[oa]s l[oa]s {_any(_PERIODS)}"
     ),
     ValueKind.DATE: (
         rf"\b\d{{1,2}}(?:\.?º)?(?:\s+(?:de|of))?\s+{_MONTH}\b|\b{_MONTH}\s+\d{{1,2}}\b|"
@@ -112,7 +116,10 @@ _ROLES = frozenset(
 
 
 def found_values(text: str, kind: ValueKind) -> list[str]:
-    """Return the values of a kind in ``text``, in order, folded but for names. Dates, times, amounts and rates are no quantities."""
+    """Return the values of a kind in ``text``, in order, folded but for names.
+
+    Dates, times, amounts and rates are no quantities.
+    """
     if kind is ValueKind.PERSON:
         return [found.group() for found in (*_PERSON.finditer(text), *_OFFICE.finditer(folded(text)))]
     if kind is ValueKind.NAME:

@@ -16,7 +16,7 @@ from ragcorp.infrastructure.extractive.evidence import Candidate
 from ragcorp.infrastructure.extractive.words import folded, listed, same_root
 
 ALIKE = 0.3
-"""Share of the words, of the one that has fewer, that statements of two versions have in common if they say the same."""
+"""Share of the words of the shorter one that statements of two versions have in common if they say the same."""
 SAME_HEADING = 0.75
 """The same for the headings that they stand under."""
 HEAD = 250
