@@ -18,8 +18,8 @@ from ragcorp.domain.search import QuerySyntax
 VECTORS_PENDING = "vectors_pending"
 
 COMES_FIRST = 30.0
-"""Emphasis of the identifiers: with the standard weights one that is held whole outweighs all that cosine (from -1 to 1)
-and share can differ."""
+"""Emphasis of the identifiers: with the standard weights one that is held whole outweighs all that cosine (from -1 to
+1) and share can differ."""
 
 
 class DenseChunkSource:

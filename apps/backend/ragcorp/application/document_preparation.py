@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 
 from ragcorp.domain.documents import DocumentAttributes, ParsedText, VisibilityScope, index_text
 from ragcorp.domain.exceptions import InvalidInputError, PayloadTooLargeError, UnreadableDocumentError
@@ -19,6 +20,8 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.text import clean_text, is_blank, require_length, require_storable
 
 MAX_EXTERNAL_ID = 500
+MAX_NAME = 100
+_WORD = re.compile(r"[^\W_]+")
 MAX_TITLE = 500
 MAX_LABEL = 100
 MAX_METADATA_DEPTH = 8
@@ -73,7 +76,9 @@ class DocumentPreparation:
 
     def index(self, checked: IngestRequest, parsed: ParsedText, *, content_hash: bytes) -> DocumentWrite:
         """Chunk a parsed document. Raises UnreadableDocumentError if no text is left."""
-        title = checked.attributes.title or clean_text(parsed.title or "", field="title").strip()[:MAX_TITLE]
+        title = checked.attributes.title or document_title(
+            clean_text(parsed.title or "", field="title").strip(), external_id=checked.external_id
+        )
         attributes = replace(checked.attributes, title=title, path=checked.attributes.path or checked.external_id)
         if is_blank(parsed.text):
             raise UnreadableDocumentError(
@@ -230,3 +235,19 @@ def content_hash(checked: IngestRequest) -> bytes:
     ]
     digest.update(json.dumps(described, sort_keys=True, ensure_ascii=False).encode())
     return digest.digest()
+
+
+def document_title(found: str, *, external_id: str) -> str:
+    """Return the title found in a file with the file's name, as far as that says more: ``Contrato (marco-acme-2025)``.
+
+    Every passage is indexed and embedded with it, and a clause rarely repeats whose contract it stands in. An
+    external_id without a file's suffix names no file.
+    """
+    path = PurePosixPath(external_id)
+    if not path.suffix or not _WORD.search(path.stem):
+        return found[:MAX_TITLE]
+    if not found:
+        return " ".join(_WORD.findall(path.stem))[:MAX_TITLE]
+    if {word.casefold() for word in _WORD.findall(path.stem)} <= {word.casefold() for word in _WORD.findall(found)}:
+        return found[:MAX_TITLE]
+    return f"{found[: MAX_TITLE - MAX_NAME - 3]} ({path.stem[:MAX_NAME]})"
