@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ragcorp.application.rank_fusion import DEFAULT_RANK_CONSTANT, checked_weights, fused, require_rank_constant
-from ragcorp.domain.retrieval import Contribution, FusedHit, RankedList, ScoreType
+from ragcorp.domain.retrieval import FusedHit, RankedList, ScoreType
 
 ABSOLUTE = frozenset(
     {
@@ -41,21 +41,10 @@ class LinearFusionService:
         rank_constant = DEFAULT_RANK_CONSTANT if k is None else k
         require_rank_constant(rank_constant, 1)
         weight_of = checked_weights([ranked.source for ranked in lists], weights or {})
-        return fused(
-            lists,
-            [
-                [
-                    Contribution(
-                        source=ranked.source,
-                        rank=rank,
-                        score=hit.score,
-                        score_type=ranked.score_type,
-                        weight=weight_of[ranked.source],
-                        value=weight_of[ranked.source]
-                        * (hit.score if ranked.score_type in ABSOLUTE else 1 / (rank_constant + rank)),
-                    )
-                    for rank, hit in enumerate(ranked.hits, start=1)
-                ]
-                for ranked in lists
-            ],
-        )
+
+        def summand(ranked: RankedList, rank: int, weight: float) -> float:
+            if ranked.score_type in ABSOLUTE:
+                return weight * ranked.hits[rank - 1].score
+            return weight / (rank_constant + rank)
+
+        return fused(lists, weight_of, summand)

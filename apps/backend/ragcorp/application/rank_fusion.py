@@ -9,7 +9,7 @@ SIGIR 2009; k = 60 there, ranks from 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ragcorp.domain.exceptions import InvalidInputError
@@ -46,34 +46,35 @@ class RankFusionService:
         require_rank_constant(rank_constant, self._first_rank)
         weight_of = checked_weights([ranked.source for ranked in lists], weights or {})
         return fused(
-            lists,
-            [
-                [
-                    Contribution(
-                        source=ranked.source,
-                        rank=rank,
-                        score=hit.score,
-                        score_type=ranked.score_type,
-                        weight=weight_of[ranked.source],
-                        value=weight_of[ranked.source] / (rank_constant + rank),
-                    )
-                    for rank, hit in enumerate(ranked.hits, start=self._first_rank)
-                ]
-                for ranked in lists
-            ],
+            lists, weight_of, lambda _, rank, weight: weight / (rank_constant + rank), first_rank=self._first_rank
         )
 
 
-def fused(lists: Sequence[RankedList], contributions: Sequence[Sequence[Contribution]]) -> tuple[FusedHit, ...]:
-    """Return the union of the lists by the sum of the hits' contributions, descending, ties by the hit's key.
+def fused(
+    lists: Sequence[RankedList],
+    weights: Mapping[str, float],
+    summand: Callable[[RankedList, int, float], float],
+    *,
+    first_rank: int = 1,
+) -> tuple[FusedHit, ...]:
+    """Return the union of the lists by the sum of what each gives to a hit, descending, ties by the hit's key.
 
-    ``contributions[i][j]`` is that of hit j of list i. Metadata is the first list's, completed from later ones by the
-    keys that it lacks.
+    ``summand(ranked, rank, weight)`` is what a list gives to its hit of that rank; ranks start at ``first_rank``.
+    Metadata is the first list's, completed from later ones by the keys that it lacks.
     """
     first_seen: dict[HitKey, Hit] = {}
     parts_of: dict[HitKey, list[Contribution]] = {}
-    for ranked, parts in zip(lists, contributions, strict=True):
-        for hit, part in zip(ranked.hits, parts, strict=True):
+    for ranked in lists:
+        weight = weights[ranked.source]
+        for rank, hit in enumerate(ranked.hits, start=first_rank):
+            part = Contribution(
+                source=ranked.source,
+                rank=rank,
+                score=hit.score,
+                score_type=ranked.score_type,
+                weight=weight,
+                value=summand(ranked, rank, weight),
+            )
             key = hit.key
             seen = first_seen.get(key)
             if seen is None:

@@ -39,7 +39,7 @@ def test_a_score_is_the_sum_of_what_the_lists_that_hold_the_hit_give(
     weights = {each.source: data.draw(st.floats(0, 10)) for each in lists}
     for item in LinearFusionService().fuse(lists, weights=weights, k=60):
         terms = [
-            weights[each.source] * (hit.score if each.score_type in ABSOLUTE else 1 / (60 + rank))
+            weights[each.source] * hit.score if each.score_type in ABSOLUTE else weights[each.source] / (60 + rank)
             for each in lists
             for rank, hit in enumerate(each.hits, start=1)
             if hit.key == item.hit.key
