@@ -302,10 +302,18 @@ async def _admitted(lists: list[RankedList], usable: Sequence[SourceResult]) -> 
 def _weights(
     profile: RetrievalProfile, usable: Sequence[SourceResult], lists: Sequence[RankedList]
 ) -> dict[str, float]:
-    """Return the weight of each list: the profile's, times what its source says of it on this query."""
+    """Return the weight of each list: the profile's, times what its source says of it on this query.
+
+    Only a fusion of scores emphasises: multiplied, the ranks of one list would decide alone.
+    """
+    emphasised = profile.method is FusionMethod.LINEAR
     factors = {
         ranked.source: result.answer.seen
-        * (1.0 if ranked.source in profile.chosen_weights else result.answer.emphasis.get(ranked.source, 1.0))
+        * (
+            result.answer.emphasis.get(ranked.source, 1.0)
+            if emphasised and ranked.source not in profile.chosen_weights
+            else 1.0
+        )
         for result in usable
         if result.answer is not None
         for ranked in result.answer.lists

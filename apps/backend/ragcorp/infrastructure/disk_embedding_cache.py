@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import time
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Self
@@ -18,6 +19,7 @@ from ragcorp.domain.ports.models import Embedder, EmbeddingModel, Vector
 
 FILE = "embeddings.sqlite3"
 BUSY_SECONDS = 30.0
+RETRY_SECONDS = 0.02
 BATCH = 8
 """Passages a call: most are known, and those that are not are handed on by the embedder's own batch size."""
 
@@ -43,9 +45,9 @@ class VectorFile:
             connection = sqlite3.connect(
                 folder / FILE, timeout=BUSY_SECONDS, check_same_thread=False, isolation_level=None
             )
-            connection.execute("PRAGMA journal_mode = WAL")
+            _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute(CREATE)
+            _patiently(lambda: connection.execute(CREATE))
         except (OSError, sqlite3.Error) as error:
             raise _unusable() from error
         return cls(connection)
@@ -66,6 +68,20 @@ class VectorFile:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _patiently(statement: Callable[[], object]) -> None:
+    """Run a statement for which SQLite itself waits for no lock: another process may be making the file."""
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            statement()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(RETRY_SECONDS)
+        else:
+            return
 
 
 class DiskCachingEmbedder:
