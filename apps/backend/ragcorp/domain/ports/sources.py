@@ -44,10 +44,11 @@ class SourceAnswer:
     """A source's hits; ``incomplete`` says in a short word why some evidence could not be seen, if so.
 
     ``further`` are lists of their own that came out of the same look, with names of their own, and ``emphasis`` how
-    much more than usual a list says on this query (a factor of its weight, by name, in a fusion of scores). ``seen`` is the share in [0, 1] of
-    its evidence that the source could see: ranks among few say little. ``scorer`` scores what the source did not list;
-    ``admits`` is set where the query's operators are conditions on every result: it returns those of given chunk ids
-    that meet them. ``cut`` says that a budget ended the look early; ``notes`` are for an explanation.
+    much more than usual a list says on this query: a factor of its weight, by name, in a fusion of scores. ``seen`` is
+    the share in [0, 1] of its evidence that the source could see: ranks among few say little. ``scorer`` scores what
+    the source did not list; ``admits`` is set where the query's operators are conditions on every result: it returns
+    those of given chunk ids that meet them. ``cut`` says that a budget ended the look early; ``notes`` are for an
+    explanation.
     Raises InvalidRankingError.
     """
 
