@@ -77,7 +77,7 @@ def _patiently(statement: Callable[[], object]) -> None:
         try:
             statement()
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
             time.sleep(RETRY_SECONDS)
         else:

@@ -55,9 +55,13 @@ _TOKEN = re.compile(r"\w+(?:[-./]\w+)*")
 
 
 def without_question_words(question: str) -> str:
-    """Return the question without them; all other characters, codes among them, stay as they are."""
-    question = _IDIOM.sub(" ", question)
-    return _TOKEN.sub(lambda word: " " if _says_nothing(word.group()) else word.group(), question)
+    """Return the question without them; all other characters, codes among them, stay as they are.
+
+    What holds nothing else (a greeting) is looked for as it is.
+    """
+    left = _TOKEN.sub(lambda word: " " if _says_nothing(word.group()) else word.group(), _IDIOM.sub(" ", question))
+    asks = all(folded(word) in QUESTION_WORDS for word in _TOKEN.findall(question))
+    return left if asks or _TOKEN.search(left) else question
 
 
 def _says_nothing(word: str) -> bool:

@@ -79,6 +79,8 @@ _PATTERNS: dict[ValueKind, str] = {
         rf"\b\d{{1,2}}(?:\.?º)?(?:\s+(?:de|of))?\s+{_MONTH}\b|\b{_MONTH}\s+\d{{1,2}}\b|"
         rf"\b\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}}\b|\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b{_MONTH}(?:\s+de)?\s+\d{{4}}\b|"
         rf"\b{_any(_WEEKDAYS)}s?\b"
+        r"|\b(?:en|in|em|hasta|desde|until|since|durante|during|fin(?:al)?es de|mediados de)"
+        rf"\s+{_MONTH}\b"
     ),
     ValueKind.MONTH: rf"\b{_MONTH}\b",
     ValueKind.TIME: r"\b\d{1,2}[:h]\d{2}\b|\ba las? \d{1,2}\b|\b\d{1,2}\s?(?:a\.?m|p\.?m)\b",
