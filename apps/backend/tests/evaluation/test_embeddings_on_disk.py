@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -74,21 +75,20 @@ async def test_what_was_made_before_a_failure_is_kept(file: VectorFile) -> None:
     assert later.embedded == ["tres"]
 
 
-def _fill(folder: str, start: int) -> None:
-    opened = VectorFile.open(Path(folder))
-    for number in range(start, start + 200):
-        opened.put({number.to_bytes(4): (float(number),)})
-    opened.close()
+FILL = """
+import sys
+from pathlib import Path
+from ragcorp.infrastructure.disk_embedding_cache import VectorFile
+opened, start = VectorFile.open(Path(sys.argv[1])), int(sys.argv[2])
+for number in range(start, start + 200):
+    opened.put({number.to_bytes(4): (float(number),)})
+opened.close()
+"""
 
 
 def test_two_processes_write_at_a_time(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_fill, args=(str(tmp_path), start)) for start in (0, 100)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(60)
-    assert [writer.exitcode for writer in writers] == [0, 0]
+    writers = [subprocess.Popen([sys.executable, "-c", FILL, str(tmp_path), str(start)]) for start in (0, 100)]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
     opened = VectorFile.open(tmp_path)
     keys = [number.to_bytes(4) for number in range(300)]
     assert opened.get(keys) == {key: (float(number),) for number, key in enumerate(keys)}

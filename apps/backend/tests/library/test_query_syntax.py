@@ -74,19 +74,19 @@ async def test_accents_stop_words_without_them_and_a_mistyped_word(open_rag: Ope
 
 
 @pytest.mark.parametrize(
-    ("operator", "found"), [("and", ["entrega.md"]), ("or", ["entrega.md", "plazo.md"])], ids=["and", "or"]
+    ("operator", "found"), [("and", ["largo.md"]), ("or", ["largo.md", "corto.md"])], ids=["and", "or"]
 )
 async def test_adr_012s_ranking_is_there_with_both_operators(
     open_rag: OpenRag, operator: str, found: list[str]
 ) -> None:
     rag = await open_rag(enable_hybrid_search=True, sparse_ranking="ts_rank_cd", sparse_operator=operator)
-    await fill(rag, {"plazo.md": "El plazo corre.", "entrega.md": "El plazo de entrega corre.", "menu.md": "El menú."})
+    await fill(rag, {"corto.md": "El plazo corre.", "largo.md": "El plazo de entrega corre.", "menu.md": "El menú."})
     sparse = await rag.search("plazo entrega", mode="sparse")
     assert shown(sparse) == found
     assert {hit.score_type for hit in sparse.hits} == {"ts_rank_cd"}
     for method in ("rrf", "linear"):
         fused = await rag.search("plazo entrega", method=method, explain=True)
-        assert shown(fused)[0] == "entrega.md"
+        assert shown(fused)[0] == "largo.md"
         assert fused.explanation is not None
         # its scores are no shares of evidence: no threshold applies
         assert fused.explanation["thresholds"] == []
