@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from ragcorp.application.lexical_scores import lexical_evidence, total
+from ragcorp.application.lexical_scores import lexical_evidence, term_factors, total
 from ragcorp.application.retrieval_profile import IDENTIFIERS
 from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.ports.models import Embedder, Vector
@@ -128,13 +128,14 @@ class LexicalScorer:
         counted = await self._repository.count_lexemes(
             [term.lexeme for term in self._found.terms], chunk_ids, principal=self._principal
         )
+        factors = term_factors(self._found.terms, score_type=score_type)
         return {
             chunk_id: lexical_evidence(
                 self._found.terms,
+                factors,
                 each.counts,
                 length=each.length,
                 average_length=self._found.average_length,
-                score_type=score_type,
             )
             for chunk_id, each in counted.items()
         }

@@ -28,21 +28,24 @@ def saturation(tf: int, length: int, average_length: float) -> float:
     return tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / average_length))
 
 
+def term_factors(terms: Sequence[QueryTerm], *, score_type: str) -> list[float]:
+    """Return what each term's saturation is multiplied by, in a score of kind bm25 or evidence_share."""
+    weights = [term.idf * term.similarity for term in terms]
+    if score_type == ScoreType.BM25:
+        return weights
+    mass = evidence_mass(terms)
+    return [weight**2 / mass if mass else 0.0 for weight in weights]
+
+
 def lexical_evidence(
     terms: Sequence[QueryTerm],
+    factors: Sequence[float],
     counts: Mapping[str, int],
     *,
     length: int,
     average_length: float,
-    score_type: str,
 ) -> LexicalEvidence:
-    """Return what ``counts`` (tf by lexeme) of a passage give to its score of kind bm25 or evidence_share."""
-    weights = [term.idf * term.similarity for term in terms]
-    if score_type == ScoreType.BM25:
-        factors = weights
-    else:
-        mass = evidence_mass(terms)
-        factors = [weight**2 / mass if mass else 0.0 for weight in weights]
+    """Return what ``counts`` (tf by lexeme) of a passage give to the score that ``factors`` are of."""
     return LexicalEvidence(
         length=length,
         matches=tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ragcorp.application.document_preparation import MAX_TITLE
 from ragcorp.application.task_progress import Progress, no_progress
 from ragcorp.domain.documents import DocumentAttributes, SourceFile
 from ragcorp.domain.exceptions import InvalidInputError
@@ -13,7 +14,6 @@ from ragcorp.domain.principal import Principal
 from ragcorp.evaluation.sets import EvaluationSet, Passage
 
 BATCH = 32
-MAX_TITLE = 500
 
 
 class LoadEvaluationSet:

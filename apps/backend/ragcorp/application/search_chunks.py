@@ -194,7 +194,9 @@ class SearchChunks:
         A list that saw only a share of the evidence (vectors pending) weighs so much less: a first rank among a
         few embedded chunks says little.
         """
-        lists = await _admitted(_lists(usable), usable)
+        lists = _lists(usable)
+        if len(usable) > 1:  # alone, a source has met its own conditions
+            lists = await _admitted(lists, usable)
         if FusionMethod.RRF not in self._fusions:
             lists = [next((ranked for ranked in lists if ranked.hits), lists[0])]
         if len(lists) == 1:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 from psycopg.rows import TupleRow
 
+from ragcorp.application.lexical_scores import evidence_mass
+from ragcorp.application.retrieval_profile import ALL_WORDS, FULL_TEXT, IDENTIFIERS
 from ragcorp.domain.lexical import QueryTerm, TermKind
 from ragcorp.domain.ports.storage import LexemeCounts, LexicalChunks
 from ragcorp.domain.principal import Principal
@@ -18,10 +20,6 @@ from ragcorp.infrastructure.postgres import bm25, full_text
 from ragcorp.infrastructure.postgres.chunk_ids import database_ids
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.predicates import Predicate, filtered, matching_documents, visibility
-
-FULL_TEXT = "full_text"
-IDENTIFIERS = "identifiers"
-ALL_WORDS = "all_words"
 
 CODE = re.compile(r"[\d@/:]")
 """What makes a compound a code: letters joined by a dash are words."""
@@ -200,7 +198,7 @@ class LexicalChannel:
                     await connection.execute(bm25.SETTINGS, prepare=True)
                     best_cursor = await connection.execute(best, {**values, "theta": theta}, prepare=True, binary=True)
                 rows = await best_cursor.fetchall()
-        mass = 2.2 * math.fsum(term.idf**2 for term in terms)
+        mass = evidence_mass(terms)
         found = [row for row in rows if row[0] is not None]
         ranked = RankedList(
             source=FULL_TEXT,
