@@ -13,12 +13,12 @@ from alembic import context
 from sqlalchemy import text
 
 from ragcorp.infrastructure.postgres.migration_lock import LOCK_TIMEOUT, migration_lock, owner_engine
-from ragcorp.infrastructure.postgres.tables import metadata
+from ragcorp.infrastructure.postgres.schema import metadata
 
 
 def include_object(_obj: Any, name: str | None, type_: str, reflected: bool, _compare_to: Any) -> bool:
     """Leave the HNSW indexes of the embedding models out of the comparison: one is made for each model in use."""
-    return not (type_ == "index" and reflected and (name or "").startswith("ix_chunk_embeddings_hnsw_"))
+    return not (type_ == "index" and reflected and "_embeddings_hnsw_" in (name or ""))
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ RUNS = (
     ("sparse", "--chunks", "30000"),
     ("analysis",),
     ("ingestion",),
+    ("pipeline_steps",),
 )
 
 
@@ -22,7 +23,7 @@ def main() -> None:
     with temporary_folder() as folder:
         for module, *arguments in RUNS:
             # search and recall share their corpora, which take minutes to load
-            kept = () if module in ("analysis", "ingestion") else ("--data-dir", str(folder / "data"))
+            kept = () if module in ("analysis", "ingestion", "pipeline_steps") else ("--data-dir", str(folder / "data"))
             print(f"\n== python -m benchmarks.{' '.join([module, *arguments])}\n", flush=True)
             subprocess.run([sys.executable, "-m", f"benchmarks.{module}", *arguments, *kept], check=True)
 

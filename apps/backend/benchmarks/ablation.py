@@ -24,8 +24,8 @@ from ragcorp.application.retrieval_profile import (
     LINEAR_WEIGHTS,
     RRF_WEIGHTS,
     RetrievalProfile,
-    standard_profiles,
 )
+from ragcorp.application.standard_profiles import standard_profiles
 from ragcorp.domain.search import SearchMode
 from ragcorp.evaluation.bootstrap import Resampling
 from ragcorp.evaluation.report import report

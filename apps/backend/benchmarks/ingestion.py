@@ -141,20 +141,21 @@ async def run(arguments: argparse.Namespace, server: Server, report: Report) -> 
         async with open_container(settings, dsn, parts=Parts(embedder=VectorsFromMemory(corpus))) as container:
             rag = make_rag(container)
             for _ in range(arguments.rounds):
-                empty(owner_dsn, "documents", "embedding_cache")
+                # in a thread: it waits for the refresh of statistics, which needs this event loop to end
+                await asyncio.to_thread(empty, owner_dsn, "documents", "embedding_cache")
                 started = time.perf_counter()
                 result = await rag.ingest_folder(folder)
                 library.append(time.perf_counter() - started)
                 if result.failures:
                     raise SystemExit(f"{len(result.failures)} documents failed: {result.failures[0].error}")
                 texts = dump(owner_dsn, TEXT_TABLES)
-                empty(owner_dsn, "documents")
+                await asyncio.to_thread(empty, owner_dsn, "documents")
                 bare.append(copy_back(owner_dsn, texts))
                 started = time.perf_counter()
                 await rag.embed_pending()
                 embedding.append(time.perf_counter() - started)
                 vectors = dump(owner_dsn, ("chunk_embeddings",))
-                empty(owner_dsn, "chunk_embeddings")
+                await asyncio.to_thread(empty, owner_dsn, "chunk_embeddings")
                 bare_vectors.append(copy_back(owner_dsn, vectors))
         with psycopg.connect(owner_dsn) as connection:
             register_vector(connection)

@@ -51,7 +51,7 @@ def load(owner_dsn: str, corpus: Corpus, *, application_dsn: str | None = None) 
             return {}
         register_vector(connection)
         model_id = int(str(_scalar(connection, "SELECT id FROM embedding_models WHERE active")))
-        connection.execute(f"DROP INDEX {hnsw_index_name(model_id)}")
+        connection.execute(f"DROP INDEX {hnsw_index_name('chunk_embeddings', model_id)}")
         connection.execute("DROP INDEX ix_chunks_tsv")
         started = time.perf_counter()
         copy_documents(connection, corpus.documents())

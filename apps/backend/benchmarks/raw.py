@@ -16,8 +16,8 @@ from psycopg.rows import TupleRow
 from benchmarks.corpus import DIMENSIONS, Query
 from ragcorp.application.lexical_scores import K1
 from ragcorp.application.retrieval_profile import A_FIFTH_OF_THE_EVIDENCE
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import Filters
 from ragcorp.infrastructure.postgres import bm25, full_text, statements
 from ragcorp.infrastructure.postgres.predicates import filtered, matching_documents, visibility
 

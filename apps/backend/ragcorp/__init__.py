@@ -17,11 +17,21 @@ from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.principal import Principal, Sensitivity
 
 if TYPE_CHECKING:
+    from ragcorp.interface.library.context_client import load_memory_context, load_memory_context_blocking
     from ragcorp.main.container import Parts
     from ragcorp.main.library import open_rag as open  # noqa: A004 - `ragcorp.open` is the name that users look for
 
 __version__ = "0.1.0"
-__all__ = ["Parts", "Principal", "RagcorpError", "Sensitivity", "__version__", "open"]
+__all__ = [
+    "Parts",
+    "Principal",
+    "RagcorpError",
+    "Sensitivity",
+    "__version__",
+    "load_memory_context",
+    "load_memory_context_blocking",
+    "open",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -34,4 +44,8 @@ def __getattr__(name: str) -> Any:
         from ragcorp.main.container import Parts
 
         return Parts
+    if name in ("load_memory_context", "load_memory_context_blocking"):
+        from ragcorp.interface.library import context_client
+
+        return getattr(context_client, name)
     raise AttributeError(f"module 'ragcorp' has no attribute '{name}'")

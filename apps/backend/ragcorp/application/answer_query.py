@@ -10,7 +10,17 @@ from dataclasses import dataclass, replace
 
 from ragcorp.application.abstention import abstention
 from ragcorp.application.citation_check import CitationFilter, best_quote, cited_lines, cited_numbers
-from ragcorp.domain.answers import Answer, AnswerDelta, AnswerFinished, AnswerPrompt, Citation, Passage
+from ragcorp.domain.answers import (
+    Answer,
+    AnswerDelta,
+    AnswerFinished,
+    AnswerPrompt,
+    AskEvent,
+    Citation,
+    Passage,
+    Searched,
+)
+from ragcorp.domain.collections import GENERATED
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.ports.language import LanguageDetector
 from ragcorp.domain.ports.models import Answerer
@@ -26,16 +36,6 @@ class AnswerLimits:
     max_passages: int = 10
     max_context_tokens: int = 6000
     timeout_seconds: float = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Searched:
-    """First event of an answer: what the answerer will read."""
-
-    response: SearchResponse
-
-
-AskEvent = Searched | AnswerDelta | Answer
 
 
 class AnswerQuery:
@@ -93,6 +93,8 @@ class AnswerQuery:
         passages: list[Passage] = []
         tokens = 0
         for hit in response.hits:
+            if hit.chunk.metadata.get(GENERATED) is True and not hit.chunk.of_document:
+                continue  # what was answered before must not prove itself
             tokens += len(hit.chunk.content) // 3
             if passages and tokens > self._limits.max_context_tokens:
                 break
@@ -148,10 +150,11 @@ def _citation(passage: Passage, quotes: Sequence[str]) -> Citation:
         chunk_id=chunk.id,
         document_id=chunk.document_id,
         external_id=chunk.external_id,
-        title=chunk.title,
+        title=chunk.title or chunk.speaker or "",
         quote=" … ".join(dict.fromkeys(quotes)),
         path=chunk.path,
         line_start=line_start,
         line_end=line_end,
         page=chunk.page_start,
+        collection=chunk.collection,
     )

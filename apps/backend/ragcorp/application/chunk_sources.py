@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from ragcorp.application.lexical_notes import lexical_notes
 from ragcorp.application.lexical_scores import lexical_evidence, term_factors, total
 from ragcorp.application.retrieval_profile import IDENTIFIERS
+from ragcorp.domain.filters import DOCUMENT_FIELDS
 from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.ports.models import Embedder, Vector
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.ports.storage import DocumentRepository, LexicalChunks
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import ScoreType
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, ScoreType
 from ragcorp.domain.search import QuerySyntax
 
 VECTORS_PENDING = "vectors_pending"
@@ -26,6 +28,8 @@ class DenseChunkSource:
     """Nearest chunks by cosine similarity. The model runs before a connection is taken."""
 
     name = "dense"
+    collection = CHUNK_COLLECTION
+    filter_fields = DOCUMENT_FIELDS
 
     def __init__(self, *, embedder: Embedder, repository: DocumentRepository) -> None:
         self._embedder = embedder
@@ -70,6 +74,8 @@ class FullTextChunkSource:
     """Chunks that match the words of the query; those that hold its identifiers or all its words stand out."""
 
     name = "full_text"
+    collection = CHUNK_COLLECTION
+    filter_fields = DOCUMENT_FIELDS
 
     def __init__(self, *, repository: DocumentRepository) -> None:
         self._repository = repository
@@ -89,23 +95,12 @@ class FullTextChunkSource:
                 if query.syntax is QuerySyntax.WEBSEARCH
                 else None
             ),
-            notes={
-                "chunks": found.chunks,
-                "average_length": found.average_length,
-                "terms": [
-                    {
-                        "word": term.word,
-                        "lexeme": term.lexeme,
-                        "kind": term.kind.value,
-                        "document_frequency": term.document_frequency,
-                        "idf": term.idf,
-                        "typed": term.typed,
-                        "similarity": term.similarity,
-                    }
-                    for term in found.terms
-                ],
-            },
+            notes=await self._notes(found, query.principal) if query.explain else {},
         )
+
+    async def _notes(self, found: LexicalChunks, principal: Principal) -> Mapping[str, object]:
+        lexemes = [term.lexeme for term in found.terms]
+        return lexical_notes(found, await self._repository.visible_frequencies(lexemes, principal=principal))
 
 
 class LexicalScorer:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ragcorp.application.document_preparation import require_external_id
+from ragcorp.application.attribute_checks import require_external_id
+from ragcorp.application.deletion_guard import require_selection
+from ragcorp.domain.collections import Collection
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.storage import DocumentRepository, DocumentSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.text import require_storable
 
 
 class DeleteDocument:
@@ -26,13 +27,7 @@ class DeleteDocument:
         Raises InvalidInputError for an empty selection: nobody deletes everything by leaving a field out; and for a
         prefix that no name can have.
         """
-        if not selection.prefix and not selection.filters:
-            raise InvalidInputError(
-                "A deletion needs a prefix or a filter.",
-                field="prefix",
-                remedy="Name a prefix of external_id, or at least one filter.",
-            )
-        require_storable(selection.prefix, field="prefix")
+        require_selection(selection.prefix, selection.filters, collection=Collection.ARTIFACTS)
         return await self._repository.soft_delete(selection, principal=principal)
 
     async def purge(self, *, older_than_days: float, principal: Principal) -> int:

@@ -1,4 +1,4 @@
-"""Use case: make the vectors that chunks still wait for. No connection is held while the model runs."""
+"""Use case: make the vectors that chunks and items still wait for. No connection is held while the model runs."""
 
 from __future__ import annotations
 
@@ -26,16 +26,37 @@ _Key = tuple[str, bytes]
 
 
 class EmbedPending:
-    """Takes a batch off the backlog, embeds it, stores the vectors."""
+    """Takes a batch off each backlog, embeds it, stores the vectors.
 
-    def __init__(self, *, embedder: Embedder, backlog: EmbeddingBacklog, cache: EmbeddingCache) -> None:
+    Each has its turn in every round: a long one keeps none of the others waiting.
+    """
+
+    def __init__(self, *, embedder: Embedder, backlogs: Sequence[EmbeddingBacklog], cache: EmbeddingCache) -> None:
         self._embedder = embedder
-        self._backlog = backlog
+        self._backlogs = tuple(backlogs)
         self._cache = cache
 
     async def execute(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
-        """Work off one batch. Raises StorageUnavailableError; an embedder that is out is reported as ``failed``."""
-        batch = await self._backlog.claim(
+        """Work off one batch of each; of a document there are chunks only.
+
+        Raises StorageUnavailableError; an embedder that is out is reported as ``failed``.
+        """
+        return _total([await self._work_off(each, document_id, workspace) for each in self._backlogs])
+
+    async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:
+        counted = [await each.counts(document_id=document_id, workspace=workspace) for each in self._backlogs]
+        return BacklogCounts(
+            pending=sum(counts.pending for counts in counted), failed=sum(counts.failed for counts in counted)
+        )
+
+    async def enqueue_missing(self) -> int:
+        """List again everything without a vector, also what was given up; return how many were added."""
+        return sum([await each.enqueue_missing() for each in self._backlogs])
+
+    async def _work_off(
+        self, backlog: EmbeddingBacklog, document_id: UUID | None, workspace: str | None
+    ) -> EmbedProgress:
+        batch = await backlog.claim(
             limit=self._embedder.batch_size,
             lease_seconds=LEASE_SECONDS,
             document_id=document_id,
@@ -44,19 +65,12 @@ class EmbedPending:
         if not batch:
             return EmbedProgress(embedded=0, failed=0)
         try:
-            return await self._embed(batch)
+            return await self._embed(batch, backlog)
         except asyncio.CancelledError:
-            await asyncio.shield(self._backlog.release([chunk.chunk_id for chunk in batch]))
+            await asyncio.shield(backlog.release([chunk.chunk_id for chunk in batch]))
             raise
 
-    async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:
-        return await self._backlog.counts(document_id=document_id, workspace=workspace)
-
-    async def enqueue_missing(self) -> int:
-        """List again every chunk without a vector, also those that were given up; return how many."""
-        return await self._backlog.enqueue_missing()
-
-    async def _embed(self, batch: Sequence[PendingChunk]) -> EmbedProgress:
+    async def _embed(self, batch: Sequence[PendingChunk], backlog: EmbeddingBacklog) -> EmbedProgress:
         vectors = await self._cached(batch)
         # equal passages of a workspace are embedded once
         missing = {_key(chunk): chunk.index_text for chunk in batch if _key(chunk) not in vectors}
@@ -65,12 +79,9 @@ class EmbedPending:
         except EmbedderUnavailableError as error:
             if error.reason == REJECTED and len(batch) > 1:
                 # one text of the batch is at fault: the others must not suffer for it
-                parts = [await self._embed([chunk]) for chunk in batch]
-                return EmbedProgress(
-                    embedded=sum(part.embedded for part in parts), failed=sum(part.failed for part in parts)
-                )
-            logger.warning("embedding of %d chunks failed: %s", len(batch), error.reason)
-            await self._backlog.fail(
+                return _total([await self._embed([chunk], backlog) for chunk in batch])
+            logger.warning("embedding of %d passages failed: %s", len(batch), error.reason)
+            await backlog.fail(
                 [chunk.chunk_id for chunk in batch],
                 reason=error.reason,
                 retry_in_seconds=RETRY_SECONDS,
@@ -78,9 +89,7 @@ class EmbedPending:
             )
             return EmbedProgress(embedded=0, failed=len(batch))
         vectors |= zip(missing, made, strict=True)
-        await self._backlog.complete(
-            {chunk.chunk_id: vectors[_key(chunk)] for chunk in batch}, model=self._embedder.model
-        )
+        await backlog.complete({chunk: vectors[_key(chunk)] for chunk in batch}, model=self._embedder.model)
         return EmbedProgress(embedded=len(batch), failed=0)
 
     async def _cached(self, batch: Sequence[PendingChunk]) -> dict[_Key, Vector]:
@@ -107,6 +116,10 @@ class EmbedPending:
         if widths - {self._embedder.model.dimensions}:
             raise EmbedderUnavailableError("The embedder returned vectors of another width.", reason="wrong_width")
         return vectors
+
+
+def _total(parts: Sequence[EmbedProgress]) -> EmbedProgress:
+    return EmbedProgress(embedded=sum(part.embedded for part in parts), failed=sum(part.failed for part in parts))
 
 
 def _key(chunk: PendingChunk) -> _Key:

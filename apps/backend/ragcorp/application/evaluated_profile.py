@@ -20,6 +20,9 @@ _MODES: Mapping[str, tuple[SearchMode, FusionMethod | None]] = {
     **{name: (SearchMode.HYBRID, method) for name, method in _FUSIONS.items()},
 }
 
+WIRED = ("collections", "everything")
+"""Profiles that a request asks for by their names."""
+
 STANDARD = tuple(name for name in ("dense", "sparse", "hybrid", "linear") if name in _MODES)
 
 
@@ -57,19 +60,20 @@ def parse_profile(written: str) -> EvaluatedProfile:
     ``k`` is the rank constant, ``window`` the rank window; any other key is the name of a list, with its weight.
     """
     base, _, overrides = written.partition(":")
-    if base not in _MODES:
+    if base not in _MODES and base not in WIRED:
         raise InvalidInputError(
             "There is no such profile.",
             field="--profile",
-            limit=", ".join(_MODES),
+            limit=", ".join((*_MODES, *WIRED)),
             remedy="Name one of them, with overrides as in hybrid:k=20 if need be.",
         )
-    mode, method = _MODES[base]
+    mode, method = _MODES.get(base, (SearchMode.HYBRID, None))
     numbers = dict(_override(part) for part in overrides.split(",") if part.strip())
     constant, window = numbers.pop(RANK_CONSTANT, None), numbers.pop(WINDOW, None)
     return EvaluatedProfile(
         name=written,
         mode=mode,
+        profile=base if base in WIRED else None,
         method=method,
         rank_constant=None if constant is None else _whole(constant),
         rank_window_size=None if window is None else _whole(window),

@@ -32,9 +32,12 @@ class IngestDocument:
         self._embed_pending = embed_pending
         self._embed_wait_seconds = embed_wait_seconds
 
-    async def execute(self, request: IngestRequest, *, principal: Principal) -> IngestResult:
+    async def execute(
+        self, request: IngestRequest, *, principal: Principal, expected: bytes | None = None
+    ) -> IngestResult:
         """Store one document and wait a short while for its vectors.
 
+        With ``expected`` it replaces the document of that content hash, and no other: ConflictError.
         Raises InvalidInputError (or a subclass) for what cannot be stored; nothing is left behind then.
         """
         checked = self._preparation.check(request, principal=principal)
@@ -42,7 +45,10 @@ class IngestDocument:
         if checked.external_id in known:
             return await self._with_vectors(_result(checked.external_id, known[checked.external_id]))
         write = await anyio.to_thread.run_sync(self._preparation.prepare, checked)
-        (outcome,) = await self._repository.save_many([write], principal=principal)
+        if expected is None:
+            (outcome,) = await self._repository.save_many([write], principal=principal)
+        else:
+            outcome = await self._repository.replace(write, expected=expected, principal=principal)
         return await self._with_vectors(_result(checked.external_id, outcome))
 
     async def execute_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ragcorp.application.document_preparation import MAX_TITLE
+from ragcorp.application.attribute_checks import MAX_TITLE
 from ragcorp.application.task_progress import Progress, no_progress
 from ragcorp.domain.documents import DocumentAttributes, SourceFile
 from ragcorp.domain.exceptions import InvalidInputError

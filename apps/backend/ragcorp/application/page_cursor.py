@@ -23,6 +23,8 @@ def fingerprint(request: SearchRequest) -> str:
         request.rank_constant,
         sorted(request.weights.items()),
         request.rank_window_size,
+        request.include_memory,
+        request.rerank,
     )
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import anyio.to_thread
 
-from ragcorp.application.document_preparation import DocumentPreparation, require_external_id
+from ragcorp.application.attribute_checks import require_external_id
+from ragcorp.application.document_preparation import DocumentPreparation
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal

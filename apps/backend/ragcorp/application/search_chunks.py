@@ -1,29 +1,45 @@
-"""Use case: search the chunks."""
+"""Use case: search the passages of every collection."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
-from ragcorp.application import page_cursor
-from ragcorp.application.candidate_scoring import can_score_all, complete
-from ragcorp.application.retrieval_profile import DENSE, FULL_TEXT, IDENTIFIERS, RetrievalProfile
+from ragcorp.application import page_cursor, reranking
+from ragcorp.application.artifact_deduplication import collections_of
+from ragcorp.application.list_fusion import ListFusion, Ranking, usable_results
+from ragcorp.application.neighbour_expansion import expanded
+from ragcorp.application.retrieval_profile import OWN_LISTS, RetrievalProfile
 from ragcorp.application.search_explanation import explain_hits, explanation
 from ragcorp.application.source_fan_out import SourceFanOut
-from ragcorp.application.thresholds import Threshold, above_thresholds, applicable
-from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError, SourceUnavailableError
+from ragcorp.application.step_pipeline import PipelineResult, StepPipeline
+from ragcorp.application.visibility_policy import readable_passage
+from ragcorp.domain.candidates import Candidate
+from ragcorp.domain.collections import FACETS
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
+from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.sources import FusionService, SourceQuery, SourceResult
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import Contribution, FusedHit, Hit, RankedList, ScoreType
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, FusedHit, Hit, HitKey, RankedList, ScoreType, SourceOutcome
 from ragcorp.domain.search import FusionMethod, SearchHit, SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.text import is_blank, require_length, require_storable
 
 logger = logging.getLogger(__name__)
 
-SCORE_TYPE = {FusionMethod.RRF: ScoreType.RRF, FusionMethod.LINEAR: ScoreType.LINEAR}
+
+FILTERED = "filter:"
+"""How the reason begins of a source that cannot apply the filters."""
+
+
+def current_hour() -> datetime:
+    """Return the hour that it is: ages and look-backs are counted in hours, so that a question has one answer."""
+    return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,20 +51,8 @@ class SearchLimits:
     total_timeout_seconds: float = 4.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ranking:
-    """The ranking, the mode that was used after all, the kind of score, and how lists were fused, if they were."""
-
-    mode_used: SearchMode
-    hits: Sequence[FusedHit]
-    score_type: str
-    profile: RetrievalProfile
-    weights: Mapping[str, float] | None = None
-    thresholds: Sequence[Threshold] = ()
-
-
 class SearchChunks:
-    """Asks the profile's sources, fuses their lists and fetches the content of what is returned, and of that only."""
+    """Asks the profile's sources, fuses their lists, takes its steps, and fetches the content of what is returned."""
 
     def __init__(
         self,
@@ -60,14 +64,22 @@ class SearchChunks:
         default_mode: SearchMode,
         default_method: FusionMethod = FusionMethod.RRF,
         limits: SearchLimits,
+        store: CandidateStore,
+        pipeline: StepPipeline | None = None,
+        now: Callable[[], datetime] = current_hour,
     ) -> None:
         self._fan_out = fan_out
         self._repository = repository
-        self._fusions = dict(fusions)
+        self._fusion = ListFusion(
+            fusions=fusions, modes={profile.sources: profile.mode for profile in reversed(list(profiles.values()))}
+        )
         self._profiles = dict(profiles)
         self._default_mode = default_mode
         self._default_method = default_method
         self._limits = limits
+        self._store = store
+        self._pipeline = pipeline or StepPipeline(store=store)
+        self._now = now
         self._warned = False
 
     async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
@@ -78,32 +90,23 @@ class SearchChunks:
         self._check(request)
         profile = self._profile(request)
         offset = page_cursor.decode(request, window=profile.rank_window_size)
-        query = SourceQuery(
-            text=request.query,
-            principal=principal,
-            filters=request.filters,
-            limit=profile.rank_window_size,
-            syntax=request.syntax,
-        )
+        now = self._now()
         deadline = asyncio.get_running_loop().time() + self._limits.total_timeout_seconds
-        results = await self._retrieve(profile, query, deadline)
-        usable = _usable(results)
-        if not usable:
-            reasons = sorted({f"{result.report.source}:{result.report.reason}" for result in results})
-            raise AllSourcesFailedError(
-                "No retrieval source could answer.",
-                reason=",".join(reasons),
-                remedy="Try again shortly; `ragcorp doctor` explains what is down.",
-            )
-        ranking = await self._rank(profile, usable, results, deadline)
-        window = ranking.hits[: profile.rank_window_size]
-        hits, end = await self._page(window, offset, request.limit, principal, ranking.score_type)
+        results = await self._retrieve(profile, request, principal=principal, now=now, deadline=deadline)
+        _require_answers(results, request)
+        ranking = await self._fusion.rank(profile, results, deadline=deadline)
+        steps = await self._steps(ranking, request, principal=principal, now=now, deadline=deadline)
+        window = steps.candidates[: profile.rank_window_size] if steps else ranking.hits[: profile.rank_window_size]
+        hits, end = await self._page(window, offset, request.limit, principal, ranking)
+        hits = await self._with_neighbours(hits, profile.steps.neighbours, principal)
         if request.explain:
-            hits = await explain_hits(hits, usable, linear=ranking.profile.method is FusionMethod.LINEAR)
+            linear = ranking.profile.method is FusionMethod.LINEAR
+            hits = await explain_hits(hits, usable_results(results), linear=linear)
+        reports = tuple(result.report for result in results) + (steps.reports if steps else ())
         return SearchResponse(
             mode_used=ranking.mode_used,
             hits=hits,
-            reports=tuple(result.report for result in results),
+            reports=reports,
             next_cursor=page_cursor.encode(end, request) if end < len(window) else None,
             explanation=(
                 explanation(
@@ -112,10 +115,13 @@ class SearchChunks:
                     weights=ranking.weights,
                     thresholds=ranking.thresholds,
                     window=len(window),
+                    steps=steps.steps if steps else (),
                 )
                 if request.explain
                 else None
             ),
+            steps=steps.steps if steps else (),
+            facets=_facets(steps.candidates[: profile.rank_window_size]) if steps and request.facets else None,
         )
 
     def _check(self, request: SearchRequest) -> None:
@@ -138,7 +144,7 @@ class SearchChunks:
         if mode is not SearchMode.HYBRID:
             return self._profiles[mode.value].overridden_by(request)
         method = request.method or self._default_method
-        if method not in self._fusions:
+        if not self._fusion.knows(method):
             if not self._warned:
                 logger.warning("hybrid search is on but no fusion service is wired: searching dense only")
                 self._warned = True
@@ -147,7 +153,7 @@ class SearchChunks:
 
     def _named(self, name: str) -> RetrievalProfile:
         profile = self._profiles.get(name)
-        if profile is None or (self._fusions and profile.method not in self._fusions):
+        if profile is None or (self._fusion.knows_any and not self._fusion.knows(profile.method)):
             raise InvalidInputError(
                 "profile is not a known one.",
                 field="profile",
@@ -156,189 +162,162 @@ class SearchChunks:
             )
         return profile
 
-    async def _retrieve(self, profile: RetrievalProfile, query: SourceQuery, deadline: float) -> list[SourceResult]:
-        results = await self._fan_out.ask(profile.sources, query, deadline=deadline, identify=self._identified)
+    async def _retrieve(
+        self, profile: RetrievalProfile, request: SearchRequest, *, principal: Principal, now: datetime, deadline: float
+    ) -> list[SourceResult]:
+        def query_of(source: str) -> SourceQuery:
+            hours = profile.lookback_hours.get(source)
+            return SourceQuery(
+                text=request.query,
+                principal=principal,
+                filters=request.filters,
+                limit=profile.pool(source),
+                syntax=request.syntax,
+                explain=request.explain,
+                now=now,
+                since=None if hours is None else now - timedelta(hours=hours),
+            )
+
+        results = await self._fan_out.ask(profile.sources, query_of, deadline=deadline, identify=self._identified)
         if profile.stand_in and results[0].report.reason is not None:
-            results += await self._fan_out.ask([profile.stand_in], query, deadline=deadline, identify=self._identified)
+            results += await self._fan_out.ask(
+                [profile.stand_in], query_of, deadline=deadline, identify=self._identified
+            )
         return results
 
     async def _identified(self, ranked: RankedList, principal: Principal) -> RankedList:
         """Give hits that are named by document and position their chunk ids, so that one chunk has one identity.
 
-        A position where no chunk is (any more) is left out, as is the second name of a chunk.
+        A position where no chunk is (any more) is left out, as is the second name of a chunk, and of a source of the
+        user's own what the principal may not read: it must not even be counted.
         """
         positions = [
             (hit.document_id, hit.chunk_index)
             for hit in ranked.hits
             if hit.chunk_id is None and hit.document_id is not None and hit.chunk_index is not None
         ]
-        if not positions:
+        if positions:
+            known = await self._repository.find_chunk_ids(positions, principal=principal)
+            hits: dict[HitKey, Hit] = {}
+            for hit in ranked.hits:
+                chunk_id = hit.chunk_id or known.get((hit.document_id, hit.chunk_index))  # type: ignore[arg-type]
+                if hit.item_id is not None:
+                    hits.setdefault(hit.key, hit)
+                elif chunk_id is not None:
+                    named = replace(hit, chunk_id=chunk_id)
+                    hits.setdefault(named.key, named)
+            ranked = replace(ranked, hits=tuple(hits.values()))
+        if ranked.source in OWN_LISTS or not ranked.hits:
             return ranked
-        known = await self._repository.find_chunk_ids(positions, principal=principal)
-        hits: dict[str, Hit] = {}
-        for hit in ranked.hits:
-            chunk_id = hit.chunk_id or known.get((hit.document_id, hit.chunk_index))  # type: ignore[arg-type]
-            if chunk_id is not None:
-                hits.setdefault(chunk_id, replace(hit, chunk_id=chunk_id))
-        return replace(ranked, hits=tuple(hits.values()))
+        described = await self._store.describe([hit.key for hit in ranked.hits], principal=principal)
+        return replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.key in described))
 
-    async def _rank(
-        self,
-        profile: RetrievalProfile,
-        usable: Sequence[SourceResult],
-        results: Sequence[SourceResult],
-        deadline: float,
-    ) -> _Ranking:
-        """Make one ranking of the lists.
-
-        A list that saw only a share of the evidence (vectors pending) weighs so much less: a first rank among a
-        few embedded chunks says little.
-        """
-        lists = _lists(usable)
-        if len(usable) > 1:  # alone, a source has met its own conditions
-            lists = await _admitted(lists, usable)
-        if FusionMethod.RRF not in self._fusions:
-            lists = [next((ranked for ranked in lists if ranked.hits), lists[0])]
-        if len(lists) == 1:
-            (ranked,) = lists
-            return _Ranking(
-                mode_used=self._mode_of(usable, profile),
-                hits=_as_ranked(ranked),
-                score_type=ranked.score_type,
-                profile=profile,
-            )
-        if profile.method is FusionMethod.LINEAR:
-            completed = await self._completed(results, lists, deadline)
-            if completed is None and profile.fallback is not None:
-                return await self._rank(profile.fallback, usable, results, deadline)
-            lists = completed or lists
-        # where a source is out or could not see everything, each bit of evidence of the others counts
-        healthy = all(result.report.reason is None for result in results)
-        thresholds = applicable(lists, profile.thresholds) if healthy else []
-        lists = above_thresholds(lists, thresholds)
-        weights = _weights(profile, usable, lists)
-        fused = self._fusions[profile.method].fuse(lists, weights=weights, k=profile.rank_constant)
-        return _Ranking(
-            mode_used=self._mode_of(usable, profile),
-            hits=fused,
-            score_type=SCORE_TYPE[profile.method],
-            profile=profile,
-            weights=weights,
-            thresholds=thresholds,
-        )
-
-    def _mode_of(self, usable: Sequence[SourceResult], profile: RetrievalProfile) -> SearchMode:
-        """Return the mode that asks just the sources that were usable; of several, hybrid."""
-        if len(usable) > 1:
-            return SearchMode.HYBRID
-        alone = (usable[0].report.source,)
-        return next((known.mode for known in self._profiles.values() if known.sources == alone), profile.mode)
-
-    async def _completed(
-        self, results: Sequence[SourceResult], lists: Sequence[RankedList], deadline: float
-    ) -> list[RankedList] | None:
-        """Return the lists with every candidate's exact scores, or None where a score cannot be had."""
-        if not can_score_all(results, (DENSE, FULL_TEXT)):
+    async def _steps(
+        self, ranking: Ranking, request: SearchRequest, *, principal: Principal, now: datetime, deadline: float
+    ) -> PipelineResult | None:
+        if not self._pipeline.wanted(ranking, facets=request.facets):
             return None
-        try:
-            async with asyncio.timeout_at(deadline):
-                return await complete(results, lists)
-        except (TimeoutError, SourceUnavailableError):
-            logger.warning("candidates could not be scored: fusing by rank", exc_info=True)
-            return None
+        return await self._pipeline.apply(ranking, query=request.query, principal=principal, now=now, deadline=deadline)
 
     async def _page(
-        self, window: Sequence[FusedHit], offset: int, limit: int, principal: Principal, score_type: str
+        self, window: Sequence[FusedHit | Candidate], offset: int, limit: int, principal: Principal, ranking: Ranking
     ) -> tuple[tuple[SearchHit, ...], int]:
-        """Fetch ``limit`` results from ``offset`` on, passing over chunks that were replaced meanwhile."""
+        """Fetch ``limit`` results from ``offset`` on, passing over passages that were replaced meanwhile."""
         hits: list[SearchHit] = []
         end = offset
         while len(hits) < limit and end < len(window):
             batch = window[end : end + limit - len(hits)]
-            chunks = await self._repository.get_chunks([item.hit.key[0] for item in batch], principal=principal)
+            passages = await self._passages([_fused(item).hit.key for item in batch], principal)
             for rank, item in enumerate(batch, start=end + 1):
-                chunk = chunks.get(item.hit.key[0])
-                if chunk is not None:
-                    hits.append(
-                        SearchHit(
-                            rank=rank,
-                            score=item.score,
-                            score_type=score_type,
-                            chunk=chunk,
-                            sources=item.contributions,
-                        )
-                    )
+                passage = passages.get(_fused(item).hit.key)
+                if passage is not None and readable_passage(principal, passage):
+                    hits.append(_hit(rank, item, passage, ranking))
             end += len(batch)
         return tuple(hits), end
 
+    async def _passages(self, keys: Sequence[HitKey], principal: Principal) -> Mapping[HitKey, Chunk]:
+        if any(collection for _, collection, _ in keys):
+            return await self._store.read(keys, principal=principal)
+        chunks = await self._repository.get_chunks([key[0] for key in keys], principal=principal)
+        return {chunk.key: chunk for chunk in chunks.values()}
 
-def _usable(results: Sequence[SourceResult]) -> list[SourceResult]:
-    """Return the results to fuse. A source that could see nothing yet gives none, as long as another replied."""
-    answered = [result for result in results if result.answer is not None]
-    seeing = [result for result in answered if result.report.hits or result.report.reason is None]
-    return seeing or answered
-
-
-def _lists(usable: Sequence[SourceResult]) -> list[RankedList]:
-    """Return the lists to fuse. Where one source alone replied, its main list is the ranking, but for identifiers."""
-    answers = [result.answer for result in usable if result.answer is not None]
-    if len(answers) == 1:
-        (answer,) = answers
-        named = any(ranked.source == IDENTIFIERS and ranked.hits for ranked in answer.further)
-        return list(answer.lists) if named else [answer.ranked_list]
-    return [ranked for answer in answers for ranked in answer.lists]
-
-
-async def _admitted(lists: list[RankedList], usable: Sequence[SourceResult]) -> list[RankedList]:
-    """Return the lists without what the query's operators exclude."""
-    for result in usable:
-        if result.answer is not None and result.answer.admits is not None:
-            chunk_ids = list(dict.fromkeys(hit.key[0] for ranked in lists for hit in ranked.hits))
-            admitted = await result.answer.admits(chunk_ids)
-            lists = [
-                replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.key[0] in admitted)) for ranked in lists
-            ]
-    return lists
+    async def _with_neighbours(
+        self, hits: tuple[SearchHit, ...], distance: int, principal: Principal
+    ) -> tuple[SearchHit, ...]:
+        centres = [
+            (hit.chunk.document_id, hit.chunk.chunk_index) for hit in hits if hit.chunk.collection == CHUNK_COLLECTION
+        ]
+        if not distance or not centres:
+            return hits
+        neighbours = await self._store.neighbours(centres, distance=distance, principal=principal)
+        return tuple(replace(hit, chunk=expanded(hit.chunk, neighbours, distance=distance)) for hit in hits)
 
 
-def _weights(
-    profile: RetrievalProfile, usable: Sequence[SourceResult], lists: Sequence[RankedList]
-) -> dict[str, float]:
-    """Return the weight of each list: the profile's, times what its source says of it on this query.
+def _require_answers(results: Sequence[SourceResult], request: SearchRequest) -> None:
+    """Raise AllSourcesFailedError where no source replied, or one did not that the request requires.
 
-    Only a fusion of scores emphasises: multiplied, the ranks of one list would decide alone.
+    Raises InvalidInputError where the filters leave no source to ask.
     """
-    emphasised = profile.method is FusionMethod.LINEAR
-    factors = {
-        ranked.source: result.answer.seen
-        * (
-            result.answer.emphasis.get(ranked.source, 1.0)
-            if emphasised and ranked.source not in profile.chosen_weights
-            else 1.0
+    reports = [result.report for result in results]
+    if all(
+        report.outcome is SourceOutcome.SKIPPED and (report.reason or FILTERED).startswith(FILTERED)
+        for report in reports
+    ):
+        raise InvalidInputError(
+            "No source of this search can apply the filters.",
+            field="filters",
+            remedy="Name a profile whose collections have these fields, or leave the filter out.",
         )
-        for result in usable
-        if result.answer is not None
-        for ranked in result.answer.lists
-    }
-    return {ranked.source: profile.weights.get(ranked.source, 1.0) * factors[ranked.source] for ranked in lists}
+    degraded = [result for result in results if result.report.reason is not None]
+    if not any(result.answer is not None for result in results) or (request.require_all and degraded):
+        reasons = sorted({f"{result.report.source}:{result.report.reason}" for result in degraded})
+        message = "A source did not do its part, and require_all takes no answer without it."
+        raise AllSourcesFailedError(
+            message if request.require_all else "No retrieval source could answer.",
+            reason=",".join(reasons),
+            remedy="Try again shortly; `ragcorp doctor` explains what is down.",
+        )
 
 
-def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:
-    """A single list keeps its source's scores and order."""
-    return tuple(
-        FusedHit(
-            hit=hit,
-            score=hit.score,
-            contributions=(
-                Contribution(
-                    source=ranked.source,
-                    rank=rank,
-                    score=hit.score,
-                    score_type=ranked.score_type,
-                    weight=1.0,
-                    value=hit.score,
-                ),
-            ),
+def _fused(item: FusedHit | Candidate) -> FusedHit:
+    return item.fused if isinstance(item, Candidate) else item
+
+
+def _hit(rank: int, item: FusedHit | Candidate, passage: Chunk, ranking: Ranking) -> SearchHit:
+    if not isinstance(item, Candidate):
+        return SearchHit(
+            rank=rank,
+            score=item.score,
+            score_type=ranking.score_type,
+            chunk=passage,
+            sources=item.contributions,
+            collections=(passage.collection,),
         )
-        for rank, hit in enumerate(ranked.hits, start=1)
+    return SearchHit(
+        rank=rank,
+        score=item.score,
+        score_type=_score_type(item, ranking),
+        chunk=passage,
+        sources=item.fused.contributions,
+        collections=collections_of(item),
+        steps=item.notes,
     )
+
+
+def _score_type(candidate: Candidate, ranking: Ranking) -> str:
+    if reranking.STEP in candidate.notes:
+        return ScoreType.RELEVANCE
+    return ScoreType.DECAYED if ranking.profile.steps.decay is not None else ranking.score_type
+
+
+def _facets(candidates: Sequence[Candidate]) -> dict[str, dict[str, int]]:
+    """Count what was found, by facet; a candidate without a date is in no month."""
+    counts = {name: Counter[str]() for name in FACETS}
+    for candidate in candidates:
+        described = candidate.description
+        counts["collection"][described.collection] += 1
+        counts["artifact_type"][described.kind] += 1
+        counts["language"][described.language] += 1
+        if described.occurred_at is not None:
+            counts["month"][f"{described.occurred_at.astimezone(UTC):%Y-%m}"] += 1
+    return {name: dict(sorted(counted.items())) for name, counted in counts.items()}

@@ -8,8 +8,10 @@ from dataclasses import replace
 from ragcorp.application.lexical_scores import K1, B
 from ragcorp.application.retrieval_profile import RetrievalProfile
 from ragcorp.application.thresholds import Threshold
+from ragcorp.domain.candidates import StepReport
 from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.ports.sources import SourceResult
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.search import FusionMethod, SearchHit
 
 FORMULAS = {
@@ -25,7 +27,7 @@ async def explain_hits(
 
     ``linear``: the main lists are scored anew by their sources' scorers.
     """
-    chunk_ids = [hit.chunk.id for hit in hits]
+    chunk_ids = [hit.chunk.id for hit in hits if hit.chunk.collection == CHUNK_COLLECTION]
     evidence: dict[str, Mapping[str, LexicalEvidence]] = {}
     for result in results:
         if result.answer is None or result.answer.scorer is None or not chunk_ids:
@@ -39,7 +41,7 @@ async def explain_hits(
             evidence={
                 part.source: evidence[part.source][hit.chunk.id]
                 for part in hit.sources
-                if hit.chunk.id in evidence.get(part.source, {})
+                if hit.chunk.collection == CHUNK_COLLECTION and hit.chunk.id in evidence.get(part.source, {})
             },
         )
         for hit in hits
@@ -53,8 +55,9 @@ def explanation(
     weights: Mapping[str, float] | None,
     thresholds: Sequence[Threshold],
     window: int,
+    steps: Sequence[StepReport] = (),
 ) -> Mapping[str, object]:
-    """Return profile, formula, the weights and thresholds that were applied and no others, and what sources say."""
+    """Return profile, formula, weights and thresholds as they were applied, the steps, and what the sources say."""
     return {
         "profile": profile.name,
         "formula": "score = the source's own score" if weights is None else FORMULAS[profile.method],
@@ -67,6 +70,20 @@ def explanation(
         "rank_window_size": profile.rank_window_size,
         "window": window,
         "bm25": {"k1": K1, "b": B},
+        "pools": {source: profile.pool(source) for source in profile.sources},
+        "lookback_hours": dict(profile.lookback_hours),
+        "steps": [
+            {
+                "step": step.step,
+                "before": step.before,
+                "after": step.after,
+                "removed": step.removed,
+                "formula": step.formula,
+                "parameters": dict(step.parameters),
+                "skipped": step.skipped,
+            }
+            for step in steps
+        ],
         "sources": [
             {
                 "source": result.report.source,

@@ -5,88 +5,142 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
-from ragcorp.application.retrieval_profile import DENSE, FULL_TEXT
-from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError, SourceUnavailableError
+from ragcorp.application.circuit_breaker import Admission, CircuitBreaker, Verdict
+from ragcorp.application.retrieval_profile import OWN_SOURCES
+from ragcorp.domain.exceptions import (
+    ConfigurationError,
+    InvalidInputError,
+    InvalidRankingError,
+    SourceUnavailableError,
+)
+from ragcorp.domain.filters import fields_of, narrowed_to
 from ragcorp.domain.ports.sources import RetrievalSource, SourceAnswer, SourceQuery, SourceResult
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import RankedList, SourceOutcome, SourceReport
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, RankedList, SourceOutcome, SourceReport
 
 logger = logging.getLogger(__name__)
 
-MAY_REFUSE = frozenset({DENSE, FULL_TEXT})
-"""Sources of our own, which may find the query or its filters at fault. From any other that is the source's error."""
+FILTERED = "filter:"
+"""Begins the reason of a source that was left out by the filters; the fields that it lacks follow."""
+CIRCUIT_OPEN = "circuit_open"
+
+BY_CONFIGURATION = frozenset({"no_embedder"})
+"""Reasons of a source that is out for good, at once: to skip it would save nothing and hide why."""
 
 Identify = Callable[[RankedList, Principal], Awaitable[RankedList]]
 _Asked = asyncio.Task[SourceResult | InvalidInputError]
 
 
-class SourceFanOut:
-    """Runs sources in parallel. A slow one is cut off; a failing one is reported; neither disturbs the others."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """What one source is asked, and the seconds that it has."""
 
-    def __init__(self, *, sources: Mapping[str, RetrievalSource], source_timeout_seconds: float) -> None:
+    source: RetrievalSource
+    query: SourceQuery
+    seconds: float
+
+
+class SourceFanOut:
+    """Runs sources in parallel. A slow one is cut off; a failing one is reported; neither disturbs the others.
+
+    A source has the seconds that ``timeouts`` gives it, by name, else ``source_timeout_seconds``. One that goes on
+    failing is skipped for a while, as ``breaker`` says. Raises ConfigurationError.
+    """
+
+    def __init__(
+        self,
+        *,
+        sources: Mapping[str, RetrievalSource],
+        source_timeout_seconds: float,
+        timeouts: Mapping[str, float] | None = None,
+        breaker: CircuitBreaker | None = None,
+    ) -> None:
         self._sources = dict(sources)
         self._source_timeout_seconds = source_timeout_seconds
+        self._filter_fields = {name: _filter_fields(name, source) for name, source in sources.items()}
+        self._timeouts = dict(timeouts or {})
+        self._breaker = breaker or CircuitBreaker(failures=0)
         self._left: set[_Asked] = set()
 
     async def ask(
-        self, names: Sequence[str], query: SourceQuery, *, deadline: float, identify: Identify
+        self,
+        names: Sequence[str],
+        query_of: Callable[[str], SourceQuery],
+        *,
+        deadline: float,
+        identify: Identify,
     ) -> list[SourceResult]:
         """Return one result a name, in order. ``deadline`` is on the event loop's clock.
 
-        ``identify`` gives the hits of a list their chunk ids; where it fails, the source that made the list has failed.
+        ``query_of`` makes each source's query. A source that cannot filter as its query wants is skipped and named; one
+        whose collection the filters leave out is skipped, and that is no fault. ``identify`` gives the hits of a list
+        their chunk ids; where it fails, the source that made the list has failed.
         Raises InvalidInputError if a source of our own finds the query itself at fault.
         """
-        loop = asyncio.get_running_loop()
-        started, now = time.perf_counter(), loop.time()
-        tasks = {name: loop.create_task(self._ask_one(name, query, identify)) for name in names}
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        planned = {name: self._planned(name, query_of(name), deadline - started) for name in names}
+        questions = {name: plan for name, plan in planned.items() if isinstance(plan, _Question)}
+        results: dict[str, SourceResult | InvalidInputError] = {
+            name: plan for name, plan in planned.items() if isinstance(plan, SourceResult)
+        }
+        admitted = self._breaker.admit(questions, now=started)
         try:
-            await asyncio.wait(tasks.values(), timeout=max(0.0, min(deadline - now, self._source_timeout_seconds)))
+            async with asyncio.TaskGroup() as group:
+                for name, question in questions.items():
+                    if admitted[name] is Admission.REFUSED:
+                        results[name] = _skipped(name, CIRCUIT_OPEN)
+                    else:
+                        group.create_task(self._supervise(name, question, identify, results))
         finally:
-            unfinished = {name for name, task in tasks.items() if not task.done()}
-            for name in unfinished:
-                self._leave(name, tasks[name])
-        results = []
-        for name, task in tasks.items():
-            outcome = (
-                _failed(name, SourceOutcome.TIMEOUT, started, "timeout")
-                if name in unfinished
-                else _outcome(name, task, started)
-            )
-            if isinstance(outcome, InvalidInputError):
-                raise outcome
-            results.append(outcome)
-        return results
+            for name, admission in admitted.items():
+                verdict = self._verdict(name, results.get(name), questions[name].seconds)
+                self._breaker.settle(name, admission, verdict, now=clock())
+        ordered = [results[name] for name in names]
+        for result in ordered:
+            if isinstance(result, InvalidInputError):
+                raise result
+        return [result for result in ordered if isinstance(result, SourceResult)]
 
-    async def _ask_one(self, name: str, query: SourceQuery, identify: Identify) -> SourceResult | InvalidInputError:
+    def _planned(self, name: str, query: SourceQuery, remaining: float) -> _Question | SourceResult:
         source = self._sources.get(name)
         if source is None:
-            return SourceResult(report=_report(name, SourceOutcome.SKIPPED, 0.0, reason="not_configured"))
+            return _skipped(name, "not_configured")
+        narrowed = narrowed_to(query.filters, getattr(source, "collection", CHUNK_COLLECTION))
+        if narrowed is None:
+            return _skipped(name, None)
+        filter_fields = self._filter_fields[name]
+        lacking = frozenset() if filter_fields is None else fields_of(narrowed) - filter_fields
+        if lacking:
+            return _skipped(name, FILTERED + ",".join(sorted(lacking)))
+        seconds = max(0.0, min(remaining, self._own_seconds(name)))
+        return _Question(source=source, query=replace(query, filters=narrowed), seconds=seconds)
+
+    def _own_seconds(self, name: str) -> float:
+        return self._timeouts.get(name, self._source_timeout_seconds)
+
+    async def _supervise(
+        self,
+        name: str,
+        question: _Question,
+        identify: Identify,
+        results: dict[str, SourceResult | InvalidInputError],
+    ) -> None:
+        """Put what became of a source into ``results``. Raises nothing but its own cancellation."""
         started = time.perf_counter()
+        task = asyncio.get_running_loop().create_task(_ask_one(name, question, identify))
         try:
-            answer = await source.retrieve(query)
-            if not isinstance(answer, SourceAnswer):
-                raise TypeError("a source returns a SourceAnswer")  # noqa: TRY301 - one place reports what is wrong
-            first, *further = [await identify(ranked, query.principal) for ranked in _named(name, answer)]
-        except TimeoutError:
-            return _failed(name, SourceOutcome.TIMEOUT, started, "timeout")
-        except SourceUnavailableError as error:
-            return _failed(name, SourceOutcome.FAILED, started, _reason(error))
-        except InvalidRankingError:
-            logger.warning("source %s returned an invalid ranking", name, exc_info=True)
-            return _failed(name, SourceOutcome.INVALID, started, "invalid")
-        except (Exception, SystemExit) as error:  # a source may be the user's own: its bug is its outage, logged, named
-            if isinstance(error, InvalidInputError) and name in MAY_REFUSE:
-                return error
-            logger.exception("source %s raised an unexpected error", name)
-            return _failed(name, SourceOutcome.FAILED, started, "error")
-        outcome = SourceOutcome.OK if first.hits or any(further) else SourceOutcome.EMPTY
-        return SourceResult(
-            report=_report(name, outcome, started, reason=answer.incomplete, hits=len(first), cut=answer.cut),
-            answer=replace(answer, ranked_list=first, further=tuple(further)),
+            await asyncio.wait([task], timeout=question.seconds)
+        finally:
+            unfinished = not task.done()
+            if unfinished:
+                self._leave(name, task)
+        results[name] = (
+            _failed(name, SourceOutcome.TIMEOUT, started, "timeout") if unfinished else _outcome(name, task, started)
         )
 
     def _leave(self, name: str, task: _Asked) -> None:
@@ -100,16 +154,71 @@ class SourceFanOut:
         if not task.cancelled():
             logger.warning("source %s ended after it was cancelled, of its own accord", name, exc_info=task.exception())
 
+    def _verdict(self, name: str, result: SourceResult | InvalidInputError | None, seconds: float) -> Verdict:
+        """Return what a result says of its source. A timeout says nothing where the source had little of its time."""
+        if not isinstance(result, SourceResult) or result.report.reason in BY_CONFIGURATION:
+            return Verdict.NOTHING
+        if result.report.answered:
+            return Verdict.WELL
+        if result.report.outcome is SourceOutcome.TIMEOUT and seconds < self._own_seconds(name) / 2:
+            return Verdict.NOTHING
+        return Verdict.FAILED
 
-def _named(name: str, answer: SourceAnswer) -> list[RankedList]:
+
+def _filter_fields(name: str, source: RetrievalSource) -> frozenset[str] | None:
+    """Return the names that a source can filter by, None for any. Raises ConfigurationError."""
+    fields = getattr(source, "filter_fields", None)
+    if fields is None:
+        return None
+    if isinstance(fields, str) or not isinstance(fields, Iterable):
+        raise ConfigurationError(
+            f"The filter_fields of source '{name}' are no names of fields.",
+            field="sources",
+            remedy="Give a set of names, or leave the attribute out.",
+        )
+    return frozenset(fields)
+
+
+async def _ask_one(name: str, question: _Question, identify: Identify) -> SourceResult | InvalidInputError:
+    started = time.perf_counter()
+    query = question.query
+    try:
+        answer = await question.source.retrieve(query)
+        if not isinstance(answer, SourceAnswer):
+            raise TypeError("a source returns a SourceAnswer")  # noqa: TRY301 - one place reports what is wrong
+        first, *further = [await identify(ranked, query.principal) for ranked in _named(name, answer, query.limit)]
+    except TimeoutError:
+        return _failed(name, SourceOutcome.TIMEOUT, started, "timeout")
+    except SourceUnavailableError as error:
+        return _failed(name, SourceOutcome.FAILED, started, _reason(error))
+    except InvalidRankingError:
+        logger.warning("source %s returned an invalid ranking", name, exc_info=True)
+        return _failed(name, SourceOutcome.INVALID, started, "invalid")
+    except (Exception, SystemExit) as error:  # a source may be the user's own: its bug is its outage, logged, named
+        if isinstance(error, InvalidInputError) and name in OWN_SOURCES:
+            return error
+        logger.exception("source %s raised an unexpected error", name)
+        return _failed(name, SourceOutcome.FAILED, started, "error")
+    outcome = SourceOutcome.OK if first.hits or any(further) else SourceOutcome.EMPTY
+    return SourceResult(
+        report=_report(name, outcome, started, reason=answer.incomplete, hits=len(first), cut=answer.cut),
+        answer=replace(answer, ranked_list=first, further=tuple(further)),
+    )
+
+
+def _named(name: str, answer: SourceAnswer, limit: int) -> list[RankedList]:
     """Return the lists under the names that weights and reports go by: the first as the source is wired.
 
-    Further lists of a user's own source go below its name, so that none can take the name of one of ours.
+    Those of a user's own source hold ``limit`` hits at most, however many it gave, and its further lists go below its
+    name, so that none can take the name of one of ours.
     """
     lists = []
     for number, ranked in enumerate(answer.lists):
-        called = name if number == 0 else ranked.source if name in MAY_REFUSE else f"{name}.{ranked.source}"
-        lists.append(ranked if ranked.source == called else replace(ranked, source=called))
+        ours = name in OWN_SOURCES
+        called = name if number == 0 else ranked.source if ours else f"{name}.{ranked.source}"
+        hits = ranked.hits if ours else ranked.hits[:limit]
+        same = ranked.source == called and len(ranked.hits) == len(hits)
+        lists.append(ranked if same else replace(ranked, source=called, hits=hits))
     return lists
 
 
@@ -129,6 +238,10 @@ def _reason(error: SourceUnavailableError) -> str:
     """Return the error's reason; a subclass of the user's own may have set none."""
     reason = getattr(error, "reason", None)
     return reason if isinstance(reason, str) and reason else "unavailable"
+
+
+def _skipped(name: str, reason: str | None) -> SourceResult:
+    return SourceResult(report=_report(name, SourceOutcome.SKIPPED, 0.0, reason=reason))
 
 
 def _failed(name: str, outcome: SourceOutcome, started: float, reason: str) -> SourceResult:

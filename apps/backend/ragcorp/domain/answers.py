@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
-from ragcorp.domain.retrieval import SourceReport
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceReport
+from ragcorp.domain.search import SearchResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +70,30 @@ class Citation:
     line_start: int
     line_end: int
     page: int | None
+    collection: str = CHUNK_COLLECTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The checked answer: every [n] in ``text`` stands in ``citations`` once."""
+    """The checked answer: every [n] in ``text`` stands in ``citations`` once.
+
+    ``rewritten_query`` is what was asked instead of a follow-up question, None where that is the question itself.
+    """
 
     text: str
     abstained: bool
     citations: tuple[Citation, ...]
     degraded: tuple[SourceReport, ...]
     usage: Mapping[str, int]
+    rewritten_query: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """First event of an answer: what the answerer will read, and for which question if that was rewritten."""
+
+    response: SearchResponse
+    rewritten_query: str | None = None
+
+
+AskEvent = Searched | AnswerDelta | Answer

@@ -9,9 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.domain.retrieval import no_metadata
-
-CHUNK_COLLECTION = "artifact_chunks"
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey, no_metadata
 
 
 class VisibilityScope(StrEnum):
@@ -106,7 +104,11 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A stored passage with what a result and a citation show of its document."""
+    """A stored passage with what a result and a citation show of it.
+
+    An item of another collection is a passage too: a whole artifact by its opening, a memory, a turn, a fact of the
+    graph. Where no document is behind it, ``document_id`` is one of its own and ``chunk_index`` 0.
+    """
 
     id: str
     document_id: UUID
@@ -123,3 +125,21 @@ class Chunk:
     page_start: int | None
     page_end: int | None
     collection: str = CHUNK_COLLECTION
+    artifact_type: str = "document"
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+    visibility_scope: VisibilityScope = VisibilityScope.WORKSPACE
+    owner: str = ""
+    occurred_at: datetime | None = None
+    session: str | None = None
+    speaker: str | None = None
+    entities: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> HitKey:
+        """The identity of the hits that lead here."""
+        return (self.id, "", 0) if self.collection == CHUNK_COLLECTION else (self.id, self.collection, 0)
+
+    @property
+    def of_document(self) -> bool:
+        """Whether a document is behind the passage."""
+        return self.collection in (CHUNK_COLLECTION, "artifacts")

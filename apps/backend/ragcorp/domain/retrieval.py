@@ -27,6 +27,8 @@ HitKey = tuple[str, str, int]
 
 MAX_CHUNK_INDEX = 2**31 - 1
 
+CHUNK_COLLECTION = "artifact_chunks"
+
 
 class ScoreType(StrEnum):
     COSINE_SIMILARITY = "cosine_similarity"
@@ -37,26 +39,33 @@ class ScoreType(StrEnum):
     IDENTIFIER_MATCH = "identifier_match"
     RRF = "rrf"
     LINEAR = "linear"
+    GRAPH = "graph"
+    DECAYED = "decayed"
+    RELEVANCE = "relevance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """One passage that a source found: identity and the source's own score (higher is better), no content.
 
-    The identity is the chunk id, else (document id, chunk index) (ADR-012). ``evidence`` is the share in [0, 1] of the
-    query's evidence that the passage holds, where the source can tell. Types are checked, for a source may be the
-    user's own. Raises InvalidRankingError.
+    The identity is the chunk id, else (document id, chunk index) (ADR-012); outside the collection of chunks it is
+    ``item_id`` in ``collection``. ``evidence`` is the share in [0, 1] of the query's evidence that the passage holds,
+    where the source can tell. Types are checked, for a source may be the user's own. Raises InvalidRankingError.
     """
 
     chunk_id: str | None = None
     document_id: UUID | None = None
     chunk_index: int | None = None
+    item_id: str | None = None
+    collection: str = CHUNK_COLLECTION
     score: float
     evidence: float | None = None
     metadata: Mapping[str, object] = field(default_factory=no_metadata)
 
     def __post_init__(self) -> None:
-        if self.chunk_id is None:
+        if self.item_id is not None or self.collection != CHUNK_COLLECTION:
+            _require_item(self)
+        elif self.chunk_id is None:
             if self.document_id is None or self.chunk_index is None:
                 raise InvalidRankingError("A hit needs a chunk id, or a document id with a chunk index.", field="hit")
         elif not (isinstance(self.chunk_id, str) and self.chunk_id):
@@ -76,9 +85,19 @@ class Hit:
 
     @property
     def key(self) -> HitKey:
+        if self.item_id is not None:
+            return (self.item_id, self.collection, 0)
         if self.chunk_id is not None:
             return (self.chunk_id, "", 0)
         return ("", str(self.document_id), self.chunk_index or 0)
+
+
+def _require_item(hit: Hit) -> None:
+    named = all(isinstance(name, str) and name for name in (hit.item_id, hit.collection))
+    if not named or hit.collection == CHUNK_COLLECTION or hit.chunk_id is not None:
+        raise InvalidRankingError(
+            "A hit of another collection than that of chunks has an item id and no chunk id.", field="item_id"
+        )
 
 
 def _require_number(score: float) -> None:

@@ -1,36 +1,20 @@
-"""Values of a search: the request, its filters and the response."""
+"""Values of a search: the request and the response."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 
+from ragcorp.domain.candidates import StepReport
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.filters import Filters, require_filters
 from ragcorp.domain.lexical import LexicalEvidence
-from ragcorp.domain.retrieval import Contribution, SourceReport
-from ragcorp.domain.text import require_storable
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, Contribution, SourceReport
+from ragcorp.domain.text import require_length, require_storable
 
-FILTER_FIELDS = frozenset(
-    {
-        "document_id",
-        "external_id",
-        "language",
-        "artifact_type",
-        "sensitivity",
-        "visibility_scope",
-        "owner",
-        "occurred_at",
-    }
-)
-"""Filter names that are columns; any other name is a metadata key."""
-
-MAX_FILTER_CONDITIONS = 20
-MAX_FILTER_VALUES = 100
-MAX_FILTER_NAME = 200
+MAX_CONVERSATION_ID = 200
 
 
 class SearchMode(StrEnum):
@@ -38,51 +22,6 @@ class SearchMode(StrEnum):
     DENSE = "dense"
     SPARSE = "sparse"
     HYBRID = "hybrid"
-
-
-FilterScalar = str | int | float | bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
-    """One condition: the field equals any of ``any_of``, or lies in [``gte``, ``lt``) (``occurred_at`` only)."""
-
-    name: str
-    any_of: tuple[FilterScalar, ...] = ()
-    gte: datetime | None = None
-    lt: datetime | None = None
-
-    def __post_init__(self) -> None:
-        if not self.name or len(self.name) > MAX_FILTER_NAME:
-            raise InvalidInputError(
-                "A filter's name must have 1 to 200 characters.", field="filters", limit=f"{MAX_FILTER_NAME} characters"
-            )
-        if len(self.any_of) > MAX_FILTER_VALUES:
-            raise InvalidInputError(
-                "A filter lists too many values.",
-                field="filters",
-                limit=f"{MAX_FILTER_VALUES} values",
-                remedy="List fewer values, or filter by another field.",
-            )
-        is_range = self.gte is not None or self.lt is not None
-        if is_range == bool(self.any_of):
-            raise InvalidInputError(
-                "A filter needs a value, a list of values, or a range.",
-                field="filters",
-                remedy="Give a value, a list with at least one value, or an object with 'gte' and/or 'lt'.",
-            )
-        if is_range and self.name != "occurred_at":
-            raise InvalidInputError(
-                "Only occurred_at takes a range.", field="filters", remedy="Use a value or a list of values."
-            )
-        for text in (self.name, *self.any_of):
-            if isinstance(text, str):
-                require_storable(text, field="filters")
-        if any(isinstance(value, float) and not math.isfinite(value) for value in self.any_of):
-            raise InvalidInputError("A filter's number must be finite.", field="filters")
-
-
-Filters = tuple[Condition, ...]
 
 
 class FusionMethod(StrEnum):
@@ -121,6 +60,10 @@ class SearchRequest:
 
     ``rank_constant`` is the k of RRF, ``weights`` go by the name of a list, and ``rank_window_size`` bounds each list
     and the fused one: pages are slices of that window, so the head never depends on ``limit``.
+    ``include_memory`` asks the collection of memories too; ``expand_neighbors`` shows so many chunks before and behind
+    each passage with it; ``rerank`` False leaves a configured reranker out; ``require_all`` takes no answer where a
+    source did not do its part; ``facets`` counts what was found. ``conversation_id`` is for answers alone: the session
+    of history to which question and answer belong.
     Raises InvalidInputError for a value of another type; ranges are for the use case to judge.
     """
 
@@ -136,6 +79,12 @@ class SearchRequest:
     weights: Mapping[str, float] = field(default_factory=dict)
     rank_window_size: int | None = None
     explain: bool = False
+    include_memory: bool = False
+    expand_neighbors: int = 0
+    rerank: bool | None = None
+    require_all: bool = False
+    facets: bool = False
+    conversation_id: str | None = None
 
     def __post_init__(self) -> None:
         _require_type("query", self.query, str, "text")
@@ -145,19 +94,27 @@ class SearchRequest:
             ("profile", self.profile, str, "text"),
             ("fusion.rank_constant", self.rank_constant, int, "a whole number"),
             ("fusion.rank_window_size", self.rank_window_size, int, "a whole number"),
+            ("expand_neighbors", self.expand_neighbors, int, "a whole number"),
+            ("conversation_id", self.conversation_id, str, "text"),
         ):
             if value is not None:
                 _require_type(name, value, kind, wanted)
+        require_filters(self.filters)
         _require_type("fusion.weights", self.weights, Mapping, "numbers by the name of a list")
         for name, weight in self.weights.items():
             _require_type("fusion.weights", name, str, "numbers by the name of a list")
             _require_type(f"fusion.weights.{name}", weight, (int, float), "a number")
+        if self.conversation_id is not None:
+            require_length(self.conversation_id, field="conversation_id", limit=MAX_CONVERSATION_ID, minimum=1)
+            require_storable(self.conversation_id, field="conversation_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
     """A result: the passage, its rank in the whole ranking, and what each list gave to its score.
 
+    ``collections`` are those in which it was found: its own first. ``steps`` has, for an explained search, what each
+    step after fusion did to it.
     ``evidence`` has, for an explained search, the lexemes behind a list's score, by the name of the list.
     """
 
@@ -167,17 +124,24 @@ class SearchHit:
     chunk: Chunk
     sources: tuple[Contribution, ...]
     evidence: Mapping[str, LexicalEvidence] = field(default_factory=dict)
+    collections: tuple[str, ...] = (CHUNK_COLLECTION,)
+    steps: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResponse:
-    """``reports`` has every source that was asked; ``degraded`` those that did not do their part."""
+    """``reports`` has every source that was asked; ``degraded`` those that did not do their part.
+
+    ``steps`` has a report of each step after fusion; ``facets`` counts what was found, if the request asked for it.
+    """
 
     mode_used: SearchMode
     hits: tuple[SearchHit, ...]
     reports: tuple[SourceReport, ...]
     next_cursor: str | None = None
     explanation: Mapping[str, object] | None = None
+    steps: tuple[StepReport, ...] = ()
+    facets: Mapping[str, Mapping[str, int]] | None = None
 
     @property
     def degraded(self) -> tuple[SourceReport, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -10,16 +10,23 @@ from typing import TypeVar
 
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search import (
-    MAX_FILTER_CONDITIONS,
+from ragcorp.domain.filters import (
+    MAX_FILTER_DEPTH,
+    AllOf,
+    AnyOf,
     Condition,
+    Filter,
     Filters,
-    FilterScalar,
-    FusionMethod,
-    QuerySyntax,
-    SearchMode,
+    FilterValue,
+    Not,
+    Operator,
+    require_filters,
+    too_deep,
 )
+from ragcorp.domain.search import FusionMethod, QuerySyntax, SearchMode
 from ragcorp.domain.text import require_utf8
+
+OPERATORS = "$eq, $ne, $in, $nin, $gt, $gte, $lt, $lte, $exists, $and, $or, $not"
 
 TEXT_SUFFIXES = {".txt": "text/plain", ".text": "text/plain", ".html": "text/html", ".htm": "text/html"}
 
@@ -70,57 +77,135 @@ def _choice(kind: type[_Choice], value: str, *, field: str) -> _Choice:
 
 
 def parse_filters(filters: Mapping[str, object]) -> Filters:
-    """Return the filters of an object such as ``{"language": "es", "year": [2025, 2026]}``.
+    """Return the filters of an object such as ``{"language": "es", "year": {"$gte": 2025}}``: all of it must hold.
 
-    A value is a scalar, a list of scalars (any of them), or, for ``occurred_at``, ``{"gte": ..., "lt": ...}`` with
-    ISO 8601 times (UTC where they name no zone). Names that are no field of documents are metadata keys.
-    Raises InvalidInputError.
+    A member is a field, or else a metadata key, with a value, a list of values (any of them) or an object of operators
+    (``$eq``, ``$ne``, ``$in``, ``$nin``, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$exists``, ``$not``); or it is
+    ``$and`` or ``$or`` with a list of such objects, or ``$not`` with one. ``occurred_at`` takes ``gte`` and ``lt`` as
+    well; its times are ISO 8601, in UTC where they name no zone. Raises InvalidInputError.
     """
-    if not isinstance(filters, Mapping):
+    found = tuple(_members(filters, depth=0))
+    require_filters(found)
+    return found
+
+
+def _members(filters: object, *, depth: int) -> Iterator[Filter]:
+    if depth > MAX_FILTER_DEPTH:
+        raise too_deep()
+    if not isinstance(filters, Mapping) or (depth and not filters):
         raise InvalidInputError(
-            "filters is not an object.",
+            "A part of filters is not an object, or is empty." if depth else "filters is not an object.",
             field="filters",
             limit="an object of names and values",
             remedy='Write it as {"language": "es"}.',
         )
-    if len(filters) > MAX_FILTER_CONDITIONS:
+    for name, value in filters.items():
+        match name:
+            case "$and":
+                for part in _list(value):
+                    yield from _members(part, depth=depth + 1)
+            case "$or":
+                yield AnyOf(parts=tuple(_joined(_members(part, depth=depth + 1)) for part in _list(value)))
+            case "$not":
+                yield Not(part=_joined(_members(value, depth=depth + 1)))
+            case str() if not name.startswith("$"):
+                yield from _conditions(name, value, depth=depth)
+            case _:
+                raise _unknown_operator()
+
+
+def _conditions(name: str, value: object, *, depth: int) -> Iterator[Filter]:
+    if isinstance(value, list | tuple):
+        yield Condition(name=name, values=tuple(_value(name, item) for item in value))
+        return
+    if not isinstance(value, Mapping):
+        yield Condition(name=name, values=(_value(name, value),))
+        return
+    if depth > MAX_FILTER_DEPTH:
+        raise too_deep()
+    if not value:
         raise InvalidInputError(
-            "There are too many filters.",
-            field="filters",
-            limit=f"{MAX_FILTER_CONDITIONS} conditions",
-            remedy="Use fewer conditions.",
+            "An object of operators is empty.", field="filters", limit=OPERATORS, remedy="Give at least one operator."
         )
-    return tuple(_condition(name, value) for name, value in filters.items())
+    for written, operand in value.items():
+        if written == "$not":
+            yield Not(part=_joined(_conditions(name, _operators(operand), depth=depth + 1)))
+        else:
+            yield _compared(name, written, operand)
 
 
-def _condition(name: str, value: object) -> Condition:
+def _compared(name: str, written: object, operand: object) -> Condition:
+    # as it was written before there were operators
+    known = f"${written}" if name == "occurred_at" and written in ("gte", "lt") else written
+    match known:
+        case "$eq":
+            return Condition(name=name, values=(_value(name, operand),))
+        case "$ne":
+            return Condition(name=name, operator=Operator.NOT_IN, values=(_value(name, operand),))
+        case "$in" | "$nin" | "$gt" | "$gte" | "$lt" | "$lte" | "$exists":
+            operator = Operator(known.removeprefix("$"))
+            listed = operator in (Operator.IN, Operator.NOT_IN)
+            values = tuple(_value(name, item) for item in (_list(operand) if listed else [operand]))
+            return Condition(name=name, operator=operator, values=values)
+    raise _unknown_operator()
+
+
+def _joined(parts: Iterable[Filter]) -> Filter:
+    every = tuple(parts)
+    return every[0] if len(every) == 1 else AllOf(parts=every)
+
+
+def _operators(value: object) -> Mapping[str, object]:
     if isinstance(value, Mapping):
-        if not value or value.keys() - {"gte", "lt"}:
-            raise InvalidInputError(
-                "A range filter takes 'gte' and 'lt' only.", field="filters", remedy="Give one or both of them."
-            )
-        return Condition(name=name, gte=_time(value.get("gte")), lt=_time(value.get("lt")))
-    values = value if isinstance(value, list | tuple) else [value]
-    return Condition(name=name, any_of=tuple(_scalar(item) for item in values))
+        return value
+    raise InvalidInputError(
+        "$not of a field takes an object of operators.",
+        field="filters",
+        limit=OPERATORS,
+        remedy='Write it as {"$not": {"$gt": 5}}, or use $ne.',
+    )
 
 
-def _scalar(value: object) -> FilterScalar:
+def _list(value: object) -> Sequence[object]:
+    if isinstance(value, list | tuple) and value:
+        return value
+    raise InvalidInputError(
+        "An operator that takes a list has none, or an empty one.",
+        field="filters",
+        limit="a list of at least 1",
+        remedy="$and and $or take a list of objects, $in and $nin a list of values.",
+    )
+
+
+def _value(name: str, value: object) -> FilterValue:
+    if name == "occurred_at" and isinstance(value, str | datetime):
+        return _moment(value)
     if isinstance(value, str | bool | int | float):
         return value
     raise InvalidInputError(
         "A filter's value must be text, a number, true or false, or a list of these.",
         field="filters",
-        remedy="Use a scalar or a list of scalars.",
+        remedy="Use a scalar or a list of scalars; null is found by $exists.",
     )
 
 
-def _time(value: object) -> datetime | None:
-    if value is None:
-        return None
+def _unknown_operator() -> InvalidInputError:
+    return InvalidInputError(
+        "This is no operator of filters; or a field's operators are mixed with names.",
+        field="filters",
+        limit=f"{OPERATORS}; of occurred_at also gte, lt",
+        remedy='Write operators as in {"year": {"$gte": 2025}}; a name that starts with $ is no field.',
+    )
+
+
+def _moment(value: str | datetime) -> datetime:
     try:
-        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    except ValueError:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise InvalidInputError(
-            "A range's bound is not an ISO 8601 time.", field="filters", remedy="Write it as 2026-03-31T00:00:00Z."
+            "A range's bound is not an ISO 8601 time.",
+            field="filters.occurred_at",
+            limit="an ISO 8601 time",
+            remedy="Write it as 2026-03-31T00:00:00Z.",
         ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+
 from ragcorp.domain.lexical import LexicalEvidence
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.search import SearchHit
 
 
-def result_document(hit: SearchHit) -> dict[str, object]:
+def result_document(hit: SearchHit, *, explained: bool = False) -> dict[str, object]:
     """Return the JSON object of a result, with the field names of the REST contract."""
     chunk = hit.chunk
     return {
         "id": chunk.id,
-        "document_id": str(chunk.document_id),
+        "document_id": str(chunk.document_id) if chunk.of_document else None,
         "external_id": chunk.external_id,
-        "chunk_index": chunk.chunk_index,
+        "chunk_index": chunk.chunk_index if chunk.collection == CHUNK_COLLECTION else None,
         "collection": chunk.collection,
+        "collections": list(hit.collections),
+        "artifact_type": chunk.artifact_type,
+        "sensitivity": chunk.sensitivity.label,
+        "occurred_at": None if chunk.occurred_at is None else chunk.occurred_at.astimezone(UTC).isoformat(),
+        "session": chunk.session,
+        "speaker": chunk.speaker,
+        "entities": list(chunk.entities),
         "text": chunk.content,
         "title": chunk.title,
         "metadata": chunk.metadata,
@@ -33,6 +43,7 @@ def result_document(hit: SearchHit) -> dict[str, object]:
             }
             for source in hit.sources
         ],
+        "steps": {step: dict(note) for step, note in hit.steps.items()} if explained else None,
         "citation": {
             "path": chunk.path,
             "title": chunk.title,

@@ -18,6 +18,7 @@ from ragcorp.infrastructure.postgres.migrations import VERSION, head_revision
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits, HttpServices
 from ragcorp.main.container import Container, Parts, open_container
+from ragcorp.main.conversation_parts import REWRITE_TIMEOUT_SECONDS
 from ragcorp.main.settings import AnswerProvider, Settings
 
 logger = logging.getLogger(__name__)
@@ -101,10 +102,13 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
     return HttpServices(
         search=container.use_cases.search,
         answer=container.use_cases.answer,
+        context=container.use_cases.context,
         ingest=container.use_cases.ingest,
         delete=container.use_cases.delete,
         restore=container.use_cases.restore,
         documents=container.use_cases.documents,
+        collections=container.use_cases.collections,
+        graph=container.use_cases.graph,
         embed_pending=container.use_cases.embed_pending,
         readiness=readiness,
         pool_statistics=container.database.statistics,
@@ -119,6 +123,7 @@ def http_limits(settings: Settings) -> HttpLimits:
     ask_seconds = settings.request_timeout_seconds
     if settings.answer_provider is not AnswerProvider.EXTRACTIVE:
         answer_seconds = settings.search_timeout_seconds + settings.answer_timeout_seconds + ASK_MARGIN_SECONDS
+        answer_seconds += REWRITE_TIMEOUT_SECONDS
         ask_seconds = max(ask_seconds, answer_seconds)
     return HttpLimits(
         max_body_bytes=settings.max_body_bytes,

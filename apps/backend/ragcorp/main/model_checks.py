@@ -11,7 +11,7 @@ from ragcorp.domain.answers import AnswerPrompt, Passage
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.interface.cli.services import Check, CheckStatus
-from ragcorp.main.container import make_embedder, make_language_model
+from ragcorp.main.model_parts import make_embedder, make_language_model
 from ragcorp.main.settings import AnswerProvider, Settings
 
 TEST_TEXT = "¿Cuál es el plazo de entrega?"

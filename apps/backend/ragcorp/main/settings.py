@@ -29,6 +29,15 @@ class AnswerProvider(StrEnum):
     OPENAI = "openai"
 
 
+class RerankProvider(StrEnum):
+    NONE = "none"
+    HTTP = "http"
+
+
+ALIASES = {"rrf_constant": "rrf_k", "max_hybrid_search_results": "max_limit"}
+"""Names of the design documents for settings of ours: both set and different is refused."""
+
+
 class Settings(BaseSettings):
     """Every setting, its bounds and its default. The name of the variable is the field's, in capitals."""
 
@@ -62,6 +71,7 @@ class Settings(BaseSettings):
         description="Most postings that BM25 reads for a query before it cuts it short.",
     )
     rrf_k: int = Field(60, ge=1, le=10_000, description="Rank constant k of Reciprocal Rank Fusion.")
+    rrf_constant: int | None = Field(None, ge=1, le=10_000, description="Another name of RRF_K.")
     rank_window_size: int = Field(100, ge=1, le=1000, description="Hits that each source gives to fusion.")
     hnsw_ef_search: int = Field(100, ge=1, le=1000, description="Size of HNSW's candidate list.")
     hnsw_max_scan_tuples: int = Field(
@@ -69,6 +79,47 @@ class Settings(BaseSettings):
     )
     source_timeout_seconds: float = Field(2.5, gt=0, le=120, description="Deadline of one retrieval source.")
     search_timeout_seconds: float = Field(4.0, gt=0, le=120, description="Deadline of a search as a whole.")
+
+    circuit_breaker_failures: int = Field(
+        5, ge=0, le=1000, description="Failures in a row after which a source is skipped for a while; 0 never skips."
+    )
+    circuit_breaker_cooldown_seconds: float = Field(
+        10.0, gt=0, le=3600, description="How long a failing source is skipped before one query probes it."
+    )
+
+    # collections, memory and graph
+    overfetch_multiplier: float = Field(
+        3.0, gt=0, le=40, description="Hits that each source of profile collections gives, in quarters of the window."
+    )
+    temporal_decay_half_life_days: float = Field(
+        30.0, gt=0, le=36_500, description="Age at which a passage of profile memory counts half."
+    )
+    evergreen_floor: float = Field(
+        0.3, ge=0, le=1, description="Least decay of persons, places and relationships, however old."
+    )
+    mmr_lambda: float = Field(
+        0.7, ge=0, le=1, description="Relevance against diversity in profile memory; 1: relevance."
+    )
+    mmr_candidate_pool_size: int = Field(20, ge=1, le=100, description="Passages that MMR puts into a new order.")
+    graph_similarity_threshold: float = Field(
+        0.85, ge=-1, le=1, description="Cosine from which an entity that a query does not name leads to its facts."
+    )
+    default_lookback_hours: float = Field(
+        168.0, gt=0, le=876_000, description="How far back profile memory looks for words in history."
+    )
+
+    # memory briefing
+    context_load_timeout: float = Field(3.0, gt=0, le=120, description="Deadline of /context, in seconds.")
+    default_result_limit: int = Field(5, ge=1, le=50, description="Items of /context that names no limit.")
+    max_memory_chars: int = Field(2000, ge=400, le=100_000, description="Longest briefing of /context, with its fence.")
+
+    # reranking
+    rerank_provider: RerankProvider = Field(RerankProvider.NONE, description="none, or http: a server's /rerank.")
+    rerank_url: str | None = Field(None, description="URL of the reranking endpoint.")
+    rerank_model: str = Field("", max_length=200, description="Name of its model.")
+    rerank_api_key: SecretStr = Field(SecretStr(""), description="Its key.")
+    rerank_timeout_seconds: float = Field(2.0, gt=0, le=60, description="Deadline of reranking.")
+    rerank_pool_size: int = Field(20, ge=1, le=200, description="Passages that are reranked.")
 
     # embeddings
     embedding_provider: EmbeddingProvider = Field(EmbeddingProvider.LOCAL, description="local, openai or none.")
@@ -101,12 +152,24 @@ class Settings(BaseSettings):
     max_file_bytes: int = Field(20 * 1024 * 1024, ge=1024, description="Largest file.")
     max_query_characters: int = Field(2000, ge=1, le=100_000, description="Longest query.")
     max_limit: int = Field(50, ge=1, le=1000, description="Most results of one page.")
+    max_hybrid_search_results: int | None = Field(None, ge=1, le=1000, description="Another name of MAX_LIMIT.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe log line.")
     purge_deleted_after_days: float | None = Field(
         None, ge=0, le=36_500, description="Remove deleted documents for good after so many days; unset keeps them."
     )
 
-    @field_validator("openai_base_url")
+    @model_validator(mode="before")
+    @classmethod
+    def _one_name(cls, given: dict[str, Any]) -> dict[str, Any]:
+        for alias, name in ALIASES.items():
+            if given.get(alias) is None:
+                continue
+            if given.get(name) is not None and str(given[name]).strip() != str(given[alias]).strip():
+                raise ValueError(f"{alias.upper()} and {name.upper()} are one setting and have two values: unset one")
+            given = {**given, name: given[alias]}
+        return given
+
+    @field_validator("openai_base_url", "rerank_url")
     @classmethod
     def _http_url(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
@@ -120,6 +183,8 @@ class Settings(BaseSettings):
                 f"the local provider carries {LOCAL_MODEL[0]} with {LOCAL_MODEL[1]} dimensions: unset EMBEDDING_MODEL "
                 "and EMBEDDING_DIM, or set EMBEDDING_PROVIDER=openai"
             )
+        if self.rerank_provider is RerankProvider.HTTP and self.rerank_url is None:
+            raise ValueError("RERANK_PROVIDER=http needs RERANK_URL, the address of a /rerank endpoint")
         if self.chunk_overlap_tokens * 2 >= self.chunk_max_tokens:
             raise ValueError("CHUNK_OVERLAP_TOKENS must be below half of CHUNK_MAX_TOKENS")
         return self

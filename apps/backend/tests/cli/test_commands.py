@@ -73,6 +73,9 @@ def test_search_for_people_shows_place_score_and_what_is_degraded(filled: Comman
 
 def test_search_filters_and_pages(filled: Command) -> None:
     assert filled("search", "plazo hotel", "--filter", "year=2025", "--json").json["results"] == []
+    assert filled("search", "hotel", "--filter", 'year={"$lt": 2026}', "--json").json["results"] == []
+    either = '$or=[{"year": {"$gte": 2026}}, {"external_id": "x"}]'
+    assert filled("search", "hotel", "--filter", either, "--json").json["results"]
     page = filled("search", "hotel", "--filter", "year=[2025,2026]", "--limit", "1", "--json").json
     assert [result["external_id"] for result in page["results"]] == ["viajes.txt"]
     weighted = filled("search", "hotel", "--mode=sparse", "--weights", "full_text=2", "--rrf-k=10", "--json")

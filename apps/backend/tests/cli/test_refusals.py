@@ -34,6 +34,7 @@ SECRET = "s3cr3t-de-verdad"
         (["search", "x", "--filter", "language"], 2, "invalid_input"),
         (["search", "x", "--filter", "a={}"], 2, "invalid_input"),
         (["search", "x", "--filter", "a=[]"], 2, "invalid_input"),
+        (["search", "x", "--filter", 'a={"$regex": "b"}'], 2, "invalid_input"),
         (["search", "x", "--weights", "dense"], 2, "invalid_input"),
         (["search", "x", "--weights", "dense=nan"], 2, "invalid_input"),
         (["search", "x", "--weights", "elsewhere=1"], 2, "invalid_input"),

@@ -155,7 +155,20 @@ class DocumentSearches(StoredDocuments):
         ({"nadie": "x"}, []),
         ({"language": "en", "year": 2025, "artifact_type": "minutes"}, ["dos"]),
         ({"language": "es", "year": 2025}, []),
+        ({"year": {"$gte": 2025}}, ["dos"]),
+        ({"year": {"$gt": "2024", "$lte": "2025"}}, ["tres"]),
+        ({"year": {"$ne": 2025}}, ["uno", "tres"]),
+        ({"year": {"$exists": False}, "occurred_at": {"$lte": "2025-01-10"}}, ["uno"]),
+        ({"occurred_at": {"$exists": False}}, ["tres"]),
+        ({"$not": {"occurred_at": {"$lt": "2025-02-10"}}}, ["dos", "tres"]),
+        ({"sensitivity": {"$gt": "normal"}}, ["dos"]),
+        ({"$or": [{"language": "en"}, {"draft": False}, {"external_id": "x"}]}, ["dos", "tres"]),
+        ({"$not": {"$or": [{"language": "en"}, {"draft": False}]}}, ["uno"]),
+        ({"$or": [{"collection": ["artifacts", "artifact_chunks"]}, {"owner": "x"}], "owner": "ana"}, ["uno"]),
+        ({"collection": ["artifacts", "artifact_chunks"]}, ["uno", "dos", "tres"]),
+        ({"collection": "memory"}, []),
         ({"autor' = 'x' OR '1'='1' --": "y"}, []),
+        ({"autor' = 'x' OR '1'='1' --": {"$gt": "' OR true --"}}, []),
         ({'%s") OR true --': "%(x)s"}, []),
     )
 
@@ -218,7 +231,7 @@ class DocumentSearches(StoredDocuments):
         assert (len(waiting.ranked_list), waiting.seen) == (0, 0.0)
         assert (await repository.get("a.txt", principal=ANYONE)).pending == 2
         (item,) = await backlog.claim(limit=1, lease_seconds=0)
-        await backlog.complete({item.chunk_id: EAST}, model=TEST_MODEL)
+        await backlog.complete({item: EAST}, model=TEST_MODEL)
         half = await repository.find_similar_chunks(EAST, principal=ANYONE, limit=5)
         assert (len(half.ranked_list), half.seen) == (1, 0.5)
         assert (await repository.get("a.txt", principal=ANYONE)).pending == 1

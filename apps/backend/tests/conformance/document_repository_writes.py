@@ -34,6 +34,24 @@ class DocumentWrites(StoredDocuments):
         )[0]
         assert (rechunked.status, rechunked.pending) == (IngestStatus.UPDATED, 1)
 
+    async def test_only_what_was_read_is_replaced(self, repository: DocumentRepository) -> None:
+        first, second, third = (written("a.txt", text) for text in ("uno", "dos", "tres"))
+        (stored,) = await repository.save_many([first], principal=ANYONE)
+        done = await repository.replace(second, expected=first.content_hash, principal=ANYONE)
+        assert (done.status, done.document_id) == (IngestStatus.UPDATED, stored.document_id)
+        equal = await repository.replace(second, expected=second.content_hash, principal=ANYONE)
+        assert equal.status is IngestStatus.UNCHANGED
+        with pytest.raises(ConflictError, match="meanwhile"):
+            await repository.replace(third, expected=first.content_hash, principal=ANYONE)
+        assert (await repository.get("a.txt", principal=ANYONE)).content_hash == second.content_hash.hex()
+        await repository.soft_delete_one("a.txt", principal=ANYONE)
+        for write in (third, written("none.txt", "uno")):
+            with pytest.raises(ConflictError, match="meanwhile"):
+                await repository.replace(write, expected=second.content_hash, principal=ANYONE)
+        for name in ("a.txt", "none.txt"):
+            with pytest.raises(NotFoundError):
+                await repository.get(name, principal=ANYONE)
+
     async def test_find_unchanged_knows_only_what_is_stored_just_so(self, repository: DocumentRepository) -> None:
         kept, changed, gone = written("a.txt", "uno"), written("b.txt", "dos"), written("c.txt", "tres")
         await repository.save_many([kept, changed, gone], principal=ANYONE)

@@ -12,7 +12,7 @@ import pytest
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import RetrievalSource, SourceQuery
 from ragcorp.domain.principal import Principal
-from support.stored import ids
+from support.stored import keys
 
 pytestmark = pytest.mark.anyio
 
@@ -51,9 +51,9 @@ class RetrievalSourceConformance:
 
     async def test_the_head_does_not_depend_on_the_limit(self, loader: Loader) -> None:
         source = await loader.load(TEXTS)
-        every = ids((await source.retrieve(asked(limit=10))).ranked_list.hits)
+        every = keys((await source.retrieve(asked(limit=10))).ranked_list.hits)
         for limit in range(1, len(every) + 1):
-            assert ids((await source.retrieve(asked(limit=limit))).ranked_list.hits) == every[:limit]
+            assert keys((await source.retrieve(asked(limit=limit))).ranked_list.hits) == every[:limit]
 
     async def test_the_same_question_has_the_same_answer_also_side_by_side(self, loader: Loader) -> None:
         source = await loader.load(TEXTS)
@@ -63,8 +63,8 @@ class RetrievalSourceConformance:
 
     async def test_a_workspace_sees_its_own_only(self, loader: Loader) -> None:
         source = await loader.load(TEXTS)
-        mine = ids((await source.retrieve(asked())).ranked_list.hits)
-        theirs = ids((await source.retrieve(asked(workspace="other"))).ranked_list.hits)
+        mine = keys((await source.retrieve(asked())).ranked_list.hits)
+        theirs = keys((await source.retrieve(asked(workspace="other"))).ranked_list.hits)
         assert theirs
         assert not set(mine) & set(theirs)
         assert len((await source.retrieve(asked(workspace="third"))).ranked_list) == 0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import DocumentRepository, EmbeddingBacklog
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import RankedList
-from ragcorp.domain.search import Filters
 from support.stored import ANYONE, EAST, full_text, ids
 
 OTHER = Principal(workspace="other")

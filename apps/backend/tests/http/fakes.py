@@ -16,11 +16,12 @@ from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.linear_fusion import LinearFusionService
 from ragcorp.application.list_documents import ListDocuments
+from ragcorp.application.load_context import ContextLimits, LoadContext
 from ragcorp.application.rank_fusion import RankFusionService
 from ragcorp.application.restore_document import RestoreDocument
-from ragcorp.application.retrieval_profile import standard_profiles
 from ragcorp.application.search_chunks import SearchChunks, SearchLimits
 from ragcorp.application.source_fan_out import SourceFanOut
+from ragcorp.application.standard_profiles import standard_profiles
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import (
@@ -33,6 +34,8 @@ from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.services import HttpServices
 from support.embedders import HashingEmbedder
 
+from .memory_graph import InMemoryGraph
+from .memory_items import InMemoryCollections
 from .memory_repository import Fault, InMemoryRepository
 
 
@@ -55,7 +58,7 @@ class EmptyBacklog:
     ) -> list[PendingChunk]:
         return []
 
-    async def complete(self, vectors: Mapping[int, Vector], *, model: EmbeddingModel) -> None: ...
+    async def complete(self, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None: ...
 
     async def fail(
         self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int
@@ -112,7 +115,12 @@ class World:
     answerer: ScriptedAnswerer = field(default_factory=ScriptedAnswerer)
     backlog: EmptyBacklog = field(default_factory=EmptyBacklog)
     readiness: Fault = field(default_factory=Fault)
+    graph: InMemoryGraph = field(default_factory=InMemoryGraph)
     woken: int = 0
+    collections: InMemoryCollections = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.collections = InMemoryCollections(self.repository)
 
     def services(self, **changes: Any) -> HttpServices:
         embedder = HashingEmbedder()
@@ -130,23 +138,28 @@ class World:
                 source_timeout_seconds=2.0,
             ),
             repository=self.repository,
+            store=self.repository,
             fusions={FusionMethod.RRF: RankFusionService(), FusionMethod.LINEAR: LinearFusionService()},
             profiles=standard_profiles(),
             default_mode=SearchMode.DENSE,
             limits=SearchLimits(),
+        )
+        ingest = IngestDocument(
+            repository=self.repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0
         )
         services = HttpServices(
             search=search,
             answer=AnswerQuery(
                 search=search, answerer=self.answerer, languages=Spanish(), limits=AnswerLimits(timeout_seconds=30.0)
             ),
-            ingest=IngestDocument(
-                repository=self.repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0
-            ),
+            context=LoadContext(search=search, limits=ContextLimits()),
+            ingest=ingest,
+            graph=self.graph.use_cases(),
             delete=DeleteDocument(repository=self.repository),
             restore=RestoreDocument(repository=self.repository, preparation=preparation),
             documents=ListDocuments(repository=self.repository),
-            embed_pending=EmbedPending(embedder=embedder, backlog=self.backlog, cache=NothingCached()),
+            collections=self.collections.use_cases(preparation=preparation, ingest=ingest),
+            embed_pending=EmbedPending(embedder=embedder, backlogs=[self.backlog], cache=NothingCached()),
             readiness=self.readiness.strike,
             pool_statistics=lambda: {"pool_size": 4},
             wake_embedding=self._wake,

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
+from ragcorp.application.filter_evaluation import meets
 from ragcorp.domain.documents import Chunk, Document, IngestStatus, ParsedText, SourceFile
-from ragcorp.domain.exceptions import NotFoundError
+from ragcorp.domain.exceptions import ConflictError, NotFoundError
+from ragcorp.domain.filters import FILTER_FIELDS, METADATA, Filters
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import (
     DocumentPage,
@@ -18,11 +20,12 @@ from ragcorp.domain.ports.storage import (
     LexemeCounts,
     LexicalChunks,
     SimilarChunks,
+    VisibleFrequencies,
     WriteOutcome,
 )
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
-from ragcorp.domain.search import Condition, Filters, QuerySyntax
+from ragcorp.domain.search import QuerySyntax
 
 
 @dataclass(slots=True)
@@ -53,7 +56,7 @@ class InMemoryRepository:
         self.documents: dict[str, Stored] = {}
         self.queries: list[str] = []
 
-    def _chunks(self, filters: Filters) -> list[Chunk]:
+    def chunks(self, filters: Filters) -> list[Chunk]:
         return [
             chunk
             for external_id in sorted(self.documents)
@@ -62,12 +65,12 @@ class InMemoryRepository:
         ]
 
     def _matches(self, stored: Stored, filters: Filters) -> bool:
-        return all(_value(stored, condition) in condition.any_of for condition in filters if condition.any_of)
+        return meets(filters, _fields(stored))
 
     def _found(self, query: str, filters: Filters, limit: int) -> tuple[Hit, ...]:
         self.queries.append(query)
         words = set(query.lower().split())
-        scored = [(len(words & set(chunk.content.lower().split())), chunk.id) for chunk in self._chunks(filters)]
+        scored = [(len(words & set(chunk.content.lower().split())), chunk.id) for chunk in self.chunks(filters)]
         best = sorted((pair for pair in scored if pair[0]), key=lambda pair: (-pair[0], pair[1]))[:limit]
         return tuple(Hit(chunk_id=chunk_id, score=float(score)) for score, chunk_id in best)
 
@@ -75,7 +78,7 @@ class InMemoryRepository:
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
     ) -> SimilarChunks:
         await self.fault.strike()
-        hits = tuple(Hit(chunk_id=chunk.id, score=0.5) for chunk in self._chunks(filters)[:limit])
+        hits = tuple(Hit(chunk_id=chunk.id, score=0.5) for chunk in self.chunks(filters)[:limit])
         ranked = RankedList(source="dense", score_type=ScoreType.COSINE_SIMILARITY, hits=hits)
         return SimilarChunks(ranked_list=ranked, seen=1.0)
 
@@ -112,13 +115,18 @@ class InMemoryRepository:
         await self.fault.strike()
         return {chunk_id: LexemeCounts(length=1, counts={}) for chunk_id in chunk_ids}
 
+    async def visible_frequencies(self, lexemes: Sequence[str], *, principal: Principal) -> VisibleFrequencies:
+        await self.fault.strike()
+        chunks = len(self.chunks(()))
+        return VisibleFrequencies(chunks=chunks, everything=True, frequencies={}, counted_up_to=chunks)
+
     async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
-        return {chunk.id: chunk for chunk in self._chunks(()) if chunk.id in chunk_ids}
+        return {chunk.id: chunk for chunk in self.chunks(()) if chunk.id in chunk_ids}
 
     async def find_chunk_ids(
         self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
     ) -> dict[tuple[UUID, int], str]:
-        known = {(chunk.document_id, chunk.chunk_index): chunk.id for chunk in self._chunks(())}
+        known = {(chunk.document_id, chunk.chunk_index): chunk.id for chunk in self.chunks(())}
         return {position: known[position] for position in positions if position in known}
 
     async def find_unchanged(
@@ -147,6 +155,13 @@ class InMemoryRepository:
             status = IngestStatus.UPDATED if known else IngestStatus.CREATED
             outcomes.append(_outcome(stored, status))
         return outcomes
+
+    async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> WriteOutcome:
+        stored = self.documents.get(write.external_id)
+        if stored is None or stored.deleted_at is not None or stored.write.content_hash != expected:
+            raise ConflictError("The document was written or deleted meanwhile.", field="external_id")
+        (outcome,) = await self.save_many([write], principal=principal)
+        return outcome
 
     async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
         stored = self._one(write.external_id, deleted=True)
@@ -229,11 +244,11 @@ def _chunks_of(stored: Stored) -> list[Chunk]:
     ]
 
 
-def _value(stored: Stored, condition: Condition) -> object:
+def _fields(stored: Stored) -> dict[str, object]:
     attributes = stored.write.attributes
-    if condition.name == "external_id":
-        return stored.write.external_id
-    return getattr(attributes, condition.name, attributes.metadata.get(condition.name))
+    described = {name: getattr(attributes, name) for name in FILTER_FIELDS if hasattr(attributes, name)}
+    own = {"external_id": stored.write.external_id, "document_id": stored.id, "collection": "artifact_chunks"}
+    return {**described, **own, METADATA: attributes.metadata}
 
 
 def _outcome(stored: Stored, status: IngestStatus) -> WriteOutcome:

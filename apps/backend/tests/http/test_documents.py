@@ -119,7 +119,7 @@ async def test_nul_becomes_a_space_in_a_text(client: httpx.AsyncClient) -> None:
         ({"text": "a", "language": ""}, "language"),
         ({"text": "a", "sensitivity": "secret"}, "sensitivity"),
         ({"text": "a", "visibility_scope": "all"}, "visibility_scope"),
-        ({"text": "a", "owner": "a" * 101}, "owner"),
+        ({"text": "a", "owner": "a" * 201}, "owner"),
         ({"text": "a", "owner": "\u0000"}, "owner"),
         ({"text": "a", "artifact_type": "\u0000"}, "artifact_type"),
         ({"text": "a", "path": "\u0000"}, "path"),

@@ -13,6 +13,8 @@ from pydantic import TypeAdapter
 from ragcorp.interface.http.app import BODIES
 from ragcorp.interface.http.ask_schema import AnswerBody, AskBody
 from ragcorp.interface.http.document_schema import BulkDocument, DocumentBody, Stored
+from ragcorp.interface.http.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, TurnPatch
+from ragcorp.interface.http.item_schema import ArtifactItem, HistoryTurn, MemoryItem
 from ragcorp.interface.http.openapi import ProblemDetails
 from ragcorp.interface.http.search_schema import Result, SearchBody, SearchResults
 
@@ -48,6 +50,7 @@ async def test_operations_have_short_stable_names(description: dict[str, Any]) -
     assert {(method, path): operation["operationId"] for path, method, operation in operations(description)} == {
         ("post", "/search"): "search",
         ("post", "/ask"): "ask",
+        ("get", "/context"): "load_context",
         ("post", "/documents/bulk"): "bulk_documents",
         ("get", "/documents"): "list_documents",
         ("delete", "/documents"): "delete_documents",
@@ -56,10 +59,42 @@ async def test_operations_have_short_stable_names(description: dict[str, Any]) -
         ("delete", "/documents/{external_id}"): "delete_document",
         ("get", "/documents/{external_id}/content"): "get_document_content",
         ("post", "/documents/{external_id}/restore"): "restore_document",
+        ("get", "/collections"): "list_collections",
+        ("get", "/collections/facets"): "count_facets",
+        ("get", "/collections/{collection}/items"): "list_items",
+        ("post", "/collections/{collection}/items"): "add_item",
+        ("delete", "/collections/{collection}/items"): "delete_items",
+        ("post", "/collections/{collection}/items/bulk"): "bulk_items",
+        ("get", "/collections/{collection}/items/{external_id}"): "get_item",
+        ("put", "/collections/{collection}/items/{external_id}"): "put_item",
+        ("patch", "/collections/{collection}/items/{external_id}"): "patch_item",
+        ("delete", "/collections/{collection}/items/{external_id}"): "delete_item",
+        ("post", "/graph/bulk"): "bulk_graph",
+        ("post", "/graph/extract"): "extract_facts",
+        ("get", "/graph/entities"): "list_entities",
+        ("post", "/graph/entities"): "add_entity",
+        ("get", "/graph/entities/{external_id}"): "get_entity",
+        ("put", "/graph/entities/{external_id}"): "put_entity",
+        ("delete", "/graph/entities/{external_id}"): "delete_entity",
+        ("get", "/graph/facts"): "list_facts",
+        ("post", "/graph/facts"): "add_fact",
+        ("get", "/graph/facts/{external_id}"): "get_fact",
+        ("put", "/graph/facts/{external_id}"): "put_fact",
+        ("delete", "/graph/facts/{external_id}"): "delete_fact",
         ("get", "/healthz"): "healthz",
         ("get", "/readyz"): "readyz",
         ("get", "/metrics"): "metrics",
     }
+
+
+async def test_the_collections_are_an_enumeration(description: dict[str, Any]) -> None:
+    assert description["components"]["schemas"]["Collection"]["enum"] == [
+        "artifacts", "artifact_chunks", "memory", "history",
+    ]  # fmt: skip
+    (name,) = description["paths"]["/collections/{collection}/items"]["post"]["parameters"]
+    assert (name["name"], name["schema"]["$ref"]) == ("collection", "#/components/schemas/Collection")
+    (bulk,) = description["paths"]["/collections/{collection}/items/bulk"]["post"]["parameters"]
+    assert bulk["schema"]["enum"] == ["artifacts", "memory", "history"]
 
 
 async def test_every_reference_leads_somewhere(description: dict[str, Any]) -> None:
@@ -79,7 +114,10 @@ async def test_every_error_is_a_problem(description: dict[str, Any]) -> None:
 
 async def test_every_request_body_is_described(description: dict[str, Any]) -> None:
     bodies = {operation["operationId"] for _, _, operation in operations(description) if "requestBody" in operation}
-    assert bodies == {"search", "ask", "put_document", "bulk_documents"}
+    assert bodies == {
+        "search", "ask", "put_document", "bulk_documents", "add_item", "put_item", "patch_item", "bulk_items",
+        "add_entity", "put_entity", "add_fact", "put_fact", "bulk_graph", "extract_facts",
+    }  # fmt: skip
     schemas = description["components"]["schemas"]
     for model in BODIES:
         assert schemas[model.__name__]["additionalProperties"] is False
@@ -118,6 +156,14 @@ async def test_the_examples_of_requests_are_accepted(client: httpx.AsyncClient, 
     line = json.dumps(example("BulkDocument"))
     answer = await client.post("/documents/bulk", content=line, headers={"Content-Type": "application/x-ndjson"})
     assert '"failed":0' in answer.text
+
+
+@pytest.mark.parametrize(
+    "model", [MemoryItem, HistoryTurn, ArtifactItem, MemoryPatch, TurnPatch, ArtifactPatch, ChunkBody]
+)
+async def test_examples_of_items_fit_their_schemas(description: dict[str, Any], model: Any) -> None:
+    for example in description["components"]["schemas"][model.__name__]["examples"]:
+        TypeAdapter(model).validate_json(json.dumps(example))
 
 
 async def test_v1_is_named_as_a_server(description: dict[str, Any]) -> None:

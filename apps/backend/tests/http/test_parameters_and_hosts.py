@@ -33,6 +33,7 @@ async def test_a_repeated_parameter_deletes_nothing(client: httpx.AsyncClient) -
     ("method", "path"),
     [
         ("GET", "/documents"),
+        ("GET", "/context"),
         ("DELETE", "/documents"),
         ("GET", "/documents/a"),
         ("GET", "/documents/a/content"),

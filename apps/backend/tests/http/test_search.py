@@ -16,13 +16,20 @@ from .fakes import World
 
 pytestmark = pytest.mark.anyio
 
-RESPONSE_FIELDS = {"request_id", "mode_used", "degraded", "results", "next_cursor", "explanation"}
+RESPONSE_FIELDS = {"request_id", "mode_used", "degraded", "results", "next_cursor", "explanation", "facets"}
 RESULT_FIELDS = {
     "id",
     "document_id",
     "external_id",
     "chunk_index",
     "collection",
+    "collections",
+    "artifact_type",
+    "sensitivity",
+    "occurred_at",
+    "session",
+    "speaker",
+    "entities",
     "text",
     "title",
     "metadata",
@@ -30,6 +37,7 @@ RESULT_FIELDS = {
     "score",
     "score_type",
     "sources",
+    "steps",
     "citation",
 }
 
@@ -111,6 +119,8 @@ async def test_filters_take_values_lists_and_metadata(client: httpx.AsyncClient)
     assert await names(artifact_type=["contract", "policy"]) == {"a.md", "b.md"}
     assert await names(year=2026) == {"b.md"}
     assert await names(year=2026, artifact_type="minutes") == set()
+    assert await names(year={"$lt": 2026}) == {"a.md"}
+    assert await names(**{"$or": [{"year": "2026"}, {"$not": {"artifact_type": "policy"}}]}) == {"a.md", "c.md"}
 
 
 async def test_a_failed_source_is_named_and_the_other_answers(client: httpx.AsyncClient, world: World) -> None:
@@ -187,6 +197,10 @@ async def test_reserved_fields_are_refused_as_such(client: httpx.AsyncClient, fi
         ({"query": "a", "filters": {"k" * 201: 1}}, "filters", "200 characters"),
         ({"query": "a", "filters": {"": 1}}, "filters", ""),
         ({"query": "a", "filters": {"a\u0000": 1}}, "filters", "NUL"),
+        ({"query": "a", "filters": {"year": {"$regex": "x"}}}, "filters", "$exists"),
+        ({"query": "a", "filters": {"year": {"$gt": 1, "month": 2}}}, "filters", "mixed"),
+        ({"query": "a", "filters": {"$or": [{"$nor": []}]}}, "filters", "$or"),
+        ({"query": "a", "filters": {"speaker": 5}}, "filters.speaker", "text"),
         ({"query": "a", "unknown": 1}, "body", "Unknown field"),
     ],
 )

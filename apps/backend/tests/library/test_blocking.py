@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import ragcorp
-from ragcorp.application.answer_query import Searched
-from ragcorp.domain.answers import Answer, AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
+from ragcorp.domain.answers import Answer, AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt, Searched
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError, NotFoundError
 from support.embedders import HashingEmbedder
 

@@ -140,7 +140,7 @@ async def test_words_and_texts_without_end(open_rag: OpenRag) -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "a\x00", "a\nb", "a\ud800", "x" * 501])
 def test_names_that_are_none(name: str) -> None:
-    from ragcorp.application.document_preparation import require_external_id
+    from ragcorp.application.attribute_checks import require_external_id
 
     with pytest.raises(InvalidInputError) as caught:
         require_external_id(name)

@@ -47,11 +47,11 @@ async def test_a_source_of_the_users_own_is_fused_beside_ours(open_rag: OpenRag)
         Hit(document_id=menu.document_id, chunk_index=77, score=6.0),
         Hit(chunk_id=acme.id, score=5.0),
     )
-    response = await rag.search("Acme Corporation", weights={"grafo": 100.0})
+    response = await rag.search("Acme Corporation", weights={"grafo": 1000.0})
     assert asked(response) == ["dense", "full_text", "grafo"]
     assert shown(response)[:2] == ["menu.md", "acme.md"]
     by_source = {item.source: item for item in response.hits[0].sources}
-    assert (by_source["grafo"].rank, by_source["grafo"].weight) == (1, 100.0)
+    assert (by_source["grafo"].rank, by_source["grafo"].weight) == (1, 1000.0)
     assert {item.source for item in response.hits[1].sources} == {"dense", "full_text", "all_words", "grafo"}
     query = mine.queries[-1]
     assert (query.text, query.limit, query.principal) == ("Acme Corporation", 100, ANYONE)

@@ -12,8 +12,8 @@ from uuid import UUID
 import pytest
 
 from ragcorp.application.abstention import ABSTENTIONS
-from ragcorp.application.answer_query import AnswerLimits, AnswerQuery, Searched
-from ragcorp.domain.answers import Answer, AnswerDelta, AnswerFinished, AnswerPrompt, Passage
+from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
+from ragcorp.domain.answers import Answer, AnswerDelta, AnswerFinished, AnswerPrompt, Passage, Searched
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal

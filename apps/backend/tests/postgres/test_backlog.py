@@ -124,7 +124,7 @@ async def test_a_chunk_that_is_gone_is_passed_over(
     await repository.save_many([written("a.txt", "uno"), written("b.txt", "dos")], principal=ANYONE)
     batch = await backlog.claim(limit=9, lease_seconds=60)
     await repository.soft_delete_one("a.txt", principal=ANYONE)
-    await backlog.complete({item.chunk_id: EAST for item in batch}, model=TEST_MODEL)
+    await backlog.complete(dict.fromkeys(batch, EAST), model=TEST_MODEL)
     await backlog.fail([item.chunk_id for item in batch], reason="x", retry_in_seconds=1, max_attempts=1)
     await backlog.release([item.chunk_id for item in batch])
     assert (await backlog.counts()).pending == 0
@@ -172,7 +172,7 @@ async def stir(
             chunk_ids = [item.chunk_id for item in batch]
             match turn % 4:
                 case 0:
-                    await backlog.complete(dict.fromkeys(chunk_ids, EAST), model=TEST_MODEL)
+                    await backlog.complete(dict.fromkeys(batch, EAST), model=TEST_MODEL)
                 case 1:
                     await backlog.fail(chunk_ids, reason="x", retry_in_seconds=0, max_attempts=99)
                 case 2:

@@ -6,13 +6,13 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search import Filters
 from ragcorp.infrastructure.postgres import bm25
 from ragcorp.infrastructure.postgres.predicates import filtered, matching_documents, visibility
 
@@ -178,6 +178,30 @@ def assert_in_step(connection: Connection[TupleRow]) -> None:
     for workspace, chunks, total_length in totals:
         counts = stored_counts(connection, workspace)
         assert (chunks, total_length) == (len(counts), sum(sum(held.values()) for held in counts.values())), workspace
+    assert_documents_in_step(connection)
+
+
+def assert_documents_in_step(connection: Connection[TupleRow]) -> None:
+    """The terms of each document are those of its chunks, counted anew; what has no chunks has no terms."""
+    derived: dict[UUID, tuple[int, dict[int, int]]] = {}
+    for document_id, length, terms in connection.execute(
+        """
+        SELECT c.document_id, t.length, t.terms
+        FROM chunks c JOIN bm25_workspaces w USING (workspace), bm25_terms(w.id, c.lexemes) AS t
+        """
+    ):
+        total, frequencies = derived.get(document_id, (0, {}))
+        for posting in terms:
+            frequencies[posting & -16] = frequencies.get(posting & -16, 0) + (posting & 15)
+        derived[document_id] = (total + length, frequencies)
+    stored = {
+        document_id: (length, terms)
+        for document_id, length, terms in connection.execute("SELECT document_id, length, terms FROM document_terms")
+    }
+    assert stored == {
+        document_id: (length, sorted(key | min(15, tf) for key, tf in frequencies.items()))
+        for document_id, (length, frequencies) in derived.items()
+    }
 
 
 def content_of(number: int) -> str:

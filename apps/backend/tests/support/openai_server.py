@@ -36,6 +36,8 @@ class FakeOpenAI:
     always: str = "ok"
     vector: Callable[[str], Sequence[float]] = lambda text: [1.0, float(len(text))]
     pieces: list[str] = field(default_factory=lambda: ["El plazo es de 30 días ", "[1]."])
+    answer: Callable[[dict[str, Any]], str] | None = None
+    """Makes the content of a chat completion that is not streamed."""
     piece_delay: float = 0.0
     finish_reason: str = "stop"
     seen: list[Seen] = field(default_factory=list)
@@ -80,7 +82,24 @@ class FakeOpenAI:
         elif path.endswith("/embeddings"):
             return await self._embeddings(reader, writer, body, fault)
         else:
-            return await self._chat(reader, writer, fault)
+            return await self._chat(reader, writer, fault) if body.get("stream") else await self._whole(writer, fault)
+        await writer.drain()
+        return True
+
+    async def _whole(self, writer: asyncio.StreamWriter, fault: str) -> bool:
+        """A chat completion in one body: ``answer`` to the request, else all pieces."""
+        body = self.seen[-1].body
+        content = self.answer(body) if self.answer else "".join(self.pieces)
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": content},
+            "finish_reason": None if fault == "no_finish" else self.finish_reason,
+        }
+        whole = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": {}}
+        if fault == "broken_json":
+            _body(writer, 200, b"{nonsense")
+        else:
+            _body(writer, 200, json.dumps(whole).encode())
         await writer.drain()
         return True
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragcorp.domain.documents import ChunkDraft, DocumentAttributes, ParsedText, SourceFile, index_text
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import DocumentRepository, DocumentWrite, EmbeddingBacklog
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import RankedList
-from ragcorp.domain.search import Filters
+from ragcorp.domain.retrieval import HitKey, RankedList
 from ragcorp.interface.request_values import parse_filters
 from support.embedders import TEST_MODEL
 
@@ -73,13 +73,17 @@ async def embed_all(
     done = 0
     while batch := await backlog.claim(limit=500, lease_seconds=60):
         known = vectors or {}
-        await backlog.complete({item.chunk_id: known.get(item.index_text, default) for item in batch}, model=model)
+        await backlog.complete({item: known.get(item.index_text, default) for item in batch}, model=model)
         done += len(batch)
     return done
 
 
 def ids(hits: Sequence[Any]) -> list[str | None]:
     return [hit.chunk_id for hit in hits]
+
+
+def keys(hits: Sequence[Any]) -> list[HitKey]:
+    return [hit.key for hit in hits]
 
 
 async def full_text(

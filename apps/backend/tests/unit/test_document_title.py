@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.document_preparation import MAX_TITLE, document_title
+from ragcorp.application.attribute_checks import MAX_TITLE
+from ragcorp.application.document_preparation import document_title
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ragcorp.domain.answers import AnswerEvent, AnswerPrompt
+from ragcorp.domain.collections import Item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,19 @@ class Answerer(Protocol):
 
     def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
         """Yield text deltas and, last, one ``AnswerFinished``. A cut stream raises AnswererUnavailableError."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class QuestionRewriter(Protocol):
+    """Makes a follow-up question stand alone. Every failure is an AnswererUnavailableError."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def rewrite(self, question: str, turns: Sequence[Item]) -> str:
+        """Return the question as it would be asked without the ``turns`` before it (oldest first), on one line."""
         ...
 
     async def aclose(self) -> None: ...

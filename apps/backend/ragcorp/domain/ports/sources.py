@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from ragcorp.domain.exceptions import InvalidRankingError
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import FusedHit, RankedList, SourceReport
-from ragcorp.domain.search import Filters, QuerySyntax
+from ragcorp.domain.search import QuerySyntax
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceQuery:
-    """What every source is asked: up to ``limit`` hits for ``text`` that pass the filters and the principal."""
+    """What every source is asked: up to ``limit`` hits for ``text`` that pass the filters and the principal.
+
+    ``now`` is the moment of the search, and ``since``, where a profile bounds a source in time, the earliest moment
+    that counts. ``explain`` asks for the answer's notes.
+    """
 
     text: str
     principal: Principal
     filters: Filters
     limit: int
     syntax: QuerySyntax = QuerySyntax.PLAIN
+    now: datetime | None = None
+    since: datetime | None = None
+    explain: bool = False
 
 
 class CandidateScorer(Protocol):
@@ -88,6 +97,10 @@ class RetrievalSource(Protocol):
 
     At its deadline a source is cancelled and waited for no longer. Whatever else it raises is its own ``error``; the
     query goes on.
+
+    A source may have two attributes more: ``collection``, where its hits are not chunks, and ``filter_fields``, the
+    names that it can filter by (``METADATA`` among them: any other name). It is left out, and named, where a query's
+    filters use another. One without ``filter_fields`` takes every filter.
     """
 
     @property

@@ -16,11 +16,12 @@ from ragcorp.domain.documents import (
     ParsedText,
     SourceFile,
 )
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.lexical import QueryTerm
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import RankedList
-from ragcorp.domain.search import Filters, QuerySyntax
+from ragcorp.domain.search import QuerySyntax
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,19 @@ class LexemeCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VisibleFrequencies:
+    """How many chunks a principal may read, and how many of them hold each lexeme (``counted_up_to`` at most).
+
+    ``everything``: nothing of its workspace is hidden from it.
+    """
+
+    chunks: int
+    everything: bool
+    frequencies: Mapping[str, int]
+    counted_up_to: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentSelection:
     """Which documents: those whose ``external_id`` starts with ``prefix`` and that meet ``filters``."""
 
@@ -121,7 +135,8 @@ class DocumentRepository(Protocol):
     ) -> LexicalChunks:
         """Return up to ``limit`` chunks a list that hold words of ``query``, each list by its score, then chunk id.
 
-        The ranking is BM25, or ``ts_rank_cd`` where it is configured or the syntax is websearch. A query without
+        The ranking is BM25, or ``ts_rank_cd`` where it is configured or the syntax is websearch. A misspelt word stands
+        for the nearest one in a chunk that the principal may read. A query without
         content words yields empty lists.
         """
         ...
@@ -140,6 +155,10 @@ class DocumentRepository(Protocol):
         self, lexemes: Sequence[str], chunk_ids: Sequence[str], *, principal: Principal
     ) -> dict[str, LexemeCounts]:
         """Return how often each of the chunks holds each of the lexemes."""
+        ...
+
+    async def visible_frequencies(self, lexemes: Sequence[str], *, principal: Principal) -> VisibleFrequencies:
+        """Return what the principal may know of the lexemes' frequencies. For explanations; bounded, one statement."""
         ...
 
     async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
@@ -162,6 +181,13 @@ class DocumentRepository(Protocol):
         """Create the documents or swap their chunks, all in one transaction; an equal document is left as it is.
 
         Raises ConflictError if one of them exists and the principal may not read it.
+        """
+        ...
+
+    async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> WriteOutcome:
+        """Swap a document's chunks as ``save_many`` does, if it is still what the caller has read.
+
+        Raises ConflictError unless it exists, is not deleted and has the content hash ``expected``.
         """
         ...
 
@@ -206,7 +232,10 @@ class DocumentRepository(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingChunk:
-    """A chunk that waits for its vector; ``index_hash`` is the SHA-256 of ``index_text``."""
+    """A chunk, or an item of another collection, that waits for its vector.
+
+    ``chunk_id`` is the item's own in its backlog; ``index_hash`` is the SHA-256 of ``index_text``.
+    """
 
     chunk_id: int
     workspace: str
@@ -216,23 +245,26 @@ class PendingChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacklogCounts:
-    """Chunks without a vector: all of them, and those that failed too often to be tried again by themselves."""
+    """What waits for a vector: all of it, and what failed too often to be tried again by itself."""
 
     pending: int
     failed: int
 
 
 class EmbeddingBacklog(Protocol):
-    """The durable list of chunks without a vector. Work is leased, so that a dead worker's share comes back."""
+    """The durable list of chunks, or of one kind of item, without a vector.
+
+    Work is leased, so that a dead worker's share comes back.
+    """
 
     async def claim(
         self, *, limit: int, lease_seconds: float, document_id: UUID | None = None, workspace: str | None = None
     ) -> list[PendingChunk]: ...
 
-    async def complete(self, vectors: Mapping[int, Vector], *, model: EmbeddingModel) -> None:
-        """Store the vectors by chunk id, keep them in the cache, and take the chunks off the list.
+    async def complete(self, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
+        """Store the vectors, keep them in the cache, and take the chunks off the list.
 
-        A chunk that was deleted meanwhile is passed over.
+        A chunk that was deleted, or has another text than was claimed, is passed over.
         """
         ...
 

@@ -19,7 +19,8 @@ from ragcorp.infrastructure.extractive.evidence import (
     weigh,
 )
 from ragcorp.infrastructure.extractive.question import Question, parts_of
-from ragcorp.infrastructure.extractive.statements import Statement, statements
+from ragcorp.infrastructure.extractive.spoken import stated, subject
+from ragcorp.infrastructure.extractive.statements import Statement
 from ragcorp.infrastructure.extractive.terms import GENERIC, Term, make_terms, wording_of
 from ragcorp.infrastructure.extractive.thesaurus import GROUPS
 from ragcorp.infrastructure.extractive.words import folded
@@ -88,7 +89,7 @@ async def _read(
 ) -> Reading:
     wording = wording_of(prompt.question)
     parts = [wording_of(part) for part in parts_of(prompt.question)]
-    found = [statements(passage.chunk.content) for passage in passages]
+    found = [stated(passage.chunk) for passage in passages]
     flat = [statement for each in found for statement in each]
     abouts = [_about(passage, openings.get(passage.chunk.document_id, "")) for passage in passages]
     headings = [" . ".join(passage.chunk.heading_path[1:]) for passage in passages]
@@ -197,6 +198,8 @@ def _before_sections(line: str) -> bool:
 
 def _about(passage: Passage, opening: str) -> str:
     chunk = passage.chunk
+    if not chunk.of_document:
+        return subject(chunk)
     path = _PATH_MARK.sub(" ", chunk.path or chunk.external_id)
     # a wide table's heads are no subject of the document; one of two columns describes it
     lines = [line for line in itertools.takewhile(_before_sections, opening.split("\n")) if line.count("|") < WIDE_ROW]

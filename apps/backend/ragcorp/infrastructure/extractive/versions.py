@@ -103,9 +103,9 @@ def date_in(plain: str) -> tuple[int, int, int] | None:
 def same_family(one: Chunk, other: Chunk) -> bool:
     """Return whether two documents are versions of one: their names say so, or equal titles with a version in each.
 
-    Look-alike contracts with equal titles are none.
+    Look-alike contracts with equal titles are none, nor is what is no document.
     """
-    if one.document_id == other.document_id:
+    if one.document_id == other.document_id or not (one.of_document and other.of_document):
         return False
     folder, _, name = one.external_id.rpartition("/")
     other_folder, _, other_name = other.external_id.rpartition("/")

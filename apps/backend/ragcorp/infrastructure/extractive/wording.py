@@ -98,7 +98,9 @@ def _quoted(candidate: Candidate, cells: Sequence[Cell], *, label: bool = True) 
 
 
 def _clause(candidate: Candidate) -> str:
-    """Return the clause that a statement stands in, as the document heads it."""
+    """Return the clause that a statement stands in, as the document heads it; of what was said, who said it."""
+    if candidate.passage.chunk.speaker:
+        return f"{as_plain_text(candidate.passage.chunk.speaker)}: "
     path = candidate.passage.chunk.heading_path
     heading = candidate.statement.heading or (path[-1] if path else "")
     if candidate.statement.is_heading or not is_clause_heading(heading):

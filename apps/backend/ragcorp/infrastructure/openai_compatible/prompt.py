@@ -52,7 +52,9 @@ def chat_messages(prompt: AnswerPrompt) -> list[ChatCompletionMessageParam]:
 
 def _block(passage: Passage) -> str:
     chunk = passage.chunk
-    where = " > ".join(part for part in (chunk.title, *chunk.heading_path) if part)
+    said = f"{chunk.speaker} said" if chunk.speaker else ""
+    day = chunk.occurred_at.date().isoformat() if chunk.occurred_at and not chunk.of_document else ""
+    where = " > ".join(part for part in (chunk.title, *chunk.heading_path, said, day) if part).replace("\n", " ")
     source = neutralised(chunk.path or chunk.external_id).replace("\n", " ")
     return f"[{passage.n}] {neutralised(where)} ({source})\n{neutralised(chunk.content)}"
 

@@ -8,12 +8,12 @@ from uuid import UUID
 from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.documents import Chunk
+from ragcorp.domain.documents import Chunk, VisibilityScope
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import SimilarChunks
-from ragcorp.domain.principal import Principal
+from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
-from ragcorp.domain.search import Filters
 from ragcorp.infrastructure.postgres import similarity_scores, statements
 from ragcorp.infrastructure.postgres.chunk_ids import database_ids
 from ragcorp.infrastructure.postgres.database import Database
@@ -47,8 +47,8 @@ class ChunkChannels:
             dimensions=self._model.dimensions,
             limit=limit,
             visible=visible.sql,
-            filtered=narrowed.sql if filters else None,
-            matching=matching_documents(principal, filters) if filters else None,
+            filtered=narrowed.sql if narrowed.clauses else None,
+            matching=matching_documents(principal, filters) if narrowed.clauses else None,
         )
         values = visible.values | narrowed.values | {"embedding": PgVector(list(embedding))}
         scan = {
@@ -124,7 +124,8 @@ class ChunkChannels:
 def _chunk(row: TupleRow) -> Chunk:
     (
         chunk_id, document_id, external_id, chunk_index, content, heading_path, title, language,
-        path, metadata, line_start, line_end, page_start, page_end,
+        path, metadata, line_start, line_end, page_start, page_end, artifact_type, sensitivity,
+        visibility_scope, owner, occurred_at,
     ) = row  # fmt: skip
     return Chunk(
         id=str(chunk_id),
@@ -141,4 +142,9 @@ def _chunk(row: TupleRow) -> Chunk:
         line_end=line_end,
         page_start=page_start,
         page_end=page_end,
+        artifact_type=artifact_type,
+        sensitivity=Sensitivity(sensitivity),
+        visibility_scope=VisibilityScope(visibility_scope),
+        owner=owner,
+        occurred_at=occurred_at,
     )

@@ -1,13 +1,17 @@
-"""Filters and visibility over ``documents`` as SQLAlchemy Core expressions (see predicates.py for the hot path)."""
+"""Filters and visibility as SQLAlchemy Core expressions (see predicates.py for the hot path)."""
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Table, and_, or_
+import re
 
+from sqlalchemy import ColumnElement, Table, and_, bindparam, or_, text, true
+from sqlalchemy.types import NullType
+
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import Condition
-from ragcorp.infrastructure.postgres.predicates import COLUMN_TYPES, column_value
-from ragcorp.infrastructure.postgres.tables import documents
+from ragcorp.infrastructure.postgres.predicates import DOCUMENTS, FilterTable, filtered
+
+_BOUND = re.compile(r"%\((\w+)\)s")
 
 
 def readable(table: Table, principal: Principal) -> ColumnElement[bool]:
@@ -23,16 +27,9 @@ def readable(table: Table, principal: Principal) -> ColumnElement[bool]:
     )
 
 
-def matches(condition: Condition) -> ColumnElement[bool]:
-    """Return one filter condition over ``documents``. Raises InvalidInputError for a value the field cannot have."""
-    if condition.name not in COLUMN_TYPES:
-        return or_(*(documents.c.metadata.contains({condition.name: value}) for value in condition.any_of))
-    column = documents.c["id" if condition.name == "document_id" else condition.name]
-    if condition.any_of:
-        return column.in_([column_value(condition.name, value) for value in condition.any_of])
-    bounds = []
-    if condition.gte is not None:
-        bounds.append(column >= condition.gte)
-    if condition.lt is not None:
-        bounds.append(column < condition.lt)
-    return and_(*bounds)
+def matches(filters: Filters, *, table: FilterTable = DOCUMENTS, alias: str = "documents") -> ColumnElement[bool]:
+    """Return the filters over a table, by its own name unless it has an ``alias``. Raises InvalidInputError."""
+    predicate = filtered(filters, table=table, alias=alias)
+    # without a type of SQLAlchemy's: it would cast, and a time with its zone to one without
+    values = [bindparam(name, value, type_=NullType()) for name, value in predicate.values.items()]
+    return and_(true(), text(_BOUND.sub(r"(:\1)", f"({predicate.sql})")).bindparams(*values))

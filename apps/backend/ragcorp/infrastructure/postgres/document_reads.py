@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Select, and_, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Row, Select, and_, delete, func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragcorp.domain.documents import Document, DocumentAttributes, ParsedText, SourceFile, VisibilityScope
@@ -27,7 +27,7 @@ _LISTED = [column for column in documents.c if column.name not in ("text", "page
 
 
 def _selected(selection: DocumentSelection, principal: Principal) -> Any:
-    clauses = [readable(documents, principal), *(matches(condition) for condition in selection.filters)]
+    clauses: list[ColumnElement[bool]] = [readable(documents, principal), matches(selection.filters)]
     clauses.append(documents.c.deleted_at.is_not(None) if selection.deleted else documents.c.deleted_at.is_(None))
     if selection.prefix:
         clauses.append(documents.c.external_id.startswith(selection.prefix, autoescape=True))

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection as CoreConnection
 
 from ragcorp.domain.documents import Chunk, Document, ParsedText, SourceFile
 from ragcorp.domain.exceptions import NotFoundError
+from ragcorp.domain.filters import Condition, Filters
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import (
     DocumentPage,
@@ -19,10 +20,11 @@ from ragcorp.domain.ports.storage import (
     LexemeCounts,
     LexicalChunks,
     SimilarChunks,
+    VisibleFrequencies,
     WriteOutcome,
 )
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import Condition, Filters, QuerySyntax
+from ragcorp.domain.search import QuerySyntax
 from ragcorp.infrastructure.postgres import document_reads as reads
 from ragcorp.infrastructure.postgres.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.database import Database, Result
@@ -76,6 +78,9 @@ class PostgresDocumentRepository:
     ) -> dict[str, LexemeCounts]:
         return await self._lexical.counts(lexemes, chunk_ids, principal=principal)
 
+    async def visible_frequencies(self, lexemes: Sequence[str], *, principal: Principal) -> VisibleFrequencies:
+        return await self._lexical.visible_frequencies(lexemes, principal=principal)
+
     async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
         return await self._channels.chunks(chunk_ids, principal=principal)
 
@@ -98,6 +103,12 @@ class PostgresDocumentRepository:
             outcomes = await save_documents(connection, writes, principal=principal)
         self._changed(principal)
         return outcomes
+
+    async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> WriteOutcome:
+        async with self._database.driver_transaction() as connection:
+            (outcome,) = await save_documents(connection, [write], principal=principal, expected=expected)
+        self._changed(principal)
+        return outcome
 
     async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
         async with self._database.driver_transaction() as connection:
@@ -139,7 +150,7 @@ class PostgresDocumentRepository:
         return hidden
 
     async def soft_delete_one(self, external_id: str, *, principal: Principal) -> None:
-        exactly = DocumentSelection(filters=(Condition(name="external_id", any_of=(external_id,)),))
+        exactly = DocumentSelection(filters=(Condition(name="external_id", values=(external_id,)),))
         if not await self.soft_delete(exactly, principal=principal):
             raise NotFoundError("There is no such document.", field="external_id")
 

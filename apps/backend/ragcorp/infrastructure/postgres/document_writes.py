@@ -14,6 +14,7 @@ from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.ports.storage import DocumentWrite, WriteOutcome
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.database import DriverConnection
+from ragcorp.infrastructure.postgres.document_vectors import refresh_document_vectors
 from ragcorp.infrastructure.postgres.predicates import visibility
 
 FIND_NAMES = """
@@ -139,13 +140,19 @@ async def find_unchanged(
 
 
 async def save_documents(
-    connection: DriverConnection, writes: Sequence[DocumentWrite], *, principal: Principal, restoring: bool = False
+    connection: DriverConnection,
+    writes: Sequence[DocumentWrite],
+    *,
+    principal: Principal,
+    restoring: bool = False,
+    expected: bytes | None = None,
 ) -> list[WriteOutcome]:
     """Create or swap the documents inside the connection's transaction; outcomes in the order of ``writes``.
 
     Rows are locked in the order of external_id, so that parallel batches wait for one another and never deadlock.
     Raises ConflictError for a document that exists and that the principal may not read; with ``restoring``, raises
-    NotFoundError unless each is still deleted and still what was read, so that a restore never undoes a newer write.
+    NotFoundError unless each is still deleted and still what was read, so that a restore never undoes a newer write;
+    with ``expected``, ConflictError unless each has this content hash and is not deleted.
     """
     by_id = {write.external_id: write for write in writes}
     if len(by_id) != len(writes):
@@ -153,6 +160,8 @@ async def save_documents(
     existing, created = await _lock_or_create(connection, by_id, principal=principal)
     if restoring:
         _require_deleted(by_id, existing)
+    if expected is not None:
+        _require_expected(by_id, existing, expected)
     changed = {
         external_id: found
         for external_id, found in existing.items()
@@ -198,6 +207,17 @@ def _require_deleted(by_id: Mapping[str, DocumentWrite], existing: Mapping[str, 
                 "There is no deleted document of that name any more.",
                 field="external_id",
                 remedy="It was written, restored or purged meanwhile: look it up.",
+            )
+
+
+def _require_expected(by_id: Mapping[str, DocumentWrite], existing: Mapping[str, _Existing], expected: bytes) -> None:
+    for external_id in by_id:
+        found = existing.get(external_id)
+        if found is None or found.deleted or found.content_hash != expected:
+            raise ConflictError(
+                "The document was written or deleted meanwhile.",
+                field="external_id",
+                remedy="Read it again, and make the change on what it is now.",
             )
 
 
@@ -322,6 +342,7 @@ async def _write_contents(
     document_ids = {"document_ids": list(writes)}
     await cursor.execute(REUSE_CACHED_VECTORS, document_ids)
     await cursor.execute(ENQUEUE_REST, document_ids)
+    await refresh_document_vectors(connection, list(writes))
 
 
 async def _pending(connection: DriverConnection, document_ids: Sequence[UUID]) -> dict[UUID, int]:

@@ -12,6 +12,7 @@ from ragcorp.domain.documents import index_text
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
 from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.document_vectors import refresh_document_vectors
 from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
 
 CLAIM = """
@@ -32,7 +33,7 @@ CLAIM = """
 """
 
 LOCK_DOCUMENTS = """
-    SELECT workspace FROM documents
+    SELECT id, workspace FROM documents
     WHERE id IN (SELECT document_id FROM chunks WHERE id = ANY(%(chunk_ids)s))
     ORDER BY workspace, external_id
     FOR NO KEY UPDATE
@@ -47,15 +48,19 @@ LOCK_DOCUMENTS_WITHOUT_VECTORS = """
         WHERE NOT EXISTS (
             SELECT 1 FROM chunk_embeddings e JOIN embedding_models m ON m.id = e.model_id AND m.active
             WHERE e.chunk_id = c.id))
+    OR chunk_count > 0 AND NOT EXISTS (
+        SELECT 1 FROM document_embeddings e JOIN embedding_models m ON m.id = e.model_id AND m.active
+        WHERE e.document_id = documents.id)
     ORDER BY workspace, external_id
     FOR NO KEY UPDATE
 """
+"""Chunks without, or documents without one of their own: those of a writer that knew of no vectors of documents."""
 
 STORE_VECTOR = """
     WITH chunk AS (
         SELECT c.id, c.workspace, c.content_hash, m.id AS model_id
         FROM chunks c JOIN embedding_models m ON m.name = %(name)s AND m.dimensions = %(dimensions)s
-        WHERE c.id = %(chunk_id)s
+        WHERE c.id = %(chunk_id)s AND c.content_hash = %(content_hash)s
         FOR KEY SHARE OF c),
     stored AS (
         INSERT INTO chunk_embeddings (chunk_id, model_id, workspace, embedding)
@@ -65,7 +70,7 @@ STORE_VECTOR = """
         INSERT INTO embedding_cache (workspace, content_hash, model_id, embedding)
         SELECT workspace, content_hash, model_id, %(embedding)s FROM chunk
         ON CONFLICT DO NOTHING)
-    DELETE FROM embedding_backlog WHERE chunk_id = %(chunk_id)s
+    DELETE FROM embedding_backlog b USING chunk WHERE b.chunk_id = chunk.id
 """
 
 FAIL = """
@@ -145,26 +150,30 @@ class PostgresEmbeddingBacklog:
             for chunk_id, chunk_workspace, title, heading_path, content, content_hash in rows
         ]
 
-    async def complete(self, vectors: Mapping[int, Vector], *, model: EmbeddingModel) -> None:
+    async def complete(self, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
         rows = [
             {
-                "chunk_id": chunk_id,
+                "chunk_id": chunk.chunk_id,
+                "content_hash": chunk.index_hash,
                 "embedding": PgVector(list(vector)),
                 "name": model.name,
                 "dimensions": model.dimensions,
             }
-            for chunk_id, vector in sorted(vectors.items())
+            for chunk, vector in sorted(vectors.items(), key=lambda entry: entry[0].chunk_id)
         ]
         async with self._database.driver_transaction() as connection:
-            locked = await (await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": list(vectors)})).fetchall()
+            chunk_ids = {"chunk_ids": [row["chunk_id"] for row in rows]}
+            locked = await (await connection.execute(LOCK_DOCUMENTS, chunk_ids)).fetchall()
             await connection.cursor().executemany(STORE_VECTOR, rows)
+            await refresh_document_vectors(connection, [row[0] for row in locked])
         if self._statistics is not None:
-            for workspace in {row[0] for row in locked}:
+            for workspace in {row[1] for row in locked}:
                 self._statistics.touch(workspace)
 
     async def fail(self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int) -> None:
         async with self._database.driver_transaction() as connection:
-            await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": list(chunk_ids)})
+            cursor = await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": list(chunk_ids)})
+            locked = await cursor.fetchall()
             await connection.execute(
                 FAIL,
                 {
@@ -174,6 +183,8 @@ class PostgresEmbeddingBacklog:
                     "max_attempts": max_attempts,
                 },
             )
+            # what was given up, the documents no longer wait for
+            await refresh_document_vectors(connection, [row[0] for row in locked])
 
     async def release(self, chunk_ids: Sequence[int]) -> None:
         async with self._database.driver_transaction() as connection:
@@ -183,7 +194,10 @@ class PostgresEmbeddingBacklog:
     async def enqueue_missing(self) -> int:
         async with self._database.driver_transaction() as connection:
             locked = await (await connection.execute(LOCK_DOCUMENTS_WITHOUT_VECTORS)).fetchall()
-            return (await connection.execute(ENQUEUE_MISSING, {"document_ids": [row[0] for row in locked]})).rowcount
+            document_ids = [row[0] for row in locked]
+            enqueued = (await connection.execute(ENQUEUE_MISSING, {"document_ids": document_ids})).rowcount
+            await refresh_document_vectors(connection, document_ids)
+            return enqueued
 
     async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:
         clause, values = _narrowed(document_id, workspace)

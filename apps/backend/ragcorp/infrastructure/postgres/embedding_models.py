@@ -14,7 +14,29 @@ HALFVEC_INDEX_LIMIT = 4000
 """Most dimensions that pgvector indexes as ``vector`` (32-bit floats) and as ``halfvec`` (16-bit)."""
 
 ACTIVE_MODEL = "SELECT * FROM embedding_models WHERE active"
-HAS_VECTORS = "SELECT EXISTS (SELECT 1 FROM chunk_embeddings WHERE model_id = :model_id)"
+
+VECTOR_TABLES = (
+    "chunk_embeddings",
+    "document_embeddings",
+    "memory_embeddings",
+    "history_embeddings",
+    "entity_embeddings",
+)
+"""Every table of vectors, each with the columns ``model_id`` and ``embedding``."""
+
+EXISTING_TABLES = "SELECT name FROM unnest(CAST(:names AS text[])) AS name WHERE to_regclass(name) IS NOT NULL"
+
+BACKLOG_TABLES = ("embedding_backlog", "memory_backlog", "history_backlog", "entity_backlog")
+"""Every table of what waits for a vector, each with the columns ``workspace`` and ``failed``."""
+
+
+def has_vectors(model_id: str) -> str:
+    """Return the condition that vectors of the model are stored; ``model_id`` is SQL."""
+    found = (f"EXISTS (SELECT FROM {table} stored WHERE stored.model_id = {model_id})" for table in VECTOR_TABLES)
+    return f"({' OR '.join(found)})"
+
+
+HAS_VECTORS = f"SELECT {has_vectors(':model_id')}"
 
 
 def indexed_type(dimensions: int) -> str:
@@ -22,12 +44,12 @@ def indexed_type(dimensions: int) -> str:
     return f"vector({dimensions})" if dimensions <= VECTOR_INDEX_LIMIT else f"halfvec({dimensions})"
 
 
-def hnsw_index_name(model_id: int) -> str:
-    return f"ix_chunk_embeddings_hnsw_{model_id}"
+def hnsw_index_name(table: str, model_id: int) -> str:
+    return f"ix_{table}_hnsw_{model_id}"
 
 
 def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_traffic: bool = True) -> int:
-    """Make the model the active one, with its HNSW index, and return its id.
+    """Make the model the active one, with its HNSW index over each table of vectors, and return its id.
 
     Needs an autocommit connection, unless nothing is ``beside_traffic``: a table made in this same transaction.
     Raises IncompatibleEmbeddingsError if another model is active and has vectors: they are never dropped here.
@@ -52,15 +74,28 @@ def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_t
         """),
         {"name": name, "dimensions": dimensions},
     ).scalar_one()
+    _index_vectors(connection, int(model_id), dimensions, beside_traffic=beside_traffic)
+    return int(model_id)
+
+
+def ensure_active_indexes(connection: Connection) -> None:
+    """Make what HNSW indexes the active model lacks. Needs an autocommit connection."""
+    active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
+    if active is not None:
+        _index_vectors(connection, active.id, active.dimensions, beside_traffic=True)
+
+
+def _index_vectors(connection: Connection, model_id: int, dimensions: int, *, beside_traffic: bool) -> None:
+    """Index the tables that there are: migration 002 comes before most of them."""
     column = indexed_type(dimensions)
     operators = f"{column.partition('(')[0]}_cosine_ops"
     create = create_index_concurrently if beside_traffic else create_index
-    create(
-        connection,
-        hnsw_index_name(model_id),
-        f"ON chunk_embeddings USING hnsw ((embedding::{column}) {operators}) WHERE model_id = {model_id}",
-    )
-    return int(model_id)
+    for table in connection.execute(text(EXISTING_TABLES), {"names": list(VECTOR_TABLES)}).scalars().all():
+        create(
+            connection,
+            hnsw_index_name(table, model_id),
+            f"ON {table} USING hnsw ((embedding::{column}) {operators}) WHERE model_id = {model_id}",
+        )
 
 
 def incompatible(*, expected: tuple[str, int], found: tuple[str, int]) -> IncompatibleEmbeddingsError:

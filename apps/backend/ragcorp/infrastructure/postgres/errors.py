@@ -74,7 +74,7 @@ def translate(error: BaseException) -> RagcorpError:
                 reason="privilege",
                 remedy="Run `ragcorp migrate` as the owner; it grants what the application role needs.",
             )
-        case pg.UniqueViolation() | pg.DeadlockDetected() | pg.SerializationFailure():
+        case pg.UniqueViolation() | pg.ForeignKeyViolation() | pg.DeadlockDetected() | pg.SerializationFailure():
             return ConflictError("Another write got in the way.", remedy="Try again.")
         case psycopg.ProgrammingError() if error.sqlstate is None:  # libpq could not read the connection string
             return ConfigurationError(

@@ -8,6 +8,7 @@ import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from ragcorp.infrastructure.postgres.embedding_models import BACKLOG_TABLES, has_vectors
 from ragcorp.infrastructure.postgres.errors import translate
 from ragcorp.infrastructure.postgres.indexes import INVALID_INDEXES
 
@@ -19,16 +20,17 @@ SERVER = """
         EXISTS (SELECT 1 FROM pg_ts_config WHERE cfgname = 'spanish')
 """
 
-CONTENTS = """
+WAITING = " UNION ALL ".join(f"SELECT failed FROM {table}" for table in BACKLOG_TABLES)
+
+CONTENTS = f"""
     SELECT (SELECT count(*) FROM documents WHERE deleted_at IS NULL),
         (SELECT count(*) FROM chunks),
-        (SELECT count(*) FROM embedding_backlog),
-        (SELECT count(*) FROM embedding_backlog WHERE failed)
+        count(*), count(*) FILTER (WHERE failed)
+    FROM ({WAITING}) AS waiting
 """
 
-STORED_MODEL = """
-    SELECT name, dimensions, EXISTS (SELECT 1 FROM chunk_embeddings WHERE model_id = embedding_models.id)
-    FROM embedding_models WHERE active
+STORED_MODEL = f"""
+    SELECT name, dimensions, {has_vectors("embedding_models.id")} FROM embedding_models WHERE active
 """
 
 
@@ -51,7 +53,7 @@ class StoredModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a migrated database holds; ``failed`` of the ``pending`` chunks were given up."""
+    """What a migrated database holds; ``failed`` of the ``pending`` chunks and items were given up."""
 
     documents: int
     chunks: int

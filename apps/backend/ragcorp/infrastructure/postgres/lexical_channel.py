@@ -11,15 +11,17 @@ from psycopg.rows import TupleRow
 
 from ragcorp.application.lexical_scores import evidence_mass
 from ragcorp.application.retrieval_profile import ALL_WORDS, FULL_TEXT, IDENTIFIERS
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.lexical import QueryTerm, TermKind
-from ragcorp.domain.ports.storage import LexemeCounts, LexicalChunks
+from ragcorp.domain.ports.storage import LexemeCounts, LexicalChunks, VisibleFrequencies
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
-from ragcorp.domain.search import Filters, QuerySyntax, SparseOperator, SparseRanking
+from ragcorp.domain.search import QuerySyntax, SparseOperator, SparseRanking
 from ragcorp.infrastructure.postgres import bm25, full_text
 from ragcorp.infrastructure.postgres.chunk_ids import database_ids
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.predicates import Predicate, filtered, matching_documents, visibility
+from ragcorp.infrastructure.postgres.readable_words import ReadableWords
 
 CODE = re.compile(r"[\d@/:]")
 """What makes a compound a code: letters joined by a dash are words."""
@@ -59,11 +61,12 @@ class _Look:
 
 
 class LexicalChannel:
-    """Two round trips a query: its terms, then the lists, pipelined on one connection."""
+    """Two round trips a query: its terms, then the lists, pipelined on one connection; one more for misspelt words."""
 
     def __init__(self, database: Database, *, options: LexicalOptions) -> None:
         self._database = database
         self._options = options
+        self._words = ReadableWords(database)
 
     async def find(
         self, query: str, *, principal: Principal, filters: Filters, limit: int, syntax: QuerySyntax
@@ -72,7 +75,7 @@ class LexicalChannel:
         look = _Look(
             visible=visible,
             narrowed=narrowed,
-            matching=matching_documents(principal, filters) if filters else None,
+            matching=matching_documents(principal, filters) if narrowed.clauses else None,
             limit=limit,
             values=visible.values
             | narrowed.values
@@ -123,6 +126,9 @@ class LexicalChannel:
 
         return await self._database.read(work)
 
+    async def visible_frequencies(self, lexemes: Sequence[str], *, principal: Principal) -> VisibleFrequencies:
+        return await self._words.frequencies(lexemes, principal=principal)
+
     async def _terms(self, look: _Look) -> tuple[tuple[QueryTerm, ...], int, float]:
         async with self._database.autocommit() as connection:
             async with connection.pipeline():
@@ -130,6 +136,7 @@ class LexicalChannel:
                 terms = await connection.execute(full_text.TERMS, look.values, prepare=True)
             total, rows = await totals.fetchone(), await terms.fetchall()
         chunks, average_length = (total[0] or 0, total[1] or 0.0) if total else (0, 0.0)
+        rows = await self._words.corrected(rows, visible=look.visible)
         known: dict[str, QueryTerm] = {}
         for word, lexeme, kind, frequency, typed, similarity in rows:
             # what was typed right counts in full, wherever else it was misspelt

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ragcorp.domain.exceptions import ConfigurationError, StorageUnavailableError
-from ragcorp.infrastructure.postgres.embedding_models import DEFAULT_MODEL, ensure_model
+from ragcorp.infrastructure.postgres.embedding_models import DEFAULT_MODEL, ensure_active_indexes, ensure_model
 from ragcorp.infrastructure.postgres.errors import translate
 from ragcorp.infrastructure.postgres.indexes import rebuild_invalid_indexes
 from ragcorp.infrastructure.postgres.migration_lock import LOCK_TIMEOUT, migration_lock, owner_engine
@@ -72,7 +72,9 @@ def migrate(dsn: str, *, embedding_model: tuple[str, int] | None, application_ds
         ):
             connection.execute(text("select set_config('lock_timeout', :value, false)"), {"value": LOCK_TIMEOUT})
             rebuild_invalid_indexes(connection)
-            if embedding_model is not None:
+            if embedding_model is None:
+                ensure_active_indexes(connection)
+            else:
                 ensure_model(connection, name=embedding_model[0], dimensions=embedding_model[1])
             role = conninfo_to_dict(application_dsn).get("user") if application_dsn else None
             if role and role != conninfo_to_dict(dsn).get("user"):

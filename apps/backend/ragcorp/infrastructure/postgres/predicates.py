@@ -1,19 +1,74 @@
-"""Filters and visibility as SQL predicates over the columns of ``chunks`` (c) and ``documents`` (d)."""
+"""Filters and visibility as SQL predicates, over the tables of every collection."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ragcorp.domain.documents import VisibilityScope
+from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.filters import (
+    COMPARISONS,
+    METADATA,
+    AllOf,
+    AnyOf,
+    Condition,
+    Filter,
+    Filters,
+    FilterValue,
+    Not,
+    Operator,
+    fields_of,
+    narrowed_to,
+)
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search import Condition, Filters
 
-DOCUMENT_FIELDS = frozenset({"external_id"})
-"""Fields that stand on documents only; as do metadata keys."""
+_COLUMN_TYPES = {"document_id": "uuid", "sensitivity": "smallint", "occurred_at": "timestamptz"}
+"""Those that are not text."""
+
+_SIGNS = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: "<="}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterTable:
+    """What a table offers to filters: the collection that it holds, and the column of each field.
+
+    ``on_documents`` are the fields that only the row's document has, and ``spans`` those that last, by the columns of
+    their start and end (open where null): a range is met where it overlaps.
+    """
+
+    collection: str
+    columns: Mapping[str, str]
+    on_documents: frozenset[str] = frozenset()
+    spans: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def _columns(*more: str) -> dict[str, str]:
+    every = ("language", "artifact_type", "sensitivity", "visibility_scope", "owner", "occurred_at", *more)
+    return {name: name for name in every}
+
+
+_OF_ITEMS = _columns("external_id", METADATA, "session", "speaker")
+_OF_DOCUMENTS = _columns("external_id", METADATA) | {"document_id": "id"}
+
+CHUNKS = FilterTable(
+    collection=Collection.ARTIFACT_CHUNKS,
+    columns=_columns("document_id"),
+    on_documents=frozenset({"external_id", METADATA}),
+)
+DOCUMENTS = FilterTable(collection=Collection.ARTIFACTS, columns=_OF_DOCUMENTS)
+MEMORY = FilterTable(collection=Collection.MEMORY, columns=_OF_ITEMS)
+HISTORY = FilterTable(collection=Collection.HISTORY, columns=_OF_ITEMS)
+FACTS = FilterTable(
+    collection=GRAPH,
+    columns=_columns("external_id", METADATA, "document_id"),
+    spans={"occurred_at": ("valid_from", "valid_to")},
+)
+ENTITIES = FilterTable(collection=GRAPH, columns=_columns("external_id", METADATA))
 
 
 @dataclass(slots=True)
@@ -49,85 +104,131 @@ def visibility(principal: Principal, *, alias: str = "c") -> Predicate:
     )
 
 
-def filtered(filters: Filters, *, alias: str = "c", documents_alias: str | None = None) -> Predicate:
+def filtered(
+    filters: Filters, *, table: FilterTable = CHUNKS, alias: str = "c", documents_alias: str | None = None
+) -> Predicate:
     """Return the filters as a predicate; every value is bound, and names never reach the SQL.
 
-    ``documents_alias`` is that of ``documents`` where the statement reads it itself; else conditions on documents
-    become a semi-join. Raises InvalidInputError for a value that the field cannot have.
+    Filters of one shape give one text, and a value one name in every predicate of them. No clause: nothing is narrowed.
+    ``documents_alias`` is that of ``documents`` where the statement reads it itself; else what only documents have
+    becomes one semi-join. Raises InvalidInputError for a field that the table lacks.
     """
+    narrowed = narrowed_to(filters, table.collection)
+    if narrowed is None:
+        return Predicate(clauses=["false"])
     predicate = Predicate()
-    for number, condition in enumerate(filters):
-        name = f"filter_{number}"
-        on_document = condition.name in DOCUMENT_FIELDS or condition.name not in COLUMN_TYPES
-        target = (documents_alias or "d") if on_document else alias
-        clause = _clause(condition, name, target, predicate.values)
-        if on_document and documents_alias is None:
-            clause = (
-                f"{alias}.document_id IN (SELECT d.id FROM documents d WHERE d.workspace = %(workspace)s AND {clause})"
-            )
-        predicate.clauses.append(clause)
+    rendering = _Rendering(table=table, alias=alias, documents_alias=documents_alias or alias, values=predicate.values)
+    of_documents = _Rendering(table=DOCUMENTS, alias="d", documents_alias="d", values=predicate.values)
+    semi_joined = []
+    for part in narrowed:
+        if documents_alias is None and fields_of([part]) & table.on_documents:
+            semi_joined.append(of_documents.sql(part))
+        else:
+            predicate.clauses.append(rendering.sql(part))
+    if semi_joined:
+        predicate.clauses.append(
+            f"{alias}.document_id IN"
+            f" (SELECT d.id FROM documents d WHERE d.workspace = %(workspace)s AND {' AND '.join(semi_joined)})"
+        )
     return predicate
 
 
-def matching_documents(principal: Principal, filters: Filters) -> str:
+def matching_documents(principal: Principal, filters: Filters, *, table: FilterTable = CHUNKS) -> str:
     """Return what ``filtered`` and ``visibility`` say of chunks as a condition on their documents, with equal names."""
-    visible = visibility(principal, alias="d")
-    return f"{visible.sql} AND {filtered(filters, alias='d', documents_alias='d').sql}"
+    narrowed = narrowed_to(filters, table.collection)
+    visible = visibility(principal, alias="d").sql
+    return f"{visible} AND {'false' if narrowed is None else filtered(narrowed, table=DOCUMENTS, alias='d').sql}"
 
 
-def _clause(condition: Condition, name: str, alias: str, values: dict[str, object]) -> str:
-    if condition.name not in COLUMN_TYPES:
+@dataclass(slots=True, kw_only=True)
+class _Rendering:
+    """Turns a tree into SQL over one alias, numbering the conditions as they come.
+
+    A condition on a column may be NULL. In WHERE, AND and OR that is as good as false; only a negation tells them
+    apart, so each is written IS NOT TRUE.
+    """
+
+    table: FilterTable
+    alias: str
+    documents_alias: str
+    values: dict[str, object]
+
+    def sql(self, tree: Filter) -> str:
+        match tree:
+            case AllOf():
+                return f"({' AND '.join(self.sql(part) for part in tree.parts)})"
+            case AnyOf():
+                return f"({' OR '.join(self.sql(part) for part in tree.parts)})"
+            case Not():
+                return f"({self.sql(tree.part)}) IS NOT TRUE"
+            case Condition():
+                held = self._of_metadata(tree) if tree.of_metadata else self._of_column(tree)
+                return f"({held}) IS NOT TRUE" if tree.operator is Operator.NOT_IN else held
+
+    def _of_column(self, condition: Condition) -> str:
+        column = self._column(condition.name)
+        kind = _COLUMN_TYPES.get(condition.name, "text")
+        if condition.operator is Operator.EXISTS:
+            return f"{column} IS {'NOT ' if condition.values[0] else ''}NULL"
+        if condition.operator in COMPARISONS:
+            (value,) = condition.values
+            if condition.name in self.table.spans:
+                column = self._end_of_span(condition)
+            return f"{column} {_SIGNS[condition.operator]} {self._bound(_stored(condition.name, value))}::{kind}"
+        values = [_stored(condition.name, value) for value in condition.values]
+        return f"{column} = ANY({self._bound(values)}::{kind}[])"
+
+    def _end_of_span(self, condition: Condition) -> str:
+        """Of something that lasts, what is compared: not over yet after a moment, begun already before one."""
+        start, end = self.table.spans[condition.name]
+        if condition.operator in (Operator.GT, Operator.GTE):
+            return f"coalesce({self.alias}.{end}, 'infinity')"
+        return f"coalesce({self.alias}.{start}, '-infinity')"
+
+    def _of_metadata(self, condition: Condition) -> str:
+        column = self._column(METADATA)
+        if condition.operator is Operator.EXISTS:
+            key = f"{self._bound(condition.name)}::text"
+            return f"{column} ->> {key} IS {'NOT ' if condition.values[0] else ''}NULL"
+        if condition.operator in COMPARISONS:
+            return self._compared(condition, column)
         # one @> a value, since GIN serves a BitmapOr of them but no ANY(array)
-        alternatives = []
-        for number, value in enumerate(condition.any_of):
-            values[f"{name}_{number}"] = Jsonb({condition.name: value})
-            alternatives.append(f"{alias}.metadata @> %({name}_{number})s")
-        return f"({' OR '.join(alternatives)})"
-    column = "id" if condition.name == "document_id" and alias == "d" else condition.name
-    if condition.any_of:
-        values[name] = [column_value(condition.name, value) for value in condition.any_of]
-        return f"{alias}.{column} = ANY(%({name})s::{COLUMN_TYPES[condition.name]}[])"
-    bounds = []
-    for bound, operator in (("gte", ">="), ("lt", "<")):
-        value = getattr(condition, bound)
-        if value is not None:
-            values[f"{name}_{bound}"] = value
-            bounds.append(f"{alias}.{column} {operator} %({name}_{bound})s::timestamptz")
-    return " AND ".join(bounds)
+        held = [f"{column} @> {self._bound(Jsonb({condition.name: value}))}" for value in condition.values]
+        return f"({' OR '.join(held)})"
 
+    def _compared(self, condition: Condition, column: str) -> str:
+        (value,) = condition.values
+        key = f"{self._bound(condition.name)}::text"
+        sign = _SIGNS[condition.operator]
+        if isinstance(value, str):
+            kind, held, against = "string", f'({column} ->> {key}) COLLATE "C"', f"{self._bound(value)}::text"
+        else:
+            # as it is written: a cast of float8 would round it to 15 digits
+            number = self._bound(Decimal(repr(value)))
+            kind, held, against = "number", f"({column} -> {key})::numeric", f"{number}::numeric"
+        # CASE, since conditions of an AND may be evaluated in any order, and a cast of what is no number fails
+        return f"CASE jsonb_typeof({column} -> {key}) WHEN '{kind}' THEN {held} {sign} {against} ELSE false END"
 
-COLUMN_TYPES = {
-    "document_id": "uuid",
-    "external_id": "text",
-    "language": "text",
-    "artifact_type": "text",
-    "sensitivity": "smallint",
-    "visibility_scope": "text",
-    "owner": "text",
-    "occurred_at": "timestamptz",
-}
-
-
-def column_value(name: str, value: object) -> object:
-    text = str(value)
-    if name == "sensitivity":
-        return int(Sensitivity.parse(text, field="filters.sensitivity"))
-    if name == "document_id":
-        try:
-            return UUID(text)
-        except ValueError:
+    def _column(self, name: str) -> str:
+        if name in self.table.on_documents:
+            return f"{self.documents_alias}.{DOCUMENTS.columns[name]}"
+        if name not in self.table.columns:
             raise InvalidInputError(
-                "The filter document_id is not a UUID.", field="filters.document_id", remedy="Give a document's id."
-            ) from None
-    if name == "visibility_scope" and text not in set(VisibilityScope):
-        raise InvalidInputError(
-            "The filter visibility_scope is not a known scope.",
-            field="filters.visibility_scope",
-            limit=", ".join(VisibilityScope),
-            remedy="Use one of the listed scopes.",
-        )
-    if name == "occurred_at":
-        raise InvalidInputError(
-            "The filter occurred_at takes a range.", field="filters.occurred_at", remedy="Give 'gte' and/or 'lt'."
-        )
-    return text
+                f"There is no {name} to filter by here.",
+                field=f"filters.{name}",
+                limit=", ".join(sorted({*self.table.columns, *self.table.on_documents})),
+                remedy="Leave this filter out, or ask a collection that has it.",
+            )
+        return f"{self.alias}.{self.table.columns[name]}"
+
+    def _bound(self, value: object) -> str:
+        name = f"filter_{len(self.values)}"
+        self.values[name] = value
+        return f"%({name})s"
+
+
+def _stored(name: str, value: FilterValue) -> object:
+    """Return a value as the field's column has it."""
+    if name == "sensitivity":
+        return int(Sensitivity.parse(str(value)))
+    return UUID(str(value)) if name == "document_id" else value

@@ -116,7 +116,8 @@ def _short(statement: str) -> str:
 
 CHUNKS_BY_ID = """
     SELECT c.id, c.document_id, d.external_id, c.chunk_index, c.content, c.heading_path, c.title, c.language,
-           d.path, d.metadata, c.line_start, c.line_end, c.page_start, c.page_end
+           d.path, d.metadata, c.line_start, c.line_end, c.page_start, c.page_end, c.artifact_type, c.sensitivity,
+           c.visibility_scope, c.owner, c.occurred_at
     FROM unnest(%(ids)s::bigint[]) AS wanted (id)
     JOIN chunks c ON c.id = wanted.id
     JOIN documents d ON d.id = c.document_id

@@ -39,15 +39,20 @@ metadata = MetaData(
 )
 
 
-def _filter_columns() -> list[Column[object] | CheckConstraint]:
-    """The columns that filters and visibility read; they stand on documents and, copied, on chunks."""
+def filter_columns(*, kind: str = "document", dated: bool = False) -> list[Column[object] | CheckConstraint]:
+    """The columns that filters and visibility read; they stand on documents and, copied, on chunks.
+
+    ``dated``: what has no moment of its own is of the moment in which it is stored.
+    """
     return [
         Column("language", Text, nullable=False, server_default="es"),
-        Column("artifact_type", Text, nullable=False, server_default="document"),
+        Column("artifact_type", Text, nullable=False, server_default=kind),
         Column("sensitivity", SmallInteger, nullable=False, server_default="1"),
         Column("visibility_scope", Text, nullable=False, server_default="workspace"),
         Column("owner", Text, nullable=False, server_default=""),
-        Column("occurred_at", DateTime(timezone=True)),
+        Column(
+            "occurred_at", DateTime(timezone=True), nullable=not dated, server_default=func.now() if dated else None
+        ),
         CheckConstraint("sensitivity between 0 and 3", name="sensitivity"),
         CheckConstraint("visibility_scope in ('workspace', 'group', 'private')", name="visibility_scope"),
     ]
@@ -65,7 +70,7 @@ documents = Table(
     Column("text", Text, nullable=False),
     Column("page_starts", ARRAY(Integer), nullable=False, server_default="{}"),
     Column("metadata", JSONB, nullable=False, server_default="{}"),
-    *_filter_columns(),
+    *filter_columns(),
     Column("content_hash", LargeBinary, nullable=False),
     Column("chunker", Text, nullable=False),
     Column("chunk_count", Integer, nullable=False),
@@ -98,7 +103,7 @@ chunks = Table(
     Column("title", Text, nullable=False, server_default=""),
     Column("heading_path", ARRAY(Text), nullable=False, server_default="{}"),
     Column("content", Text, nullable=False),
-    *_filter_columns(),
+    *filter_columns(),
     Column("line_start", Integer, nullable=False),
     Column("line_end", Integer, nullable=False),
     Column("page_start", Integer),

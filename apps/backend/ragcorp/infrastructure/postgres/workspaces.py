@@ -20,6 +20,10 @@ HOLD_OFF_REFRESHES = (
 
 REMOVE = (
     "DELETE FROM documents WHERE workspace = %(workspace)s",  # with them originals, chunks, vectors and the backlog
+    "DELETE FROM memory_items WHERE workspace = %(workspace)s",  # likewise
+    "DELETE FROM history_turns WHERE workspace = %(workspace)s",
+    "DELETE FROM entities WHERE workspace = %(workspace)s",  # with them facts
+    "DELETE FROM fact_extractions WHERE workspace = %(workspace)s",
     "DELETE FROM embedding_cache WHERE workspace = %(workspace)s",
     "DELETE FROM workspace_means WHERE workspace = %(workspace)s",
     "DELETE FROM lexicon WHERE workspace = %(workspace)s",
@@ -35,8 +39,12 @@ REMOVE = (
 
 HAS_CHUNKS = "SELECT EXISTS (SELECT FROM chunks WHERE workspace = %(workspace)s)"
 
-ABANDONED = """
-    SELECT workspace FROM documents
+CONTENTS = " UNION ALL ".join(
+    f"SELECT workspace, updated_at FROM {table}" for table in ("documents", "memory_items", "history_turns")
+)
+
+ABANDONED = f"""
+    SELECT workspace FROM ({CONTENTS}) AS contents
     WHERE workspace ~ ('^(?:' || %(pattern)s || ')$')
     GROUP BY workspace
     HAVING max(updated_at) < now() - make_interval(secs => %(seconds)s)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Annotated
 
 import typer
@@ -11,8 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from ragcorp.domain.answers import Answer, AnswerDelta, Citation
+from ragcorp.domain.collections import Collection
 from ragcorp.domain.documents import Chunk
-from ragcorp.domain.retrieval import SourceReport
+from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceReport
 from ragcorp.domain.search import (
     FusionMethod,
     QuerySyntax,
@@ -21,11 +23,11 @@ from ragcorp.domain.search import (
     SearchRequest,
     SearchResponse,
 )
-from ragcorp.interface.cli.arguments import parse_pairs, parse_weights
+from ragcorp.interface.cli.arguments import parse_filter_pairs, parse_weights
 from ragcorp.interface.cli.calls import Call
 from ragcorp.interface.cli.output import plain
+from ragcorp.interface.cli.services import Session
 from ragcorp.interface.cli.shapes import answer_document, search_document
-from ragcorp.interface.request_values import parse_filters
 
 SNIPPET_CHARACTERS = 300
 
@@ -37,12 +39,21 @@ Method = Annotated[
 Syntax = Annotated[
     QuerySyntax, typer.Option("--syntax", help="plain: all is text; websearch: quotes, or and - are operators.")
 ]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        help="dense, sparse, hybrid, linear, collections, memory or everything: in place of --mode and --method.",
+        show_default=False,
+    ),
+]
 Filter = Annotated[
     list[str] | None,
     typer.Option(
         "--filter",
         metavar="KEY=VALUE",
-        help="Field or metadata key; may be given again. The value may be JSON: a list means any of them.",
+        help="Field or metadata key; may be given again. The value may be JSON: a list means any of them, an object "
+        'has operators: year={"$gte": 2025}.',
         show_default=False,
     ),
 ]
@@ -56,6 +67,16 @@ async def search(
     method: Method = None,
     syntax: Syntax = QuerySyntax.PLAIN,
     filters: Filter = None,
+    profile: Profile = None,
+    include_memory: Annotated[bool, typer.Option("--include-memory", help="Ask the memories too.")] = False,
+    expand_neighbors: Annotated[
+        int, typer.Option("--expand-neighbors", metavar="N", help="Show N chunks before and behind each passage.")
+    ] = 0,
+    no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Leave a configured reranker out.")] = False,
+    require_all: Annotated[
+        bool, typer.Option("--require-all", help="Take no answer where a source did not do its part.")
+    ] = False,
+    facets: Annotated[bool, typer.Option("--facets", help="Count what was found.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say how the ranking came about.")] = False,
     rrf_k: Annotated[int | None, typer.Option("--rrf-k", help="Rank constant k of RRF [RRF_K].")] = None,
     weights: Annotated[
@@ -73,11 +94,17 @@ async def search(
         mode=mode,
         method=method,
         syntax=syntax,
-        filters=parse_filters(parse_pairs(filters or [], option="--filter")),
+        filters=parse_filter_pairs(filters),
         rank_constant=rrf_k,
         weights=parse_weights(weights),
         rank_window_size=window,
         explain=explain,
+        profile=profile,
+        include_memory=include_memory,
+        expand_neighbors=expand_neighbors,
+        rerank=False if no_rerank else None,
+        require_all=require_all,
+        facets=facets,
     )
     async with call.services.open(call.target) as session:
         response = await session.search.execute(request, principal=session.principal)
@@ -92,6 +119,16 @@ async def ask(
     method: Method = None,
     syntax: Syntax = QuerySyntax.PLAIN,
     filters: Filter = None,
+    profile: Profile = None,
+    conversation: Annotated[
+        str | None,
+        typer.Option(
+            "--conversation",
+            metavar="ID",
+            help="Session of history that the question goes on from, and is stored in.",
+            show_default=False,
+        ),
+    ] = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Print the answer as it is written; no effect with --json.")
     ] = False,
@@ -103,7 +140,9 @@ async def ask(
         mode=mode,
         method=method,
         syntax=syntax,
-        filters=parse_filters(parse_pairs(filters or [], option="--filter")),
+        filters=parse_filter_pairs(filters),
+        profile=profile,
+        conversation_id=conversation,
     )
     async with call.services.open(call.target) as session:
         if stream and not call.output.json:
@@ -115,9 +154,18 @@ async def ask(
                         written = True
                     elif isinstance(event, Answer):
                         print_answer(call.output.console, event, text_is_out=written)
-            return
-        answer = await session.answer.execute(request, principal=session.principal)
-    call.output.result(answer_document(answer), lambda console: print_answer(console, answer))
+        else:
+            answer = await session.answer.execute(request, principal=session.principal)
+            call.output.result(answer_document(answer), lambda console: print_answer(console, answer))
+        if conversation is not None and session.makes_vectors:
+            await _make_vectors_of_turns(session)
+
+
+async def _make_vectors_of_turns(session: Session) -> None:
+    """Embed the question and the answer, a batch each at most: the answer is out, and what fails now waits."""
+    with suppress(RagcorpError):
+        for _ in range(2):
+            await session.embed_pending.execute()
 
 
 def print_answer(console: Console, answer: Answer, *, text_is_out: bool = False) -> None:
@@ -128,6 +176,8 @@ def print_answer(console: Console, answer: Answer, *, text_is_out: bool = False)
         line.append_text(plain(_citation_place(citation), style="cyan"))
         line.append_text(plain(f"  «{' '.join(citation.quote.split())}»", style="dim"))
         console.print(line)
+    if answer.rewritten_query is not None:
+        console.print(plain(f"  asked: {answer.rewritten_query}", style="dim"))
     print_degraded(console, answer.degraded)
 
 
@@ -147,6 +197,8 @@ def place(
 
 
 def _citation_place(citation: Citation) -> str:
+    if citation.collection not in (CHUNK_COLLECTION, Collection.ARTIFACTS):
+        return citation.title or citation.collection
     return place(
         path=citation.path,
         external_id=citation.external_id,
@@ -157,6 +209,8 @@ def _citation_place(citation: Citation) -> str:
 
 
 def _chunk_place(chunk: Chunk) -> str:
+    if not chunk.of_document:
+        return chunk.speaker or chunk.external_id
     return place(
         path=chunk.path,
         external_id=chunk.external_id,
@@ -175,6 +229,8 @@ def _print_results(console: Console, response: SearchResponse) -> None:
     print_degraded(console, response.degraded)
     if response.explanation is not None:
         _print_explanation(console, response)
+    for facet, counts in (response.facets or {}).items():
+        console.print(plain(f"{facet}: {', '.join(f'{value} {count}' for value, count in counts.items())}"))
     if response.next_cursor:
         console.print(plain(f"more: --cursor {response.next_cursor}", style="dim"))
 
@@ -184,6 +240,8 @@ def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
     head.append_text(plain(_chunk_place(hit.chunk), style="cyan"))
     head.append_text(plain(f"  {hit.chunk.title}", style="bold"))
     head.append_text(plain(f"  {hit.score_type} {hit.score:.4f}", style="dim"))
+    if not hit.chunk.of_document or len(hit.collections) > 1:
+        head.append_text(plain(f"  in {', '.join(hit.collections)}", style="dim"))
     console.print(head)
     words = " ".join(hit.chunk.content.split())
     console.print(plain(f"     {words[:SNIPPET_CHARACTERS]}{'…' if len(words) > SNIPPET_CHARACTERS else ''}"))
@@ -208,8 +266,11 @@ def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
 def _print_explanation(console: Console, response: SearchResponse) -> None:
     console.print(plain(f"mode used: {response.mode_used.value}"))
     for name, value in (response.explanation or {}).items():
-        if name != "sources":
+        if name not in ("sources", "steps"):
             console.print(plain(f"{name}: {value}"))
+    for step in response.steps:
+        left = f", not run: {step.skipped}" if step.skipped else ""
+        console.print(plain(f"step {step.step}: {step.before} -> {step.after}{left}  ({step.formula})"))
     for report in response.reports:
         console.print(
             plain(f"source {report.source}: {report.outcome.value}, {report.hits} hits, {report.elapsed_ms:.1f} ms")

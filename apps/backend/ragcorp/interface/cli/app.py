@@ -17,9 +17,12 @@ from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.interface.cli.admin_commands import config, doctor, migrate
 from ragcorp.interface.cli.answer_commands import ask, search
 from ragcorp.interface.cli.calls import CommandFunction, DataDir, Json, Verbose, add_command
+from ragcorp.interface.cli.collection_commands import add_collection_groups, collections
+from ragcorp.interface.cli.context_command import context
 from ragcorp.interface.cli.demo_command import demo
 from ragcorp.interface.cli.document_commands import content, delete, list_documents, purge, restore, show
 from ragcorp.interface.cli.eval_command import evaluate
+from ragcorp.interface.cli.graph_commands import add_graph_group
 from ragcorp.interface.cli.ingest_commands import embed, ingest
 from ragcorp.interface.cli.language_command import language
 from ragcorp.interface.cli.output import (
@@ -49,6 +52,8 @@ COMMANDS: dict[str, CommandFunction] = {
     "ingest": ingest,
     "search": search,
     "ask": ask,
+    "context": context,
+    "collections": collections,
     "embed": embed,
     "language": language,
     "eval": evaluate,
@@ -101,6 +106,8 @@ def build_app(services: Services, output: Output) -> typer.Typer:
     for name, function in DOCUMENT_COMMANDS.items():
         add_command(documents, name, function, services=services, output=output)
     app.add_typer(documents, name="documents")
+    add_collection_groups(app, services=services, output=output)
+    add_graph_group(app, services=services, output=output)
     return app
 
 

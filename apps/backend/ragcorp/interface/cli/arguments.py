@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.filters import FILTER_FIELDS, Filters
+from ragcorp.interface.request_values import parse_filters
 
 
 def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
@@ -31,6 +33,21 @@ def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
             *(value if isinstance(value, list) else [value]),
         ]
     return found
+
+
+def parse_filter_pairs(pairs: Sequence[str] | None) -> Filters:
+    """Return the filters of ``language=es`` or ``year={"$gte": 2025}``. Raises InvalidInputError.
+
+    The value of a field is text, also where it could be a number: ``external_id=5``.
+    """
+    return parse_filters(parse_pairs([_as_text(pair) for pair in pairs or ()], option="--filter"))
+
+
+def _as_text(pair: str) -> str:
+    key, separator, written = pair.partition("=")
+    if key not in FILTER_FIELDS or isinstance(_value(written), list | dict | str):
+        return pair
+    return f"{key}{separator}{json.dumps(written)}"
 
 
 def parse_weights(text: str | None) -> dict[str, float]:

@@ -15,11 +15,10 @@ from ragcorp.domain.documents import Document
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.cli.answer_commands import Filter
-from ragcorp.interface.cli.arguments import parse_pairs
+from ragcorp.interface.cli.arguments import parse_filter_pairs
 from ragcorp.interface.cli.calls import Call
 from ragcorp.interface.cli.output import plain
 from ragcorp.interface.cli.shapes import document_document, ingest_document
-from ragcorp.interface.request_values import parse_filters
 
 ExternalId = Annotated[str, typer.Argument(metavar="EXTERNAL_ID", help="The document's own name.", show_default=False)]
 Prefix = Annotated[str, typer.Option("--prefix", help="Documents whose external_id starts so.", show_default=False)]
@@ -35,16 +34,14 @@ async def list_documents(
     deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted and can be restored.")] = False,
 ) -> None:
     """List documents in the order of their external_id."""
-    selection = DocumentSelection(
-        prefix=prefix, filters=parse_filters(parse_pairs(filters or [], option="--filter")), deleted=deleted
-    )
+    selection = DocumentSelection(prefix=prefix, filters=parse_filter_pairs(filters), deleted=deleted)
     async with call.services.open(call.target) as session:
         documents, next_cursor = await session.documents.execute(
             selection, principal=session.principal, limit=limit, cursor=cursor
         )
     call.output.result(
         {"documents": [document_document(document) for document in documents], "next_cursor": next_cursor},
-        lambda console: _print_documents(console, documents, next_cursor),
+        lambda console: print_documents(console, documents, next_cursor),
     )
 
 
@@ -109,7 +106,7 @@ async def delete(
     yes: Yes = False,
 ) -> None:
     """Hide a document, or all that a prefix and filters select. `restore` brings back what was not purged."""
-    selection = DocumentSelection(prefix=prefix, filters=parse_filters(parse_pairs(filters or [], option="--filter")))
+    selection = DocumentSelection(prefix=prefix, filters=parse_filter_pairs(filters))
     if (external_id is None) == (not selection.prefix and not selection.filters):
         raise InvalidInputError(
             "Name one document, or a selection.",
@@ -164,7 +161,7 @@ def confirm(call: Call, question: str, *, yes: bool) -> None:
         raise RagcorpError("Nothing was done.")
 
 
-def _print_documents(console: Console, documents: tuple[Document, ...], next_cursor: str | None) -> None:
+def print_documents(console: Console, documents: tuple[Document, ...], next_cursor: str | None) -> None:
     table = Table("external_id", "title", "type", "chunks", "pending", "updated")
     for document in documents:
         table.add_row(

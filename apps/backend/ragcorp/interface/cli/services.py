@@ -9,24 +9,27 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from ragcorp.application.answer_query import AnswerQuery
 from ragcorp.application.calibrate_fusion import CalibrateFusion
 from ragcorp.application.choose_language import ChooseLanguage
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.evaluate_answers import EvaluateAnswers
 from ragcorp.application.evaluate_retrieval import EvaluateRetrieval
+from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.ingest_folder import IngestFolder
 from ragcorp.application.list_documents import ListDocuments
+from ragcorp.application.load_context import LoadContext
 from ragcorp.application.load_evaluation_set import LoadEvaluationSet
 from ragcorp.application.restore_document import RestoreDocument
 from ragcorp.application.settle_workspace import SettleWorkspace
-from ragcorp.domain.ports.use_cases import ChunkSearch
+from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.evaluation.answers import AskQuestion
 from ragcorp.evaluation.report import RunReport
 from ragcorp.evaluation.runs import Run
 from ragcorp.evaluation.sets import EvaluationSet
+from ragcorp.interface.collection_use_cases import CollectionUseCases
+from ragcorp.interface.graph_use_cases import GraphUseCases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +55,15 @@ class Session:
     """An open ragcorp. ``makes_vectors`` is false where no embedding model is configured."""
 
     search: ChunkSearch
-    answer: AnswerQuery
+    answer: QuestionAnswering
+    context: LoadContext
+    ingest: IngestDocument
     ingest_folder: IngestFolder
     delete: DeleteDocument
     restore: RestoreDocument
     documents: ListDocuments
+    collections: CollectionUseCases
+    graph: GraphUseCases
     embed_pending: EmbedPending
     language: ChooseLanguage
     principal: Principal

@@ -19,9 +19,10 @@ def search_document(response: SearchResponse) -> dict[str, object]:
         "request_id": uuid4().hex,
         "mode_used": response.mode_used.value,
         "degraded": degraded_documents(response.degraded),
-        "results": [_plain(result_document(hit)) for hit in response.hits],
+        "results": [_plain(result_document(hit, explained=response.explanation is not None)) for hit in response.hits],
         "next_cursor": response.next_cursor,
         "explanation": _plain(response.explanation),
+        "facets": _plain(response.facets),
     }
 
 
@@ -41,11 +42,13 @@ def answer_document(answer: Answer) -> dict[str, object]:
                 "line_start": citation.line_start,
                 "line_end": citation.line_end,
                 "page": citation.page,
+                "collection": citation.collection,
             }
             for citation in answer.citations
         ],
         "degraded": degraded_documents(answer.degraded),
         "usage": _plain(answer.usage),
+        "rewritten_query": answer.rewritten_query,
     }
 
 

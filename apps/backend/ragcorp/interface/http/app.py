@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,9 +22,15 @@ from ragcorp.interface.http.ask_schema import AnswerBody, AskBody
 from ragcorp.interface.http.boundary import RequestBoundary
 from ragcorp.interface.http.bounded_route import BoundedRoute
 from ragcorp.interface.http.bulk_routes import BulkRoutes
+from ragcorp.interface.http.collection_routes import ITEM_BODIES, CollectionRoutes
+from ragcorp.interface.http.context_routes import ContextRoutes
+from ragcorp.interface.http.context_schema import ContextBody, ContextParameters
 from ragcorp.interface.http.document_routes import DocumentRoutes
 from ragcorp.interface.http.document_schema import BulkDocument, DocumentBody, DocumentFields, ListParameters
+from ragcorp.interface.http.graph_routes import GRAPH_BODIES, GraphRoutes
+from ragcorp.interface.http.graph_schema import EntityParameters, FactParameters
 from ragcorp.interface.http.host_check import HostCheck
+from ragcorp.interface.http.item_schema import ItemListParameters
 from ragcorp.interface.http.lingering_close import LingeringClose
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import describe
@@ -34,7 +41,24 @@ from ragcorp.interface.http.services import HttpLimits, HttpServices
 from ragcorp.interface.http.system_routes import ASSETS, ASSETS_PATH, SystemRoutes
 from ragcorp.interface.http.validation import field_errors, field_names
 
-BODIES = (SearchBody, AskBody, DocumentFields, DocumentBody, BulkDocument)
+BODIES: tuple[type[BaseModel], ...] = (
+    SearchBody,
+    AskBody,
+    DocumentFields,
+    DocumentBody,
+    BulkDocument,
+    *ITEM_BODIES,
+    *GRAPH_BODIES,
+)
+PARAMETER_MODELS: tuple[type[BaseModel], ...] = (
+    ListParameters,
+    ContextParameters,
+    ItemListParameters,
+    EntityParameters,
+    FactParameters,
+)
+PARAMETERS = frozenset[str]().union(*map(field_names, PARAMETER_MODELS))
+"""Names of query parameters, which an error may repeat."""
 
 
 def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
@@ -54,13 +78,19 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
     @cache
     def description() -> dict[str, Any]:
         return describe(
-            version=_version(), routes=app.routes, models=(*BODIES, SearchResults, AnswerBody), limits=limits
+            version=_version(),
+            routes=app.routes,
+            models=(*BODIES, SearchResults, AnswerBody, ContextBody),
+            limits=limits,
         )
 
     SearchRoutes(search=services.search, limits=limits, metrics=metrics).add_to(app.router)
     AskRoutes(answer=services.answer, limits=limits, metrics=metrics).add_to(app.router)
+    ContextRoutes(context=services.context, metrics=metrics).add_to(app.router)
     BulkRoutes(services=services, limits=limits).add_to(app.router)
     DocumentRoutes(services=services, limits=limits).add_to(app.router)
+    CollectionRoutes(services=services, use_cases=services.collections, limits=limits).add_to(app.router)
+    GraphRoutes(services=services, use_cases=services.graph, limits=limits).add_to(app.router)
     SystemRoutes(services=services, metrics=metrics, description=description).add_to(app.router)
     app.mount(ASSETS_PATH, StaticFiles(directory=ASSETS), name="assets")
 
@@ -82,7 +112,7 @@ async def _on_error(request: Request, error: Exception) -> Response:
 async def _on_bad_parameters(request: Request, error: Exception) -> Response:
     invalid = cast("RequestValidationError", error)
     details = [{**detail, "loc": tuple(detail["loc"])[1:]} for detail in invalid.errors()]
-    errors = field_errors(details, known=field_names(ListParameters), root="query")
+    errors = field_errors(details, known=PARAMETERS | {"collection"}, root="query")
     return problem_of(RequestRefusedError(*errors)).response(request.scope)
 
 

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ragcorp.application.answer_query import AnswerQuery, AskEvent, Searched
-from ragcorp.domain.answers import Answer, AnswerDelta, Citation
+from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Citation, Searched
 from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.ports.use_cases import QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest
 from ragcorp.interface.http.ask_schema import EVENTS, AnswerBody, AskBody
@@ -38,7 +38,7 @@ Events = AsyncGenerator[AskEvent, None]
 class AskRoutes:
     """Answers over HTTP."""
 
-    def __init__(self, *, answer: AnswerQuery, limits: HttpLimits, metrics: HttpMetrics) -> None:
+    def __init__(self, *, answer: QuestionAnswering, limits: HttpLimits, metrics: HttpMetrics) -> None:
         self._answer = answer
         self._limits = limits
         self._metrics = metrics
@@ -73,7 +73,7 @@ class AskRoutes:
         async with aclosing(self._answer.stream(request, principal=principal)) as events:
             async for event in events:
                 if isinstance(event, Searched):
-                    self._metrics.count_sources(event.response.reports)
+                    self._metrics.count_search(event.response)
                 elif isinstance(event, Answer):
                     return event
         raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")
@@ -86,7 +86,7 @@ class AskRoutes:
         except BaseException:
             await events.aclose()
             raise
-        self._metrics.count_sources(searched.response.reports)
+        self._metrics.count_search(searched.response)
         return AnswerStream(searched, events, request_id=request_id, ping_seconds=self._limits.ping_seconds)
 
 
@@ -108,7 +108,7 @@ class AnswerStream(EventSourceResponse):
 
 
 async def _sent(searched: Searched, events: Events, request_id: str) -> AsyncIterator[ServerSentEvent]:
-    yield _event("status", {"status": "answering", "passages": len(searched.response.hits)})
+    yield _event("status", _status(searched))
     yield _event("search_results", search_results(searched.response, request_id))
     try:
         async for event in events:
@@ -137,7 +137,13 @@ def _answer_json(answer: Answer, request_id: str) -> dict[str, Any]:
         "citations": [_citation_json(citation) for citation in answer.citations],
         "degraded": degraded(answer.degraded),
         "usage": answer.usage,
+        "rewritten_query": answer.rewritten_query,
     }
+
+
+def _status(searched: Searched) -> dict[str, Any]:
+    status: dict[str, Any] = {"status": "answering", "passages": len(searched.response.hits)}
+    return status if searched.rewritten_query is None else status | {"rewritten_query": searched.rewritten_query}
 
 
 def _citation_json(citation: Citation) -> dict[str, Any]:
@@ -151,4 +157,5 @@ def _citation_json(citation: Citation) -> dict[str, Any]:
         "line_start": citation.line_start,
         "line_end": citation.line_end,
         "page": citation.page,
+        "collection": citation.collection,
     }

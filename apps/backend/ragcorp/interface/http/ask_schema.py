@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ragcorp.domain.search import MAX_CONVERSATION_ID, SearchRequest
 from ragcorp.interface.http.search_schema import Degraded, RetrievalFields
 
 ASK_EXAMPLE: dict[str, Any] = {"query": "¿Cuál es el plazo de entrega del contrato marco?", "limit": 8, "stream": False}
@@ -26,10 +28,12 @@ ANSWER_EXAMPLE: dict[str, Any] = {
             "line_start": 41,
             "line_end": 41,
             "page": None,
+            "collection": "artifact_chunks",
         }
     ],
     "degraded": [],
     "usage": {},
+    "rewritten_query": None,
 }
 
 EVENTS = """\
@@ -37,7 +41,7 @@ A stream of server-sent events, when `stream` is true. `data` is JSON.
 
 | event | data |
 |---|---|
-| `status` | `{"status": "answering", "passages": n}` |
+| `status` | `{"status": "answering", "passages": n}`, with `rewritten_query` where a follow-up was rewritten |
 | `search_results` | what /search answers |
 | `message` | `{"delta": "..."}`, the next piece of the answer |
 | `citation` | one citation of the answer, each in its turn |
@@ -53,6 +57,16 @@ class AskBody(RetrievalFields):
     model_config = ConfigDict(json_schema_extra={"examples": [ASK_EXAMPLE]})
 
     stream: bool = Field(False, description="Answer with server-sent events.")
+    conversation_id: str | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_CONVERSATION_ID,
+        description="A session of history: a follow-up question is rewritten from it, question and answer are stored "
+        "in it, private to the caller.",
+    )
+
+    def as_request(self) -> SearchRequest:
+        return replace(super().as_request(), conversation_id=self.conversation_id)
 
 
 class AnswerCitation(BaseModel):
@@ -67,6 +81,7 @@ class AnswerCitation(BaseModel):
     line_start: int
     line_end: int
     page: int | None
+    collection: str
 
 
 class AnswerBody(BaseModel):
@@ -80,3 +95,6 @@ class AnswerBody(BaseModel):
     citations: list[AnswerCitation]
     degraded: list[Degraded]
     usage: dict[str, int]
+    rewritten_query: str | None = Field(
+        description="What was asked in place of a follow-up question; null where that is the question itself."
+    )

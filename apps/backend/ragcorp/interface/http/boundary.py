@@ -14,15 +14,15 @@ from ragcorp.interface.http.request_id import HEADER, assign_request_id
 logger = logging.getLogger(__name__)
 
 VERSION_PREFIX = "/v1"
-DOCUMENTS_PREFIX = "/documents/"
+RAW_PREFIXES = ("/documents/", "/collections/", "/graph/entities/", "/graph/facts/")
 UNMATCHED = "unmatched"
 
 
 class RequestBoundary:
     """Prepares a request for the routes and vouches for a response.
 
-    Below /documents/ routes match the path as it was sent, so that ``a%2Fcontent`` (a document of that name) and
-    ``a/content`` (the content of document ``a``) stay apart.
+    Below /documents/ and /collections/ routes match the path as it was sent, so that ``a%2Fcontent`` (a document of
+    that name) and ``a/content`` (the content of document ``a``) stay apart.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: HttpMetrics) -> None:
@@ -77,6 +77,6 @@ def _routed(scope: Scope) -> Scope:
     if path == VERSION_PREFIX or path.startswith(f"{VERSION_PREFIX}/"):
         path = path[len(VERSION_PREFIX) :] or "/"
         raw = raw[len(VERSION_PREFIX) :] or b"/"
-    if path.startswith(DOCUMENTS_PREFIX):
+    if path.startswith(RAW_PREFIXES):
         path = raw.partition(b"?")[0].decode("latin-1")
     return {**scope, "path": path, "raw_path": raw}

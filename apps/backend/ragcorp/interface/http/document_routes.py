@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ragcorp.application.document_preparation import MAX_EXTERNAL_ID
+from ragcorp.application.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.domain.documents import IngestStatus, SourceFile
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.storage import DocumentSelection

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from ragcorp.application.document_preparation import MAX_EXTERNAL_ID, MAX_LABEL, MAX_TITLE
-from ragcorp.application.list_documents import MAX_PAGE
+from ragcorp.application.attribute_checks import MAX_EXTERNAL_ID, MAX_LABEL, MAX_TITLE
+from ragcorp.application.list_cursor import MAX_PAGE
 from ragcorp.domain.documents import Document, DocumentAttributes, VisibilityScope
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.principal import Sensitivity

@@ -7,49 +7,81 @@ from typing import Annotated, Any
 
 from pydantic import JsonValue, WithJsonSchema
 
+from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search import (
+from ragcorp.domain.filters import (
+    COLLECTION,
+    COMPARISONS,
     FILTER_FIELDS,
     MAX_FILTER_CONDITIONS,
+    MAX_FILTER_DEPTH,
     MAX_FILTER_NAME,
     MAX_FILTER_VALUES,
     Filters,
 )
+from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.http.json_body import check_json
 from ragcorp.interface.request_values import parse_filters
 
 MAX_TIME_CHARACTERS = 40
+FILTERS_REF = {"$ref": "#/components/schemas/Filters"}
+
+
+def _field(value: dict[str, Any], *, compared: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the schema of a field's filter: a value, a list, or operators; ``compared`` is what has an order."""
+    values = {"type": "array", "items": value, "minItems": 1, "maxItems": MAX_FILTER_VALUES}
+    operators = {"$eq": value, "$ne": value, "$in": values, "$nin": values}
+    return {"anyOf": [value, values, _operators(operators | _comparisons(compared))]}
+
+
+def _operators(operators: dict[str, Any]) -> dict[str, Any]:
+    inner = operators | {"$exists": {"type": "boolean"}}
+    return {
+        "type": "object",
+        "properties": inner | {"$not": {"type": "object", "properties": inner, "minProperties": 1}},
+        "minProperties": 1,
+        "additionalProperties": False,
+    }
+
+
+def _comparisons(value: dict[str, Any] | None) -> dict[str, Any]:
+    return {} if value is None else {f"${operator.value}": value for operator in sorted(COMPARISONS)}
+
+
+_TEXT = {"type": "string"}
 _TIME = {"type": "string", "format": "date-time"}
+_LEVEL = {"type": "string", "enum": [level.label for level in Sensitivity]}
 _SCALAR = {"type": ["string", "number", "boolean"]}
-_TEXTS = {
-    "anyOf": [
-        {"type": "string"},
-        {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MAX_FILTER_VALUES},
-    ]
-}
+_PARTS = {"type": "array", "items": FILTERS_REF, "minItems": 1, "maxItems": MAX_FILTER_CONDITIONS}
 FILTERS_SCHEMA: dict[str, Any] = {
     "type": "object",
     "description": (
-        "Conditions that all must hold: a value, a list of values (any of them), or for `occurred_at` a range. "
-        "A name that is no field of a document is a metadata key."
+        "Conditions that all must hold: a value, a list of values (any of them), or an object of operators. A name "
+        "that is no field is a metadata key. `$ne`, `$nin` and `$not` hold, too, where the value is missing, and null "
+        "is missing. Metadata equals, and compares to, values of its own type only. A source that lacks a field is "
+        f"left out and named in `degraded`. At most {MAX_FILTER_CONDITIONS} conditions, nested {MAX_FILTER_DEPTH} deep."
     ),
     "properties": {
-        **dict.fromkeys(sorted(FILTER_FIELDS - {"occurred_at"}), _TEXTS),
-        "occurred_at": {
-            "type": "object",
-            "properties": {"gte": _TIME, "lt": _TIME},
-            "minProperties": 1,
-            "additionalProperties": False,
-        },
+        "$and": _PARTS,
+        "$or": _PARTS,
+        "$not": FILTERS_REF,
+        **dict.fromkeys(sorted(FILTER_FIELDS), _field(_TEXT)),
+        COLLECTION: _field(_TEXT),
+        "sensitivity": _field(_LEVEL, compared=_LEVEL),
+        "visibility_scope": _field({"type": "string", "enum": list(VisibilityScope)}),
+        "occurred_at": _operators(_comparisons(_TIME) | {"gte": _TIME, "lt": _TIME}),
     },
-    "additionalProperties": {
-        "anyOf": [_SCALAR, {"type": "array", "items": _SCALAR, "minItems": 1, "maxItems": MAX_FILTER_VALUES}]
-    },
+    "additionalProperties": _field(_SCALAR, compared={"type": ["string", "number"]}),
     "propertyNames": {"minLength": 1, "maxLength": MAX_FILTER_NAME},
     "maxProperties": MAX_FILTER_CONDITIONS,
+    "examples": [
+        {"language": "es", "year": {"$gte": 2025}},
+        {"$or": [{"artifact_type": ["contract", "policy"]}, {"$not": {"department": "ventas"}}]},
+    ],
 }
+"""The component ``Filters``, which refers to itself."""
 
-FiltersJson = Annotated[dict[str, JsonValue], WithJsonSchema(FILTERS_SCHEMA)]
+FiltersJson = Annotated[dict[str, JsonValue], WithJsonSchema(FILTERS_REF)]
 
 
 def filters_of_text(text: str | None, *, max_depth: int) -> Filters:

@@ -10,6 +10,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.rollout import Arm, ShadowOutcome
+from ragcorp.domain.search import SearchResponse
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
@@ -47,6 +48,15 @@ class HttpMetrics:
         self._degraded = Counter(
             "degraded", "Answers in which a source did not do its part.", ("source", "reason"), registry=self._registry
         )
+        self._step_candidates = Counter(
+            "search_step_candidates",
+            "Candidates before and after each step of searches, and how many it removed.",
+            ("step", "moment"),
+            registry=self._registry,
+        )
+        self._step_skips = Counter(
+            "search_step_skips", "Steps that did not run.", ("step", "reason"), registry=self._registry
+        )
         self._arms = Counter(
             "search_arms",
             "Searches of mode auto by the arm that answered.",
@@ -79,7 +89,15 @@ class HttpMetrics:
         self._requests.labels(route, method, str(status)).inc()
         self._request_seconds.labels(route, method).observe(seconds)
 
-    def count_sources(self, reports: Iterable[SourceReport]) -> None:
+    def count_search(self, response: SearchResponse) -> None:
+        self._count_sources(response.reports)
+        for step in response.steps:
+            for moment, candidates in (("before", step.before), ("after", step.after), ("removed", step.removed)):
+                self._step_candidates.labels(step.step, moment).inc(candidates)
+            if step.skipped is not None:
+                self._step_skips.labels(step.step, step.skipped).inc()
+
+    def _count_sources(self, reports: Iterable[SourceReport]) -> None:
         for report in reports:
             self._source_requests.labels(report.source, report.outcome.value).inc()
             self._source_seconds.labels(report.source).observe(report.elapsed_ms / 1000)

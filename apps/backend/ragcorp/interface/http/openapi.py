@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from starlette.routing import BaseRoute
 
+from ragcorp.interface.http.filters import FILTERS_SCHEMA
 from ragcorp.interface.http.problems import MEDIA_TYPE
 from ragcorp.interface.http.search_schema import QUERY_PATTERN
 from ragcorp.interface.http.services import HttpLimits
@@ -103,7 +104,7 @@ def describe(
     described_here: list[type[BaseModel]] = [ProblemDetails, *models]
     _, definitions = models_json_schema([(model, "validation") for model in described_here], ref_template=REF)
     schemas = described.setdefault("components", {}).setdefault("schemas", {})
-    schemas |= definitions["$defs"]
+    schemas |= definitions["$defs"] | {"Filters": FILTERS_SCHEMA}
     for schema in schemas.values():
         properties = schema.get("properties", {})
         if "query" in properties:

@@ -46,7 +46,7 @@ class SearchRoutes:
     async def search(self, request: Request, principal: CurrentPrincipal) -> Response:
         body = await read_json(request, SearchBody, self._limits)
         response = await self._search.execute(body.as_request(), principal=principal)
-        self._metrics.count_sources(response.reports)
+        self._metrics.count_search(response)
         return json_response(search_results(response, request_id_of(request.scope)))
 
 
@@ -56,9 +56,10 @@ def search_results(response: SearchResponse, request_id: str) -> dict[str, Any]:
         "request_id": request_id,
         "mode_used": response.mode_used,
         "degraded": degraded(response.degraded),
-        "results": [result_document(hit) for hit in response.hits],
+        "results": [result_document(hit, explained=response.explanation is not None) for hit in response.hits],
         "next_cursor": response.next_cursor,
         "explanation": response.explanation,
+        "facets": response.facets,
     }
 
 

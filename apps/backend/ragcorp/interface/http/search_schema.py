@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragcorp.application.retrieval_profile import MAX_RANK_CONSTANT, MAX_RANK_WINDOW_SIZE, MAX_WEIGHT
+from ragcorp.application.retrieval_profile import (
+    MAX_NEIGHBOUR_DISTANCE,
+    MAX_RANK_CONSTANT,
+    MAX_RANK_WINDOW_SIZE,
+    MAX_WEIGHT,
+)
 from ragcorp.domain.search import FusionMethod, QuerySyntax, SearchMode, SearchRequest
 from ragcorp.interface.http.filters import FiltersJson
 from ragcorp.interface.http.strict_model import StrictModel
@@ -32,6 +38,13 @@ RESULT_EXAMPLE: dict[str, Any] = {
     "external_id": "contratos/marco-2025.md",
     "chunk_index": 3,
     "collection": "artifact_chunks",
+    "collections": ["artifact_chunks"],
+    "artifact_type": "contract",
+    "sensitivity": "normal",
+    "occurred_at": None,
+    "session": None,
+    "speaker": None,
+    "entities": [],
     "text": "El plazo de entrega es de 30 días hábiles.",
     "title": "Contrato marco 2025",
     "metadata": {"department": "compras"},
@@ -61,6 +74,7 @@ RESULT_EXAMPLE: dict[str, Any] = {
             },
         },
     ],
+    "steps": None,
     "citation": {
         "path": "contratos/marco-2025.md",
         "title": "Contrato marco 2025",
@@ -98,6 +112,20 @@ class RetrievalFields(StrictModel):
     )
     filters: FiltersJson | None = None
     fusion: Fusion | None = None
+    profile: str | None = Field(
+        None,
+        max_length=100,
+        description="A profile by name, in place of `mode` and `fusion.method`: dense, sparse, hybrid, linear, "
+        "collections (artifacts and their chunks, one result an artifact), memory (memory, history and graph), "
+        "everything.",
+    )
+    include_memory: bool = Field(False, description="Ask the collection of memories too.")
+    expand_neighbors: Annotated[int, Field(ge=0, le=MAX_NEIGHBOUR_DISTANCE)] | bool = Field(
+        False,
+        description="Show so many chunks before and behind each passage with it (true: 1), with `[CHUNK BOUNDARY]`.",
+    )
+    rerank: bool | None = Field(None, description="`false` leaves a configured reranker out.")
+    require_all: bool = Field(False, description="Take no answer (503) where a source did not do its part.")
     explain: bool = Field(False, description="Say how the ranking came about.")
 
     def as_request(self) -> SearchRequest:
@@ -113,6 +141,11 @@ class RetrievalFields(StrictModel):
             weights=fusion.weights,
             rank_window_size=fusion.rank_window_size,
             explain=self.explain,
+            profile=self.profile,
+            include_memory=self.include_memory,
+            expand_neighbors=int(self.expand_neighbors),
+            rerank=self.rerank,
+            require_all=self.require_all,
         )
 
 
@@ -122,9 +155,10 @@ class SearchBody(RetrievalFields):
     model_config = ConfigDict(json_schema_extra={"examples": [SEARCH_EXAMPLE]})
 
     cursor: str | None = Field(None, max_length=200, description="`next_cursor` of the page before.")
+    facets: bool = Field(False, description="Count what was found by collection, artifact_type, language and month.")
 
     def as_request(self) -> SearchRequest:
-        return replace(super().as_request(), cursor=self.cursor)
+        return replace(super().as_request(), cursor=self.cursor, facets=self.facets)
 
 
 class Degraded(BaseModel):
@@ -179,10 +213,17 @@ class Result(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [RESULT_EXAMPLE]})
 
     id: str
-    document_id: UUID
+    document_id: UUID | None = Field(description="Null where no document is behind the passage.")
     external_id: str
-    chunk_index: int
+    chunk_index: int | None
     collection: str
+    collections: list[str] = Field(description="Where it was found, its own collection first.")
+    artifact_type: str
+    sensitivity: str
+    occurred_at: datetime | None
+    session: str | None
+    speaker: str | None
+    entities: list[str]
     text: str
     title: str
     metadata: dict[str, Any]
@@ -190,6 +231,7 @@ class Result(BaseModel):
     score: float
     score_type: str
     sources: list[ResultSource]
+    steps: dict[str, Any] | None = Field(description="What the steps after fusion did; null unless `explain` was set.")
     citation: ResultCitation
 
 
@@ -206,6 +248,7 @@ class SearchResults(BaseModel):
                     "results": [RESULT_EXAMPLE],
                     "next_cursor": None,
                     "explanation": None,
+                    "facets": None,
                 }
             ]
         }
@@ -217,3 +260,4 @@ class SearchResults(BaseModel):
     results: list[Result]
     next_cursor: str | None = Field(description="Null at the end of the window.")
     explanation: dict[str, Any] | None = Field(description="Null unless `explain` was set.")
+    facets: dict[str, dict[str, int]] | None = Field(description="Null unless `facets` was set.")

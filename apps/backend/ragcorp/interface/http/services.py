@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from ragcorp.application.answer_query import AnswerQuery
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.list_documents import ListDocuments
+from ragcorp.application.load_context import LoadContext
 from ragcorp.application.restore_document import RestoreDocument
 from ragcorp.domain.ports.observers import RolloutObserver
-from ragcorp.domain.ports.use_cases import ChunkSearch
+from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
+from ragcorp.interface.collection_use_cases import CollectionUseCases
+from ragcorp.interface.graph_use_cases import GraphUseCases
 
 
 def _nobody_waits() -> None:
@@ -33,11 +35,14 @@ class HttpServices:
     """
 
     search: ChunkSearch
-    answer: AnswerQuery
+    answer: QuestionAnswering
+    context: LoadContext
     ingest: IngestDocument
     delete: DeleteDocument
     restore: RestoreDocument
     documents: ListDocuments
+    collections: CollectionUseCases
+    graph: GraphUseCases
     embed_pending: EmbedPending
     readiness: Callable[[], Awaitable[None]]
     pool_statistics: Callable[[], Mapping[str, int]]

@@ -12,13 +12,7 @@ from ragcorp.interface.http.problems import FieldError, RequestRefusedError
 
 RESERVED_FIELDS = frozenset(
     {
-        "profile",
-        "require_all",
         "episode_id",
-        "conversation_id",
-        "rerank",
-        "expand_neighbors",
-        "include_memory",
     }
 )
 """Search fields that a later version takes; refused until then, so that nobody relies on their being ignored."""

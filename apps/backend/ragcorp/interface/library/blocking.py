@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 from anyio.from_thread import BlockingPortal
 
+from ragcorp.interface.library.collections import Facade
 from ragcorp.interface.library.rag import Rag
 
 
 class BlockingRag:
-    """Every method of ``Rag``, blocking: there is no second implementation to keep in step."""
+    """Every method of ``Rag`` and of its parts, blocking: there is no second implementation to keep in step."""
 
-    def __init__(self, rag: Rag, portal: BlockingPortal) -> None:
+    def __init__(self, rag: Rag | Facade, portal: BlockingPortal) -> None:
         self._rag = rag
         self._portal = portal
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Any:
         method = getattr(self._rag, name)
+        if isinstance(method, Facade):
+            return BlockingRag(method, self._portal)
         if not callable(method):
             raise AttributeError(name)  # noqa: TRY004 - what Python raises for a name that is not there
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragcorp.application.answer_query import AnswerQuery, AskEvent
 from ragcorp.application.choose_language import ChooseLanguage
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.ingest_folder import FolderReport, IngestFolder, ProgressCallback
 from ragcorp.application.list_documents import ListDocuments
+from ragcorp.application.load_context import DEFAULT_QUERY, LoadContext
 from ragcorp.application.restore_document import RestoreDocument
-from ragcorp.domain.answers import Answer
+from ragcorp.domain.answers import Answer, AskEvent
+from ragcorp.domain.collections import Collection, Facets
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
+from ragcorp.domain.memory import MemoryContext
 from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection
-from ragcorp.domain.ports.use_cases import ChunkSearch
+from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest, SearchResponse
+from ragcorp.interface.collection_use_cases import CollectionUseCases
+from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.library.collections import Artifacts, Chunks, History, Items
+from ragcorp.interface.library.graph import Graph
 from ragcorp.interface.request_values import parse_filters, parse_method, parse_mode, parse_syntax, text_file
 
 LOCAL = Principal()
@@ -32,12 +38,15 @@ class UseCases:
     """What the facade calls."""
 
     search: ChunkSearch
-    answer: AnswerQuery
+    answer: QuestionAnswering
+    context: LoadContext
     ingest: IngestDocument
     ingest_folder: IngestFolder
     delete: DeleteDocument
     restore: RestoreDocument
     documents: ListDocuments
+    collections: CollectionUseCases
+    graph: GraphUseCases
     embed_pending: EmbedPending
     language: ChooseLanguage
     default_language: str
@@ -54,6 +63,51 @@ class Rag:
         """Return the same object for another caller."""
         return Rag(self._use_cases, principal=principal)
 
+    @property
+    def memory(self) -> Items:
+        """Facts, preferences, people, places and relationships."""
+        use_cases = self._use_cases
+        return Items(
+            use_cases.collections.memory,
+            collection=Collection.MEMORY,
+            principal=self._principal,
+            default_language=use_cases.default_language,
+        )
+
+    @property
+    def history(self) -> History:
+        """Turns of conversations."""
+        use_cases = self._use_cases
+        return History(
+            use_cases.collections.history,
+            import_history=use_cases.collections.import_history,
+            principal=self._principal,
+            default_language=use_cases.default_language,
+        )
+
+    @property
+    def graph(self) -> Graph:
+        """Entities, and facts between them."""
+        use_cases = self._use_cases
+        return Graph(use_cases.graph, principal=self._principal, default_language=use_cases.default_language)
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """Documents, to be changed in part; whole ones are ingested, listed and deleted here."""
+        return Artifacts(self._use_cases.collections.revise_document, principal=self._principal)
+
+    @property
+    def chunks(self) -> Chunks:
+        """The passages of documents."""
+        collections = self._use_cases.collections
+        return Chunks(chunks=collections.chunks, edit=collections.edit_chunk, principal=self._principal)
+
+    async def facets(self, *, filters: Mapping[str, object] | None = None) -> Facets:
+        """Count what there is to find, by collection, artifact_type, language and month."""
+        return await self._use_cases.collections.facets.execute(
+            principal=self._principal, filters=parse_filters(filters or {})
+        )
+
     async def search(
         self,
         query: str,
@@ -68,13 +122,21 @@ class Rag:
         rank_constant: int | None = None,
         weights: Mapping[str, float] | None = None,
         rank_window_size: int | None = None,
+        include_memory: bool = False,
+        expand_neighbors: int = 0,
+        rerank: bool | None = None,
+        require_all: bool = False,
+        facets: bool = False,
         explain: bool = False,
     ) -> SearchResponse:
         """Return the best passages.
 
         ``mode`` is auto (as ENABLE_HYBRID_SEARCH says), dense, sparse or hybrid; ``method`` of fusion is rrf or linear
-        (else as FUSION_METHOD says); a ``profile`` by name decides in place of both; ``syntax`` is plain, or websearch
-        for quotes, ``or`` and a leading dash.
+        (else as FUSION_METHOD says); a ``profile`` by name (collections, memory, ...) decides in place of both;
+        ``syntax`` is plain, or websearch for quotes, ``or`` and a leading dash. ``include_memory`` asks the memories
+        too; ``expand_neighbors`` shows so many chunks before and behind each passage; ``rerank=False`` leaves a
+        configured reranker out; ``require_all`` raises AllSourcesFailedError where a source did not do its part;
+        ``facets`` counts what was found.
         """
         request = self._request(query, limit=limit, mode=mode, filters=filters)
         return await self._use_cases.search.execute(
@@ -90,26 +152,60 @@ class Rag:
                 rank_constant=rank_constant,
                 weights=weights or {},
                 rank_window_size=rank_window_size,
+                include_memory=include_memory,
+                expand_neighbors=int(expand_neighbors),
+                rerank=rerank,
+                require_all=require_all,
+                facets=facets,
                 explain=explain,
             ),
             principal=self._principal,
         )
 
     async def ask(
-        self, query: str, *, limit: int = 10, mode: str = "auto", filters: Mapping[str, object] | None = None
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        mode: str = "auto",
+        filters: Mapping[str, object] | None = None,
+        profile: str | None = None,
+        conversation_id: str | None = None,
     ) -> Answer:
-        """Answer from the best ``limit`` passages, with citations, or abstain."""
+        """Answer from the best ``limit`` passages, with citations, or abstain.
+
+        With a ``conversation_id`` a follow-up question is rewritten (``rewritten_query`` of the answer), and question
+        and answer are stored as turns of that session of history, private to the caller.
+        """
+        request = self._request(query, limit=limit, mode=mode, filters=filters)
         return await self._use_cases.answer.execute(
-            self._request(query, limit=limit, mode=mode, filters=filters), principal=self._principal
+            replace(request, profile=profile, conversation_id=conversation_id), principal=self._principal
         )
 
     def ask_stream(
-        self, query: str, *, limit: int = 10, mode: str = "auto", filters: Mapping[str, object] | None = None
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        mode: str = "auto",
+        filters: Mapping[str, object] | None = None,
+        profile: str | None = None,
+        conversation_id: str | None = None,
     ) -> AsyncGenerator[AskEvent]:
         """Yield what was found, the answer's text as it is written, and last the checked ``Answer``."""
+        request = self._request(query, limit=limit, mode=mode, filters=filters)
         return self._use_cases.answer.stream(
-            self._request(query, limit=limit, mode=mode, filters=filters), principal=self._principal
+            replace(request, profile=profile, conversation_id=conversation_id), principal=self._principal
         )
+
+    async def context(
+        self, query: str = DEFAULT_QUERY, *, limit: int | None = None, session: str | None = None
+    ) -> MemoryContext:
+        """Return what is remembered, as a briefing for a prompt (``context``) and item by item.
+
+        ``limit`` is DEFAULT_RESULT_LIMIT unless given; ``session`` recalls of one session only.
+        """
+        return await self._use_cases.context.execute(query, limit=limit, session=session, principal=self._principal)
 
     async def ingest_text(
         self,

@@ -1,0 +1,100 @@
+"""A circuit breaker: a source that failed several times in a row is left alone for a while, then probed.
+
+closed --failures in a row--> open --cooldown--> half open: one probe at a time --success--> closed
+                                ^------------------failure of the probe----'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ragcorp.domain.exceptions import ConfigurationError
+
+
+class Admission(StrEnum):
+    """Whether a source may be asked. Whoever holds a probe keeps others from it until it is settled."""
+
+    FREE = "free"
+    PROBE = "probe"
+    REFUSED = "refused"
+
+
+class Verdict(StrEnum):
+    """What an answer says of its source's health; a cancelled query, or one that is at fault itself, says nothing."""
+
+    WELL = "well"
+    FAILED = "failed"
+    NOTHING = "nothing"
+
+
+@dataclass(slots=True)
+class _Circuit:
+    failures: int = 0
+    probe_from: float | None = None
+    """Set while the circuit is open: the moment from which it may be probed."""
+    probing: bool = False
+
+
+class CircuitBreaker:
+    """One circuit a source. Time is an argument, in seconds on any clock that never goes back.
+
+    ``failures`` in a row open a circuit for ``cooldown_seconds``; 0 never opens one. Raises ConfigurationError.
+    """
+
+    def __init__(self, *, failures: int = 5, cooldown_seconds: float = 10.0) -> None:
+        if failures < 0:
+            raise ConfigurationError(
+                "The failures that open a circuit are out of range.",
+                field="CIRCUIT_BREAKER_FAILURES",
+                limit="0 or more",
+                remedy="Use 0 to ask every source always.",
+            )
+        if not cooldown_seconds > 0:
+            raise ConfigurationError(
+                "The cooldown of a circuit is out of range.",
+                field="CIRCUIT_BREAKER_COOLDOWN_SECONDS",
+                limit="above 0",
+                remedy="Give a number of seconds.",
+            )
+        self._failures = failures
+        self._cooldown_seconds = cooldown_seconds
+        self._circuits: dict[str, _Circuit] = {}
+
+    def admit(self, sources: Iterable[str], *, now: float) -> dict[str, Admission]:
+        """Say of each source whether it may be asked; each that is not refused is to be settled.
+
+        Where all would be refused, all may be asked: there is nothing else to answer with, and what they share may be
+        back.
+        """
+        admitted = {source: self._admission(source, now) for source in sources}
+        if admitted and all(admission is Admission.REFUSED for admission in admitted.values()):
+            return dict.fromkeys(admitted, Admission.FREE)
+        for source, admission in admitted.items():
+            if admission is Admission.PROBE:
+                self._circuits[source].probing = True
+        return admitted
+
+    def settle(self, source: str, admission: Admission, verdict: Verdict, *, now: float) -> None:
+        """Take note of how a source that was admitted did. A well source's circuit closes, whoever asked it."""
+        if admission is Admission.REFUSED or not self._failures:
+            return
+        circuit = self._circuits.setdefault(source, _Circuit())
+        if admission is Admission.PROBE:
+            circuit.probing = False
+        if verdict is Verdict.WELL:
+            del self._circuits[source]
+        elif verdict is Verdict.FAILED:
+            circuit.failures += 1
+            # asked before it opened, others may fail after it: they lengthen nothing
+            if circuit.failures >= self._failures and (circuit.probe_from is None or admission is Admission.PROBE):
+                circuit.probe_from = now + self._cooldown_seconds
+
+    def _admission(self, source: str, now: float) -> Admission:
+        circuit = self._circuits.get(source)
+        if circuit is None or circuit.probe_from is None:
+            return Admission.FREE
+        if now < circuit.probe_from or circuit.probing:
+            return Admission.REFUSED
+        return Admission.PROBE

@@ -1,0 +1,39 @@
+"""Cursors of lists: the last name of a page, made opaque."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.text import require_storable
+
+MAX_PAGE = 200
+
+
+def require_page_size(limit: int) -> None:
+    """Raise InvalidInputError for a page of no or too many entries."""
+    if not 1 <= limit <= MAX_PAGE:
+        raise InvalidInputError(
+            "limit is out of range.", field="limit", limit=f"1 to {MAX_PAGE}", remedy="Follow next_cursor."
+        )
+
+
+def encode(name: str) -> str:
+    return base64.urlsafe_b64encode(name.encode()).decode().rstrip("=")
+
+
+def decode(cursor: str) -> str:
+    """Raises InvalidInputError for what is no cursor."""
+    try:
+        after = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+        require_storable(after, field="cursor")
+    except (ValueError, binascii.Error, InvalidInputError):
+        raise foreign_cursor() from None
+    return after
+
+
+def foreign_cursor() -> InvalidInputError:
+    return InvalidInputError(
+        "The cursor is not one of this list.", field="cursor", remedy="Send next_cursor as it came, or none."
+    )

@@ -1,0 +1,155 @@
+"""Runs the steps after fusion over the whole window: decay, deduplication, visibility, reranking, diversification."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from datetime import datetime
+
+from ragcorp.application.artifact_deduplication import ArtifactDeduplication
+from ragcorp.application.list_fusion import Ranking
+from ragcorp.application.reranking import Reranking
+from ragcorp.application.visibility_policy import VisibilityPolicy
+from ragcorp.domain.candidates import Candidate, StepOutcome, StepReport
+from ragcorp.domain.exceptions import InvalidRankingError, SourceUnavailableError
+from ragcorp.domain.ports.collections import CandidateStore, Reranker
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
+
+logger = logging.getLogger(__name__)
+
+RERANK = "rerank"
+"""The name of the reranker in reports."""
+
+DESCRIBE = "describe"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankLimits:
+    """How many candidates a reranker scores, and how long it may take.
+
+    ``reserve_seconds`` of a search are left for what follows.
+    """
+
+    pool_size: int = 20
+    timeout_seconds: float = 2.0
+    reserve_seconds: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineResult:
+    """The window after the steps, what each step did, and what became of the reranker, if it was asked."""
+
+    candidates: tuple[Candidate, ...]
+    steps: tuple[StepReport, ...]
+    reports: tuple[SourceReport, ...] = ()
+
+
+class StepPipeline:
+    """Applies a profile's steps to a ranking. Two round trips at most, and one more for a reranker's texts."""
+
+    def __init__(
+        self, *, store: CandidateStore, reranker: Reranker | None = None, rerank_limits: RerankLimits | None = None
+    ) -> None:
+        self._store = store
+        self._reranker = reranker
+        self._rerank_limits = rerank_limits or RerankLimits()
+
+    def wanted(self, ranking: Ranking, *, facets: bool) -> bool:
+        """Say whether the ranking's profile has a step for which candidates must be known."""
+        steps = ranking.profile.steps
+        reranks = steps.rerank and self._reranker is not None
+        return facets or reranks or steps.deduplicate or steps.decay is not None or steps.diversify is not None
+
+    async def apply(
+        self, ranking: Ranking, *, query: str, principal: Principal, now: datetime, deadline: float
+    ) -> PipelineResult:
+        """Return the candidates in their final order. The order never depends on how many of them are wanted."""
+        steps = ranking.profile.steps
+        outcome = await self._described(ranking, principal)
+        taken = [outcome.report]
+        if steps.decay is not None:
+            outcome = steps.decay.apply(outcome.candidates, now=now)
+            taken.append(outcome.report)
+        if steps.deduplicate:
+            outcome = ArtifactDeduplication().apply(outcome.candidates)
+            taken.append(outcome.report)
+        outcome = VisibilityPolicy().apply(outcome.candidates, principal=principal)
+        taken.append(outcome.report)
+        reports: tuple[SourceReport, ...] = ()
+        if steps.rerank and self._reranker is not None:
+            outcome, report = await self._reranked(self._reranker, outcome.candidates, query, principal, deadline)
+            taken.append(outcome.report)
+            reports = (report,)
+        if steps.diversify is not None:
+            pool = steps.diversify.pool(outcome.candidates)
+            features = await self._store.features([candidate.key for candidate in pool], principal=principal)
+            outcome = steps.diversify.apply(outcome.candidates, features)
+            taken.append(outcome.report)
+        return PipelineResult(candidates=outcome.candidates, steps=tuple(taken), reports=reports)
+
+    async def _described(self, ranking: Ranking, principal: Principal) -> StepOutcome:
+        """Return the hits with what is stored of them; what is gone, or may not be read, is left out."""
+        known = await self._store.describe([item.hit.key for item in ranking.hits], principal=principal)
+        candidates = tuple(
+            Candidate(fused=item, score=item.score, description=known[item.hit.key])
+            for item in ranking.hits
+            if item.hit.key in known
+        )
+        return StepOutcome(
+            candidates=candidates,
+            report=StepReport(
+                step=DESCRIBE,
+                before=len(ranking.hits),
+                after=len(candidates),
+                formula="what is stored no more is left out",
+            ),
+        )
+
+    async def _reranked(
+        self,
+        reranker: Reranker,
+        candidates: tuple[Candidate, ...],
+        query: str,
+        principal: Principal,
+        deadline: float,
+    ) -> tuple[StepOutcome, SourceReport]:
+        """Return the candidates in the reranker's order; where it is out, in their own, and its report says why."""
+        reranking = Reranking(reranker=reranker.name, pool_size=self._rerank_limits.pool_size)
+        pool = reranking.pool(candidates)
+        texts = await self._store.read([candidate.key for candidate in pool], principal=principal)
+        keys = [candidate.key for candidate in pool if candidate.key in texts]
+        started = time.perf_counter()
+        reason: str | None = None
+        outcome = SourceOutcome.OK
+        judged = reranking.apply(candidates, {})
+        try:
+            if keys:
+                async with asyncio.timeout_at(self._rerank_deadline(deadline)):
+                    scores = await reranker.scores(query, [texts[key].content for key in keys])
+                judged = reranking.apply(candidates, dict(zip(keys, scores, strict=True)))
+        except TimeoutError:
+            outcome, reason = SourceOutcome.TIMEOUT, "timeout"
+        except SourceUnavailableError as error:
+            outcome, reason = SourceOutcome.FAILED, error.reason
+        except InvalidRankingError:
+            outcome, reason = SourceOutcome.INVALID, "invalid"
+        except Exception:  # a reranker may be the user's own: its bug is its outage, logged, named
+            logger.exception("the reranker raised an unexpected error")
+            outcome, reason = SourceOutcome.FAILED, "error"
+        report = SourceReport(
+            source=RERANK,
+            outcome=outcome,
+            elapsed_ms=round((time.perf_counter() - started) * 1000, 3),
+            reason=reason,
+            hits=len(keys) if reason is None else 0,
+        )
+        if reason is not None:
+            judged = reranking.skipped(candidates, reason=reason)
+        return judged, report
+
+    def _rerank_deadline(self, deadline: float) -> float:
+        now = asyncio.get_running_loop().time()
+        return min(now + self._rerank_limits.timeout_seconds, deadline - self._rerank_limits.reserve_seconds)

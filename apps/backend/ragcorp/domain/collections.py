@@ -1,0 +1,145 @@
+"""Collections: what can be searched beside, and through, the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.text import is_blank, require_length, require_storable
+
+MAX_ITEM_CHARACTERS = 20_000
+MAX_ITEM_NAME = 400
+MAX_ITEM_ENTITIES = 50
+
+
+class Collection(StrEnum):
+    """Whole documents, their passages, facts to remember, and turns of conversations."""
+
+    ARTIFACTS = "artifacts"
+    ARTIFACT_CHUNKS = "artifact_chunks"
+    MEMORY = "memory"
+    HISTORY = "history"
+
+
+GRAPH = "graph"
+"""The collection that a fact of the knowledge graph names in a result; its items have an interface of their own."""
+
+
+class MemoryKind(StrEnum):
+    """What a memory is: its ``artifact_type``. Persons, places and relationships are evergreen."""
+
+    FACT = "fact"
+    PREFERENCE = "preference"
+    PERSON = "person"
+    PLACE = "place"
+    RELATIONSHIP = "relationship"
+
+
+EVERGREEN_KINDS = frozenset({MemoryKind.PERSON, MemoryKind.PLACE, MemoryKind.RELATIONSHIP})
+
+TURN = "turn"
+"""The ``artifact_type`` of an item of history."""
+
+GENERATED = "generated"
+"""Metadata key, true of a turn that is an answer of ours: it says what was answered, and is evidence of nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemDraft:
+    """An item of memory or history before it is stored.
+
+    ``external_id`` None: one is made. ``attributes.artifact_type`` is its kind; ``attributes.path`` is not used.
+    Raises InvalidInputError.
+    """
+
+    text: str
+    attributes: DocumentAttributes
+    external_id: str | None = None
+    session: str | None = None
+    speaker: str | None = None
+    entities: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if is_blank(self.text):
+            raise InvalidInputError("text is empty.", field="text", remedy="Give the item a text.")
+        require_length(self.text, field="text", limit=MAX_ITEM_CHARACTERS)
+        require_storable(self.text, field="text")
+        if len(self.entities) > MAX_ITEM_ENTITIES:
+            raise InvalidInputError(
+                "entities lists too many names.",
+                field="entities",
+                limit=f"{MAX_ITEM_ENTITIES} names",
+                remedy="Name fewer entities.",
+            )
+        names = {"external_id": self.external_id, "session": self.session, "speaker": self.speaker}
+        for name, value in (*names.items(), *(("entities", entity) for entity in self.entities)):
+            if value is not None:
+                require_length(value, field=name, limit=MAX_ITEM_NAME, minimum=1)
+                require_storable(value, field=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A stored item of memory or history. ``pending``: its vector is not made yet."""
+
+    id: str
+    collection: Collection
+    external_id: str
+    text: str
+    attributes: DocumentAttributes
+    session: str | None
+    speaker: str | None
+    entities: tuple[str, ...]
+    pending: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemOutcome:
+    """What a write did to an item."""
+
+    external_id: str
+    status: IngestStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFailure:
+    """An item of a batch that was not stored, and why."""
+
+    external_id: str | None
+    error: RagcorpError
+
+
+SaveOutcome = ItemOutcome | ItemFailure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemSelection:
+    """Items of one collection: those that the prefix of ``external_id`` and the filters select."""
+
+    prefix: str = ""
+    filters: Filters = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemPage:
+    """A page of items in the order of ``external_id``; ``next_after`` is None at the end."""
+
+    items: tuple[Item, ...]
+    next_after: str | None
+
+
+FACETS = ("collection", "artifact_type", "language", "month")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facets:
+    """Counts of what the caller may read, by facet and value; ``month`` is that of ``occurred_at`` in UTC, YYYY-MM."""
+
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

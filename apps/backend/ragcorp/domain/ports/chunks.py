@@ -1,0 +1,42 @@
+"""Port for passages as things that are listed and named, apart from any search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.principal import Principal
+
+ChunkPosition = tuple[str, int]
+"""An artifact's external_id and a chunk index in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkSelection:
+    """Which chunks: those of artifacts whose external_id starts with ``prefix``, or is ``artifact``, with filters.
+
+    ``lines`` are the first and the last line, of which a chunk holds at least one.
+    """
+
+    prefix: str = ""
+    artifact: str | None = None
+    filters: Filters = ()
+    lines: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkPage:
+    """A page of chunks in the order of the artifacts' external_id and the text; ``next_after`` is None at the end."""
+
+    chunks: tuple[Chunk, ...]
+    next_after: ChunkPosition | None
+
+
+class ChunkCatalogue(Protocol):
+    """Lists the chunks of documents that are not deleted. Outages are a StorageUnavailableError."""
+
+    async def list_page(
+        self, selection: ChunkSelection, *, principal: Principal, limit: int, after: ChunkPosition | None = None
+    ) -> ChunkPage: ...

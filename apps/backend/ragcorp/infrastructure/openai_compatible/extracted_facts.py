@@ -1,0 +1,112 @@
+"""Reads what a model says of facts, strictly, and keeps what its text bears out. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.extraction import ExtractedFact, Extraction
+from ragcorp.domain.graph import MAX_ENTITY_NAME, MAX_QUOTE, require_name
+from ragcorp.domain.text import is_blank
+
+KINDS = ("person", "organization", "place", "product", "project", "event", "document", "entity")
+MAX_FACTS = 40
+MAX_PREDICATE = 200
+
+FIELDS = ("subject", "subject_kind", "predicate", "object", "object_kind", "valid_from", "valid_to", "quote")
+
+
+def borne_out(answer: str | None, *, text: str) -> Extraction:
+    """Return the facts of which subject, object, quote and the years of the dates stand in ``text``.
+
+    Accents, case and white space do not count; a name stands there as whole words. Raises ValueError for an answer
+    that is not of the schema: then nothing in it is believed.
+    """
+    passage = _folded(text)
+    kept: dict[tuple[object, ...], ExtractedFact] = {}
+    dropped = 0
+    for said in _read(answer):
+        fact = _fact(said, passage)
+        if fact is None or len(kept) == MAX_FACTS:
+            dropped += 1
+        else:
+            kept.setdefault((fact.subject, fact.predicate, fact.object, fact.valid_from), fact)
+    return Extraction(facts=tuple(kept.values()), dropped=dropped)
+
+
+def _read(answer: str | None) -> Sequence[Mapping[str, str | None]]:
+    whole = json.loads(answer or "", object_pairs_hook=_without_duplicates)
+    if not isinstance(whole, dict) or set(whole) != {"facts"} or not isinstance(whole["facts"], list):
+        raise ValueError("no object with facts")
+    for said in whole["facts"]:
+        if not isinstance(said, dict) or set(said) != set(FIELDS):
+            raise ValueError("another fact than asked for")
+        for name, value in said.items():
+            if not isinstance(value, str) and not (value is None and name in ("valid_from", "valid_to")):
+                raise ValueError("a field of another type")
+        if said["subject_kind"] not in KINDS or said["object_kind"] not in KINDS:
+            raise ValueError("a kind that was not offered")
+    return list(whole["facts"])
+
+
+def _without_duplicates(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a name twice")
+    return members
+
+
+def _fact(said: Mapping[str, str | None], passage: str) -> ExtractedFact | None:
+    subject, predicate, target, quote = (
+        " ".join((said[name] or "").split()) for name in ("subject", "predicate", "object", "quote")
+    )
+    try:
+        require_name(subject, field="subject", limit=MAX_ENTITY_NAME)
+        require_name(target, field="object", limit=MAX_ENTITY_NAME)
+        require_name(predicate, field="predicate", limit=MAX_PREDICATE)
+        require_name(quote, field="quote", limit=MAX_QUOTE)
+        valid_from, valid_to = _date(said["valid_from"]), _date(said["valid_to"])
+    except (InvalidInputError, ValueError):
+        return None
+    dates = [date for date in (valid_from, valid_to) if date is not None]
+    if valid_from and valid_to and valid_to < valid_from:
+        return None
+    if _folded(subject) == _folded(target) or not all(_names(name, passage) for name in (subject, target)):
+        return None
+    if not _folded(quote) or _folded(quote) not in passage:
+        return None
+    if not all(_names(str(date.year), passage) for date in dates):
+        return None
+    return ExtractedFact(
+        subject=subject,
+        subject_kind=said["subject_kind"] or "entity",
+        predicate=predicate,
+        object=target,
+        object_kind=said["object_kind"] or "entity",
+        quote=quote,
+        valid_from=valid_from,
+        valid_to=valid_to,
+    )
+
+
+def _names(name: str, passage: str) -> bool:
+    folded = _folded(name)
+    return not is_blank(folded) and re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", passage) is not None
+
+
+def _date(text: str | None) -> datetime | None:
+    """Raises ValueError."""
+    if text is None:
+        return None
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        raise ValueError("no date")
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def _folded(text: str) -> str:
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return " ".join("".join(character for character in apart if not unicodedata.combining(character)).split())

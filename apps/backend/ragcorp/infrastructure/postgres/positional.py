@@ -1,0 +1,40 @@
+"""Long statements with positional parameters.
+
+psycopg turns ``%(name)s`` into ``$n`` anew at each execution of a statement of more than 4096 bytes, which takes a
+millisecond and more of the client; here it is done once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from psycopg import AsyncConnection, AsyncRawCursor
+from psycopg.rows import TupleRow
+
+_PLACEHOLDER = re.compile(r"%(?:%|\((\w+)\)s)")
+
+
+@lru_cache(maxsize=512)
+def positional(statement: str) -> tuple[str, tuple[str, ...]]:
+    """Return the statement with ``$n`` for each name, ``%`` for ``%%``, and the names in the order of their numbers."""
+    names: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return "%"
+        return f"${names.setdefault(found[1], len(names) + 1)}"
+
+    return _PLACEHOLDER.sub(number, statement), tuple(names)
+
+
+async def execute(
+    connection: AsyncConnection[Any], statement: str, values: Mapping[str, object]
+) -> AsyncRawCursor[TupleRow]:
+    """Execute a statement with named values, prepared and in binary; what it does not name is left aside."""
+    text, names = positional(statement)
+    cursor: AsyncRawCursor[TupleRow] = AsyncRawCursor(connection)
+    await cursor.execute(text, [values[name] for name in names], prepare=True, binary=True)
+    return cursor

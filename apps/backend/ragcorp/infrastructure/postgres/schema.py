@@ -1,0 +1,9 @@
+"""The whole schema: every module of tables is imported here, so that ``metadata`` knows them all."""
+
+from __future__ import annotations
+
+from ragcorp.infrastructure.postgres import graph_tables, item_tables, tables
+
+MODULES = (tables, item_tables, graph_tables)
+
+metadata = tables.metadata

@@ -1,0 +1,36 @@
+"""The use cases of the collections, as every interface is given them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragcorp.application.count_facets import CountFacets
+from ragcorp.application.delete_items import DeleteItems
+from ragcorp.application.edit_chunk import EditChunk
+from ragcorp.application.import_history import ImportHistory
+from ragcorp.application.list_chunks import ListChunks
+from ragcorp.application.list_items import ListItems
+from ragcorp.application.revise_document import ReviseDocument
+from ragcorp.application.save_items import SaveItems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemUseCases:
+    """What is done with the items of one collection."""
+
+    save: SaveItems
+    items: ListItems
+    delete: DeleteItems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionUseCases:
+    """``artifacts`` have the use cases of documents beside these."""
+
+    memory: ItemUseCases
+    history: ItemUseCases
+    import_history: ImportHistory
+    chunks: ListChunks
+    edit_chunk: EditChunk
+    revise_document: ReviseDocument
+    facets: CountFacets

@@ -1,0 +1,24 @@
+"""The use cases of the knowledge graph, as every interface is given them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragcorp.application.delete_from_graph import DeleteFromGraph
+from ragcorp.application.extract_facts import ExtractFacts
+from ragcorp.application.load_graph import LoadGraph
+from ragcorp.application.read_graph import ReadGraph
+from ragcorp.application.save_entities import SaveEntities
+from ragcorp.application.save_facts import SaveFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphUseCases:
+    """Writing, reading, loading and extracting."""
+
+    save_entities: SaveEntities
+    save_facts: SaveFacts
+    read: ReadGraph
+    delete: DeleteFromGraph
+    load: LoadGraph
+    extract: ExtractFacts

@@ -1,0 +1,250 @@
+"""The collections with plain arguments: ``rag.memory``, ``rag.history``, ``rag.artifacts`` and ``rag.chunks``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from ragcorp.application.chat_turns import TurnDefaults
+from ragcorp.application.edit_chunk import ChunkEdit, EditChunk
+from ragcorp.application.import_history import ImportHistory, ImportReport
+from ragcorp.application.item_changes import KEEP, AttributeChange, ItemChange, Keep
+from ragcorp.application.item_drafts import item_draft
+from ragcorp.application.list_chunks import ListChunks
+from ragcorp.application.revise_document import ReviseDocument
+from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
+from ragcorp.domain.documents import Chunk, DocumentAttributes, VisibilityScope
+from ragcorp.domain.ingestion import IngestResult
+from ragcorp.domain.ports.chunks import ChunkSelection
+from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.interface.collection_use_cases import ItemUseCases
+from ragcorp.interface.line_files import lines_of, opened_lines
+from ragcorp.interface.request_values import parse_filters
+
+_TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
+
+
+class Facade:
+    """A part of the library's object, for one caller."""
+
+
+class Items(Facade):
+    """The items of memory or history."""
+
+    def __init__(
+        self, use_cases: ItemUseCases, *, collection: Collection, principal: Principal, default_language: str
+    ) -> None:
+        self._use_cases = use_cases
+        self._collection = collection
+        self._principal = principal
+        self._default_language = default_language
+
+    async def add(
+        self,
+        text: str,
+        *,
+        external_id: str | None = None,
+        artifact_type: str | None = None,
+        language: str | None = None,
+        sensitivity: Sensitivity = Sensitivity.NORMAL,
+        visibility_scope: VisibilityScope = VisibilityScope.WORKSPACE,
+        owner: str = "",
+        occurred_at: datetime | None = None,
+        session: str | None = None,
+        speaker: str | None = None,
+        entities: Sequence[str] = (),
+        metadata: Mapping[str, object] | None = None,
+    ) -> ItemOutcome:
+        """Create the item or replace the one of that name; without ``external_id`` one is made of the content.
+
+        ``artifact_type`` is a fact or a turn unless it says otherwise; without ``occurred_at`` a new item is of now.
+        """
+        draft = item_draft(
+            collection=self._collection,
+            text=text,
+            external_id=external_id,
+            session=session,
+            speaker=speaker,
+            entities=entities,
+            attributes=DocumentAttributes(
+                language=language or self._default_language,
+                artifact_type=artifact_type or _TYPES[self._collection],
+                sensitivity=sensitivity,
+                visibility_scope=visibility_scope,
+                owner=owner,
+                occurred_at=occurred_at,
+                metadata=metadata or {},
+            ),
+        )
+        return await self._use_cases.save.execute(draft, principal=self._principal)
+
+    async def update(
+        self,
+        external_id: str,
+        *,
+        text: str | Keep = KEEP,
+        artifact_type: str | Keep = KEEP,
+        language: str | Keep = KEEP,
+        sensitivity: Sensitivity | Keep = KEEP,
+        visibility_scope: VisibilityScope | Keep = KEEP,
+        owner: str | Keep = KEEP,
+        occurred_at: datetime | Keep = KEEP,
+        session: str | Keep | None = KEEP,
+        speaker: str | Keep | None = KEEP,
+        entities: Sequence[str] | Keep = KEEP,
+        metadata: Mapping[str, object] | Keep = KEEP,
+    ) -> ItemOutcome:
+        """Change what is given; ``metadata`` and ``entities`` are replaced as a whole."""
+        change = ItemChange(
+            text=text,
+            attributes=AttributeChange(
+                artifact_type=artifact_type,
+                language=language,
+                sensitivity=sensitivity,
+                visibility_scope=visibility_scope,
+                owner=owner,
+                occurred_at=occurred_at,
+                metadata=metadata,
+            ),
+            session=session,
+            speaker=speaker,
+            entities=entities,
+        )
+        return await self._use_cases.save.change(external_id, change, principal=self._principal)
+
+    async def list(
+        self,
+        *,
+        prefix: str = "",
+        filters: Mapping[str, object] | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> tuple[tuple[Item, ...], str | None]:
+        """Return a page of items in the order of external_id, and the cursor of the next page."""
+        selection = ItemSelection(prefix=prefix, filters=parse_filters(filters or {}))
+        return await self._use_cases.items.execute(selection, principal=self._principal, limit=limit, cursor=cursor)
+
+    async def get(self, external_id: str) -> Item:
+        return await self._use_cases.items.get(external_id, principal=self._principal)
+
+    async def delete(self, external_id: str) -> None:
+        """Remove an item for good."""
+        await self._use_cases.delete.execute(external_id, principal=self._principal)
+
+    async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
+        """Remove for good what the prefix and the filters select; return how many."""
+        return await self._use_cases.delete.execute_selection(
+            ItemSelection(prefix=prefix, filters=parse_filters(filters or {})), principal=self._principal
+        )
+
+
+class History(Items):
+    """The turns of conversations."""
+
+    def __init__(
+        self, use_cases: ItemUseCases, *, import_history: ImportHistory, principal: Principal, default_language: str
+    ) -> None:
+        super().__init__(
+            use_cases, collection=Collection.HISTORY, principal=principal, default_language=default_language
+        )
+        self._import_history = import_history
+
+    async def import_lines(
+        self,
+        lines: Iterable[bytes] | str | Path,
+        *,
+        session: str | None = None,
+        attributes: DocumentAttributes | None = None,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> ImportReport:
+        """Import a chat export, one JSON object a line: a file by its path, or the lines themselves.
+
+        A bad line is reported and stops no other; what was imported before is unchanged.
+        """
+        defaults = TurnDefaults(
+            attributes=attributes or DocumentAttributes(language=self._default_language), session=session
+        )
+        if isinstance(lines, str | Path):
+            with opened_lines(Path(lines)) as stream:
+                return await self._import_history.execute(
+                    lines_of(stream), principal=self._principal, defaults=defaults, on_progress=on_progress
+                )
+        return await self._import_history.execute(
+            lines, principal=self._principal, defaults=defaults, on_progress=on_progress
+        )
+
+
+class Artifacts(Facade):
+    """Documents as things that are changed in part."""
+
+    def __init__(self, revise: ReviseDocument, *, principal: Principal) -> None:
+        self._revise = revise
+        self._principal = principal
+
+    async def update(
+        self,
+        external_id: str,
+        *,
+        text: str | None = None,
+        title: str | Keep = KEEP,
+        artifact_type: str | Keep = KEEP,
+        language: str | Keep = KEEP,
+        sensitivity: Sensitivity | Keep = KEEP,
+        visibility_scope: VisibilityScope | Keep = KEEP,
+        owner: str | Keep = KEEP,
+        occurred_at: datetime | Keep | None = KEEP,
+        path: str | Keep | None = KEEP,
+        metadata: Mapping[str, object] | Keep = KEEP,
+    ) -> IngestResult:
+        """Change what is given; ``metadata`` is replaced as a whole, and a title of "" is found in the text again.
+
+        Raises ConflictError if the document was written meanwhile, or for a new ``text`` of what is not text itself.
+        """
+        change = AttributeChange(
+            title=title,
+            artifact_type=artifact_type,
+            language=language,
+            sensitivity=sensitivity,
+            visibility_scope=visibility_scope,
+            owner=owner,
+            occurred_at=occurred_at,
+            path=path,
+            metadata=metadata,
+        )
+        return await self._revise.execute(external_id, change, text=text, principal=self._principal)
+
+
+class Chunks(Facade):
+    """The passages of documents. To edit one is to edit its document's text."""
+
+    def __init__(self, *, chunks: ListChunks, edit: EditChunk, principal: Principal) -> None:
+        self._chunks = chunks
+        self._edit = edit
+        self._principal = principal
+
+    async def list(
+        self,
+        *,
+        artifact: str | None = None,
+        prefix: str = "",
+        filters: Mapping[str, object] | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> tuple[tuple[Chunk, ...], str | None]:
+        """Return a page of passages in the order of their documents and of the text, and the next page's cursor."""
+        selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_filters(filters or {}))
+        return await self._chunks.execute(selection, principal=self._principal, limit=limit, cursor=cursor)
+
+    async def get(self, chunk_id: str) -> Chunk:
+        return await self._chunks.get(chunk_id, principal=self._principal)
+
+    async def add(self, artifact: str, text: str, *, after: int | None = None) -> ChunkEdit:
+        """Add a passage behind that of index ``after``, or at the end."""
+        return await self._edit.add(artifact, text, after=after, principal=self._principal)
+
+    async def replace(self, chunk_id: str, text: str) -> ChunkEdit:
+        return await self._edit.replace(chunk_id, text, principal=self._principal)
+
+    async def remove(self, chunk_id: str) -> ChunkEdit:
+        return await self._edit.remove(chunk_id, principal=self._principal)

@@ -1,0 +1,36 @@
+"""Reads the lines of a file, of whatever length, without holding more than one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from ragcorp.application.json_lines import MAX_LINE_BYTES
+from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
+
+
+@contextmanager
+def opened_lines(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for ``lines_of``. Raises NotFoundError or InvalidInputError."""
+    try:
+        stream = path.open("rb")
+    except FileNotFoundError:
+        raise NotFoundError("There is no such file.", field="FILE", remedy="Check the path.") from None
+    except OSError as error:
+        raise InvalidInputError(
+            f"The file cannot be read: {error.strerror or type(error).__name__}.",
+            field="FILE",
+            remedy="Name a file of JSON lines that you may read.",
+        ) from error
+    with stream:
+        yield stream
+
+
+def lines_of(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield each line; of one that is longer than MAX_LINE_BYTES, so much that it is seen to be too long."""
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        yield line
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(MAX_LINE_BYTES + 1)

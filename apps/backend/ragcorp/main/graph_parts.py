@@ -1,0 +1,71 @@
+"""Builds the knowledge graph: its use cases, its source, and the language model that extracts facts."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+from ragcorp.application.delete_from_graph import DeleteFromGraph
+from ragcorp.application.extract_facts import ExtractFacts
+from ragcorp.application.graph_source import GraphSource
+from ragcorp.application.load_graph import LoadGraph
+from ragcorp.application.read_graph import ReadGraph
+from ragcorp.application.save_entities import SaveEntities
+from ragcorp.application.save_facts import SaveFacts
+from ragcorp.domain.ports.graph import FactExtractor
+from ragcorp.domain.ports.models import Embedder
+from ragcorp.infrastructure.openai_compatible.client import Endpoint
+from ragcorp.infrastructure.openai_compatible.fact_extractor import OpenAIFactExtractor
+from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.extraction_store import PostgresExtractionStore
+from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
+from ragcorp.infrastructure.postgres.graph_search import GraphSearchOptions, PostgresGraphSearch
+from ragcorp.infrastructure.postgres.model_registry import ActiveModel
+from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.main.settings import AnswerProvider, Settings
+
+SHARE_OF_DEADLINE = 0.8
+"""A look ends itself so long before the deadline of its source that its connection is clean again."""
+
+
+def make_graph(settings: Settings, stack: AsyncExitStack, *, database: Database) -> GraphUseCases:
+    """Return the use cases; ``stack`` closes the model's client, if there is one."""
+    extractor = make_extractor(settings)
+    if extractor is not None:
+        stack.push_async_callback(extractor.aclose)
+    repository = PostgresGraphRepository(database=database)
+    save_entities, save_facts = SaveEntities(repository=repository), SaveFacts(repository=repository)
+    return GraphUseCases(
+        save_entities=save_entities,
+        save_facts=save_facts,
+        read=ReadGraph(repository=repository),
+        delete=DeleteFromGraph(repository=repository),
+        load=LoadGraph(entities=save_entities, facts=save_facts, default_language=settings.default_language),
+        extract=ExtractFacts(extractor=extractor, store=PostgresExtractionStore(database=database)),
+    )
+
+
+def graph_source(settings: Settings, database: Database, embedder: Embedder, model: ActiveModel | None) -> GraphSource:
+    search = PostgresGraphSearch(
+        database=database,
+        model=model,
+        default_language=settings.default_language,
+        options=GraphSearchOptions(
+            similarity=settings.graph_similarity_threshold,
+            timeout_ms=max(1, int(settings.source_timeout_seconds * 1000 * SHARE_OF_DEADLINE)),
+        ),
+    )
+    return GraphSource(embedder=embedder, search=search)
+
+
+def make_extractor(settings: Settings) -> FactExtractor | None:
+    """Return the language model as an extractor, None where answers are extractive."""
+    if settings.answer_provider is AnswerProvider.EXTRACTIVE:
+        return None
+    return OpenAIFactExtractor(
+        endpoint=Endpoint(
+            base_url=settings.openai_base_url,
+            api_key=settings.openai_api_key.get_secret_value(),
+            timeout_seconds=settings.answer_timeout_seconds,
+        ),
+        model=settings.answer_model,
+    )

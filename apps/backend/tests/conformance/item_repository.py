@@ -1,0 +1,10 @@
+"""What every ItemRepository must do. A subclass gives ``collection``, ``repository`` and its ``backlog``."""
+
+from __future__ import annotations
+
+from conformance.item_repository_reads import ItemReads
+from conformance.item_repository_writes import ItemWrites
+
+
+class ItemRepositoryConformance(ItemReads, ItemWrites):
+    """Both of its suites."""

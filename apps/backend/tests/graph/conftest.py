@@ -1,0 +1,22 @@
+"""A graph over the test's database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
+from support.postgres import open_database
+
+
+@pytest.fixture
+async def database(dsn: str) -> AsyncIterator[Database]:
+    async with open_database(dsn) as database:
+        yield database
+
+
+@pytest.fixture
+def graph(database: Database) -> PostgresGraphRepository:
+    return PostgresGraphRepository(database=database)

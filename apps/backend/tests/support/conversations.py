@@ -1,0 +1,149 @@
+"""Fakes for conversations: history in memory, a search that found already, an answerer that says what it is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import UUID
+
+from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
+from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
+from ragcorp.domain.documents import Chunk, IngestStatus, VisibilityScope
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceReport
+from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
+
+MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def turn(text: str, speaker: str | None = None, **fields: object) -> Chunk:
+    """Return a passage of history, or of the collection that ``fields`` name."""
+    defaults: dict[str, object] = {
+        "id": "7", "document_id": UUID(int=7), "external_id": "7", "chunk_index": 0, "content": text,
+        "speaker": speaker,
+        "heading_path": (), "title": "", "language": "es", "path": None, "metadata": {}, "line_start": 1, "line_end": 1,
+        "page_start": None, "page_end": None, "collection": "history",
+    }  # fmt: skip
+    return Chunk(**(defaults | fields))  # type: ignore[arg-type]
+
+
+@dataclass
+class FoundAlready:
+    """A search that finds the given passages, after ``seconds`` or with ``error``; it keeps what it was asked."""
+
+    chunks: Sequence[Chunk] = ()
+    reports: Sequence[SourceReport] = ()
+    error: Exception | None = None
+    seconds: float = 0.0
+    requests: list[SearchRequest] = field(default_factory=list)
+
+    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+        del principal
+        self.requests.append(request)
+        await asyncio.sleep(self.seconds)
+        if self.error is not None:
+            raise self.error
+        hits = tuple(
+            SearchHit(rank=rank, score=1 / (60 + rank), score_type="rrf", chunk=found, sources=())
+            for rank, found in enumerate(self.chunks[: request.limit], start=1)
+        )
+        return SearchResponse(mode_used=SearchMode.HYBRID, hits=hits, reports=tuple(self.reports))
+
+
+@dataclass
+class Says:
+    """An answerer that says ``text`` after ``seconds``, or raises ``error``."""
+
+    text: str = "El plazo es de 30 días [1]."
+    seconds: float = 0.0
+    error: Exception | None = None
+    prompts: list[AnswerPrompt] = field(default_factory=list)
+    name: str = "says"
+
+    async def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
+        self.prompts.append(prompt)
+        await asyncio.sleep(self.seconds)
+        if self.error is not None:
+            raise self.error
+        yield AnswerDelta(text=self.text)
+        yield AnswerFinished(abstained=False)
+
+    async def aclose(self) -> None:
+        return None
+
+
+class InMemoryHistory:
+    """The items of history; ``read_error`` and ``write_error`` are raised, and ``hang`` waits for ever."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.read_error: Exception | None = None
+        self.write_error: Exception | None = None
+        self.hang = False
+
+    def said(self, session: str) -> list[tuple[str | None, str]]:
+        return [(item.speaker, item.text) for item in self._of(session)]
+
+    def _of(self, session: str) -> list[Item]:
+        found = [item for item in self.items if item.session == session]
+        return sorted(found, key=lambda item: (item.attributes.occurred_at or MOMENT, int(item.id)))
+
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[ItemOutcome]:
+        del principal
+        await self._fail(self.write_error)
+        for draft in drafts:
+            assert draft.external_id
+            self.items.append(
+                Item(
+                    id=str(len(self.items) + 1),
+                    collection=Collection.HISTORY,
+                    external_id=draft.external_id,
+                    text=draft.text,
+                    attributes=draft.attributes,
+                    session=draft.session,
+                    speaker=draft.speaker,
+                    entities=draft.entities,
+                    pending=True,
+                    created_at=MOMENT,
+                    updated_at=MOMENT,
+                )
+            )
+        return [ItemOutcome(external_id=draft.external_id or "", status=IngestStatus.CREATED) for draft in drafts]
+
+    async def latest_of_session(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
+        await self._fail(self.read_error)
+        return [item for item in self._of(session) if _readable(item, principal)][-limit:]
+
+    async def _fail(self, error: Exception | None) -> None:
+        if self.hang:
+            await asyncio.Event().wait()
+        if error is not None:
+            raise error
+
+    async def change(
+        self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
+    ) -> ItemOutcome:
+        raise NotImplementedError
+
+    async def get(self, external_id: str, *, principal: Principal) -> Item:
+        raise NotImplementedError
+
+    async def list_page(
+        self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
+    ) -> ItemPage:
+        raise NotImplementedError
+
+    async def delete_one(self, external_id: str, *, principal: Principal) -> None:
+        raise NotImplementedError
+
+    async def delete(self, selection: ItemSelection, *, principal: Principal) -> int:
+        raise NotImplementedError
+
+
+def _readable(item: Item, principal: Principal) -> bool:
+    about = item.attributes
+    if about.sensitivity > principal.clearance:
+        return False
+    return about.visibility_scope is VisibilityScope.WORKSPACE or about.owner == principal.subject

@@ -1,0 +1,112 @@
+"""One embedding of a query for all who ask at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ragcorp.domain.exceptions import EmbedderUnavailableError
+from ragcorp.domain.ports.models import Vector
+from ragcorp.infrastructure.query_embedding_cache import QueryCachingEmbedder
+from support.embedders import BrokenEmbedder, HashingEmbedder
+
+pytestmark = pytest.mark.anyio
+
+
+class GatedEmbedder(HashingEmbedder):
+    """Answers when it is let; notes which calls were cancelled."""
+
+    def __init__(self, *, error: Exception | None = None) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.cancelled: list[str] = []
+        self._error = error
+
+    async def embed_query(self, text: str) -> Vector:
+        self.queries.append(text)
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(text)
+            raise
+        if self._error is not None:
+            raise self._error
+        return self.vector(text)
+
+
+async def settled() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("size", [0, 8])
+async def test_those_who_ask_together_share_one_call(size: int) -> None:
+    inner = GatedEmbedder()
+    embedder = QueryCachingEmbedder(embedder=inner, size=size)
+    asked = [asyncio.create_task(embedder.embed_query(text)) for text in ("a", "a", "b", "a")]
+    await settled()
+    assert inner.queries == ["a", "b"]
+    inner.gate.set()
+    assert await asyncio.gather(*asked) == [inner.vector(text) for text in ("a", "a", "b", "a")]
+    await embedder.embed_query("a")
+    assert len(inner.queries) == (2 if size else 3)
+
+
+async def test_one_who_is_cancelled_leaves_the_others_waiting() -> None:
+    inner = GatedEmbedder()
+    embedder = QueryCachingEmbedder(embedder=inner)
+    first, second = (asyncio.create_task(embedder.embed_query("a")) for _ in range(2))
+    await settled()
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert inner.cancelled == []
+    inner.gate.set()
+    assert await second == inner.vector("a")
+    assert inner.queries == ["a"]
+
+
+async def test_the_last_who_is_cancelled_cancels_the_call_and_the_next_begins_anew() -> None:
+    inner = GatedEmbedder()
+    embedder = QueryCachingEmbedder(embedder=inner)
+    waiting = [asyncio.create_task(embedder.embed_query("a")) for _ in range(3)]
+    await settled()
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    late = asyncio.create_task(embedder.embed_query("a"))
+    await settled()
+    assert inner.cancelled == ["a"]
+    inner.gate.set()
+    assert await late == inner.vector("a")
+    assert inner.queries == ["a", "a"]
+
+
+async def test_a_failure_is_shared_and_not_remembered() -> None:
+    inner = GatedEmbedder(error=EmbedderUnavailableError("out", reason="unreachable"))
+    embedder = QueryCachingEmbedder(embedder=inner)
+    waiting = [asyncio.create_task(embedder.embed_query("a")) for _ in range(3)]
+    await settled()
+    inner.gate.set()
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [EmbedderUnavailableError] * 3
+    assert inner.queries == ["a"]
+    with pytest.raises(EmbedderUnavailableError):
+        await embedder.embed_query("a")
+    assert inner.queries == ["a", "a"]
+
+
+async def test_the_least_recently_used_vector_goes_first() -> None:
+    inner = HashingEmbedder()
+    embedder = QueryCachingEmbedder(embedder=inner, size=2)
+    for text in ("a", "b", "a", "c", "a", "b"):
+        assert await embedder.embed_query(text) == inner.vector(text)
+    assert inner.queries == ["a", "b", "c", "b"]
+
+
+async def test_passages_go_straight_to_the_model() -> None:
+    inner = BrokenEmbedder(passages=False)
+    embedder = QueryCachingEmbedder(embedder=inner)
+    assert await embedder.embed_passages(["a", "a"]) == [inner.vector("a")] * 2
+    assert (embedder.model, embedder.batch_size) == (inner.model, inner.batch_size)
