@@ -16,6 +16,7 @@ RUNS = (
     ("analysis",),
     ("ingestion",),
     ("pipeline_steps",),
+    ("collections", "--chunks", "100000"),
 )
 
 

@@ -24,7 +24,7 @@ async def complete(results: Sequence[SourceResult], lists: Sequence[RankedList])
 
     Raises what the scorers raise.
     """
-    candidates = {hit.key[0]: hit for ranked in lists for hit in ranked.hits}
+    candidates = {hit.chunk_id: hit for ranked in lists for hit in ranked.hits if hit.chunk_id is not None}
     scorers = {
         result.report.source: result.answer.scorer
         for result in results

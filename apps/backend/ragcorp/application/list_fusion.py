@@ -113,13 +113,13 @@ def _lists(usable: Sequence[SourceResult]) -> list[RankedList]:
 
 
 async def _admitted(lists: list[RankedList], usable: Sequence[SourceResult]) -> list[RankedList]:
-    """Return the lists without what the query's operators exclude."""
+    """Return the lists without what the query's operators exclude: only of chunks can it be told what they meet."""
     for result in usable:
         if result.answer is not None and result.answer.admits is not None:
-            chunk_ids = list(dict.fromkeys(hit.key[0] for ranked in lists for hit in ranked.hits))
-            admitted = await result.answer.admits(chunk_ids)
+            chunks = dict.fromkeys(hit.chunk_id for ranked in lists for hit in ranked.hits if hit.chunk_id is not None)
+            admitted = await result.answer.admits(list(chunks))
             lists = [
-                replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.key[0] in admitted)) for ranked in lists
+                replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.chunk_id in admitted)) for ranked in lists
             ]
     return lists
 

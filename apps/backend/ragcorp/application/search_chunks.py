@@ -15,7 +15,7 @@ from ragcorp.application.list_fusion import ListFusion, Ranking, usable_results
 from ragcorp.application.neighbour_expansion import expanded
 from ragcorp.application.retrieval_profile import OWN_LISTS, RetrievalProfile
 from ragcorp.application.search_explanation import explain_hits, explanation
-from ragcorp.application.source_fan_out import SourceFanOut
+from ragcorp.application.source_fan_out import FILTERED, OPERATORS, SourceFanOut
 from ragcorp.application.step_pipeline import PipelineResult, StepPipeline
 from ragcorp.application.visibility_policy import readable_passage
 from ragcorp.domain.candidates import Candidate
@@ -31,10 +31,6 @@ from ragcorp.domain.search import FusionMethod, SearchHit, SearchMode, SearchReq
 from ragcorp.domain.text import is_blank, require_length, require_storable
 
 logger = logging.getLogger(__name__)
-
-
-FILTERED = "filter:"
-"""How the reason begins of a source that cannot apply the filters."""
 
 
 def current_hour() -> datetime:
@@ -260,13 +256,18 @@ def _require_answers(results: Sequence[SourceResult], request: SearchRequest) ->
     """
     reports = [result.report for result in results]
     if all(
-        report.outcome is SourceOutcome.SKIPPED and (report.reason or FILTERED).startswith(FILTERED)
+        report.outcome is SourceOutcome.SKIPPED and (report.reason or FILTERED).startswith((FILTERED, OPERATORS))
         for report in reports
     ):
+        by_syntax = any((report.reason or "").startswith(OPERATORS) for report in reports)
         raise InvalidInputError(
-            "No source of this search can apply the filters.",
-            field="filters",
-            remedy="Name a profile whose collections have these fields, or leave the filter out.",
+            f"No source of this search can apply the {'operators' if by_syntax else 'filters'}.",
+            field="syntax" if by_syntax else "filters",
+            remedy=(
+                "Use syntax plain, or a profile that searches chunks."
+                if by_syntax
+                else "Name a profile whose collections have these fields, or leave the filter out."
+            ),
         )
     degraded = [result for result in results if result.report.reason is not None]
     if not any(result.answer is not None for result in results) or (request.require_all and degraded):

@@ -21,11 +21,14 @@ from ragcorp.domain.filters import fields_of, narrowed_to
 from ragcorp.domain.ports.sources import RetrievalSource, SourceAnswer, SourceQuery, SourceResult
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, RankedList, SourceOutcome, SourceReport
+from ragcorp.domain.search import QuerySyntax
 
 logger = logging.getLogger(__name__)
 
 FILTERED = "filter:"
 """Begins the reason of a source that was left out by the filters; the fields that it lacks follow."""
+OPERATORS = "syntax:"
+"""Begins the reason of a source that was left out by the query's syntax, whose name follows."""
 CIRCUIT_OPEN = "circuit_open"
 
 BY_CONFIGURATION = frozenset({"no_embedder"})
@@ -76,7 +79,8 @@ class SourceFanOut:
     ) -> list[SourceResult]:
         """Return one result a name, in order. ``deadline`` is on the event loop's clock.
 
-        ``query_of`` makes each source's query. A source that cannot filter as its query wants is skipped and named; one
+        ``query_of`` makes each source's query. A source that cannot filter as its query wants is skipped and named, as
+        is one whose passages cannot be held to the operators of the query's syntax (those that are no chunks); one
         whose collection the filters leave out is skipped, and that is no fault. ``identify`` gives the hits of a list
         their chunk ids; where it fails, the source that made the list has failed.
         Raises InvalidInputError if a source of our own finds the query itself at fault.
@@ -110,7 +114,10 @@ class SourceFanOut:
         source = self._sources.get(name)
         if source is None:
             return _skipped(name, "not_configured")
-        narrowed = narrowed_to(query.filters, getattr(source, "collection", CHUNK_COLLECTION))
+        collection = getattr(source, "collection", CHUNK_COLLECTION)
+        if query.syntax is not QuerySyntax.PLAIN and collection != CHUNK_COLLECTION:
+            return _skipped(name, OPERATORS + query.syntax)
+        narrowed = narrowed_to(query.filters, collection)
         if narrowed is None:
             return _skipped(name, None)
         filter_fields = self._filter_fields[name]

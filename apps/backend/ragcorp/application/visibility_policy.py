@@ -45,8 +45,7 @@ def _passes(principal: Principal, sensitivity: Sensitivity, scope: VisibilitySco
 class VisibilityPolicy:
     """Has no parameters: what may be read is a matter of the principal.
 
-    The report's count of what went is for metrics, where it should be 0. It is not for the caller, whom it would tell
-    that there is something that it may not read.
+    The report's count of what went should be 0: what may not be read is taken out of every list before it is fused.
     """
 
     def apply(self, candidates: Sequence[Candidate], *, principal: Principal) -> StepOutcome:

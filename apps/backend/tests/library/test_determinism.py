@@ -17,32 +17,10 @@ from support.library import OpenRag
 
 pytestmark = pytest.mark.anyio
 
-WORDS = [
-    "contrato",
-    "entrega",
-    "plazo",
-    "factura",
-    "pago",
-    "cliente",
-    "proveedor",
-    "garantía",
-    "devolución",
-    "martes",
-    "Goa",
-    "vacaciones",
-    "marzo",
-    "vuelo",
-    "precio",
-    "almacén",
-    "REQ-2024-001",
-    "CAS-456",
-    "Marta",
-    "Luis",
-    "Priya",
-    "Rajesh",
-    "dirección",
-    "horario",
-]
+WORDS = """
+    contrato entrega plazo factura pago cliente proveedor garantía devolución martes Goa vacaciones marzo vuelo
+    precio almacén REQ-2024-001 CAS-456 Marta Luis Priya Rajesh dirección horario
+""".split()  # noqa: SIM905
 PROFILES = ("hybrid", "linear", "dense", "sparse", "collections", "memory", "everything")
 
 

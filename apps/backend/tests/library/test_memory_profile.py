@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.search import SearchHit, SearchResponse
 from ragcorp.interface.library.rag import Rag
 from support.library import OpenRag
@@ -135,3 +136,20 @@ async def test_a_filter_that_a_source_cannot_apply_leaves_it_out_and_says_so(ope
     only = await rag.search(QUESTION, profile="memory", filters={"collection": "graph"})
     assert {hit.chunk.collection for hit in only.hits} == {"graph"}
     assert not only.degraded
+
+
+async def test_operators_of_a_web_search_are_for_chunks_alone(open_rag: OpenRag) -> None:
+    rag: Rag = await open_rag(enable_hybrid_search=True)
+    await rag.ingest_text("entregas.md", "Las entregas urgentes del contrato son los martes.")
+    for number in range(5):
+        await rag.memory.add(f"Recuerdo {number} de las entregas aplazadas")
+    await rag.embed_pending()
+    response = await rag.search("entregas -aplazadas", syntax="websearch", include_memory=True)
+    assert [hit.chunk.collection for hit in response.hits] == ["artifact_chunks"]
+    assert {report.source: report.reason for report in response.degraded} == {
+        "memory.dense": "syntax:websearch",
+        "memory.full_text": "syntax:websearch",
+    }
+    with pytest.raises(InvalidInputError) as caught:
+        await rag.search("entregas -aplazadas", syntax="websearch", profile="memory")
+    assert caught.value.field == "syntax"

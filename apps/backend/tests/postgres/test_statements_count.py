@@ -77,13 +77,21 @@ async def test_with_the_flag_off_a_search_is_one_retrieval_statement_and_the_con
 
 
 async def counted(rag: Rag, trace: Trace, query: str, **options: Any) -> tuple[list[str], int]:
-    """Return the statements and the round trips of a search when every connection has prepared its statements."""
+    """Return the statements and the round trips of a search when every connection has prepared its statements.
+
+    Which connection a source gets is chance, and one that is new to a statement takes a round trip more: so the least
+    of several counts.
+    """
     for _ in range(12):
         await rag.search(query, **options)
-    trace.take()
-    assert (await rag.search(query, **options)).hits
-    seen = trace.take()
-    return sorted(map(kind, seen.statements)), seen.round_trips
+    counts = []
+    for _ in range(5):
+        trace.take()
+        assert (await rag.search(query, **options)).hits
+        seen = trace.take()
+        counts.append((seen.round_trips, sorted(map(kind, seen.statements))))
+    round_trips, statements = min(counts)
+    return statements, round_trips
 
 
 async def test_a_hybrid_search_asks_dense_once_and_full_text_twice_and_reads_the_contents(
