@@ -46,6 +46,7 @@ ITEMS = """
     CREATE INDEX ix_{items}_impacts ON {items} USING gin (bm25_impacts(terms, length)) WITH (fastupdate = off);
     CREATE INDEX ix_{items}_workspace_occurred_at ON {items} (workspace, occurred_at);
     CREATE INDEX ix_{items}_workspace_session ON {items} (workspace, session);
+    CREATE INDEX ix_{items}_workspace_content_hash ON {items} (workspace, content_hash);
     CREATE INDEX ix_{items}_workspace_id ON {items} (workspace, id)
         INCLUDE (length, sensitivity, visibility_scope, owner);
     CREATE TRIGGER index_insert BEFORE INSERT ON {items} FOR EACH ROW EXECUTE FUNCTION index_item();
@@ -83,6 +84,12 @@ ITEMS = """
     CREATE INDEX ix_{name}_backlog_workspace ON {name}_backlog (workspace);
     CREATE INDEX ix_{name}_backlog_available_at ON {name}_backlog (available_at) WHERE NOT failed
 """
+
+NAME_KEY = """
+    CREATE TABLE item_name_key (key uuid DEFAULT gen_random_uuid() CONSTRAINT pk_item_name_key PRIMARY KEY);
+    INSERT INTO item_name_key DEFAULT VALUES
+"""
+"""One row, 122 random bits: without it nobody can work out the name that an item of a guessed text would have."""
 
 DOCUMENT_VECTORS = """
     CREATE TABLE document_embeddings (
@@ -126,7 +133,7 @@ FUNCTIONS = (
 )  # fmt: skip
 TABLES = (
     "document_terms", "document_embeddings", "history_backlog", "history_embeddings", "history_turns",
-    "memory_backlog", "memory_embeddings", "memory_items",
+    "memory_backlog", "memory_embeddings", "memory_items", "item_name_key",
 )  # fmt: skip
 
 
@@ -136,6 +143,7 @@ def upgrade() -> None:
     connection.exec_driver_sql(DOCUMENT_VECTORS)
     connection.exec_driver_sql(DOCUMENT_TERMS)
     connection.exec_driver_sql(DEFINITIONS.read_text(encoding="utf-8"))
+    connection.exec_driver_sql(NAME_KEY)
     connection.exec_driver_sql(ITEMS.format(name="memory", items="memory_items", kind="fact"))
     connection.exec_driver_sql(ITEMS.format(name="history", items="history_turns", kind="turn"))
     connection.exec_driver_sql(INDEX_DOCUMENT_TERMS)

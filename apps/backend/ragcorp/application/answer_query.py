@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 from ragcorp.application.abstention import abstention
 from ragcorp.application.citation_check import CitationFilter, best_quote, cited_lines, cited_numbers
+from ragcorp.application.memory_briefing import neutral_name
+from ragcorp.application.quoting import harmless
 from ragcorp.domain.answers import (
     Answer,
     AnswerDelta,
@@ -150,8 +152,8 @@ def _citation(passage: Passage, quotes: Sequence[str]) -> Citation:
         chunk_id=chunk.id,
         document_id=chunk.document_id,
         external_id=chunk.external_id,
-        title=chunk.title or chunk.speaker or "",
-        quote=" … ".join(dict.fromkeys(quotes)),
+        title=chunk.title or neutral_name(chunk.speaker or ""),
+        quote=" … ".join(dict.fromkeys(map(harmless, quotes))),
         path=chunk.path,
         line_start=line_start,
         line_end=line_end,

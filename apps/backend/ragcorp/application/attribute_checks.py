@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
-from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.exceptions import InvalidInputError, UnreadableDocumentError
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text import clean_text, is_blank, require_length, require_storable
 
@@ -107,6 +107,12 @@ def require_external_id(external_id: str) -> None:
             field="external_id",
             remedy="Use a path or a plain name.",
         )
+
+
+def require_text(text: str) -> None:
+    """Raise UnreadableDocumentError for a document's text in which nothing visible stands."""
+    if is_blank(text):
+        raise UnreadableDocumentError("text is empty.", field="text", remedy="Send a text with at least one word.")
 
 
 def _storable_metadata(metadata: Mapping[str, object], *, depth: int) -> dict[str, object]:

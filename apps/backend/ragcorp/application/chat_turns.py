@@ -11,6 +11,7 @@ from ragcorp.application.item_drafts import checked_draft, content_name, item_dr
 from ragcorp.domain.collections import TURN, Collection, ItemDraft
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.moments import written_moment
 from ragcorp.domain.principal import Principal, Sensitivity
 
 TEXT = ("text", "content", "message", "body", "parts")
@@ -23,7 +24,6 @@ _KNOWN = frozenset((*TEXT, *SPEAKER, *SESSION, *TIME, *ATTRIBUTES, METADATA))
 
 MAX_REMEMBERED = 100_000
 MAX_EXTRA_CHARACTERS = 200
-MAX_TIME_CHARACTERS = 40
 _EPOCH = re.compile(r"-?\d{1,19}(?:\.\d{1,9})?")
 _UNITS = ((1e16, 1e9), (1e14, 1e6), (1e11, 1e3))
 """An epoch of at least so much is in nanoseconds, microseconds or milliseconds: in seconds it would be after 5138."""
@@ -50,7 +50,7 @@ class TurnReader:
         self._seen: dict[str, int] = {}
 
     def read(self, turn: Mapping[str, object]) -> ItemDraft:
-        """Return a turn, checked and named.
+        """Return a turn, checked, with its name or what one is to be made of.
 
         Of several usual names of one field the first stands (TEXT, SPEAKER, SESSION, TIME); names that mean nothing
         here are kept in ``metadata`` if their value is short. Raises InvalidInputError.
@@ -59,12 +59,12 @@ class TurnReader:
         named = checked_draft(draft, principal=self._principal)
         if draft.external_id is not None:
             return named
-        base = content_name(named)
+        base = content_name(named, principal=self._principal)
         position = self._seen.pop(base, 0)
         self._seen[base] = position + 1
         if len(self._seen) > MAX_REMEMBERED:
             del self._seen[next(iter(self._seen))]
-        return replace(named, external_id=content_name(named, position=position))
+        return replace(named, named_after=content_name(named, principal=self._principal, position=position))
 
     def _draft(self, turn: Mapping[str, object]) -> ItemDraft:
         attributes = self._defaults.attributes
@@ -97,10 +97,8 @@ def moment(value: object) -> datetime:
     """
     if isinstance(value, str):
         written = value.strip()
-        if len(written) > MAX_TIME_CHARACTERS:
-            raise ValueError
         if not _EPOCH.fullmatch(written) or re.fullmatch(r"\d{8}", written):  # 20260331 is a date
-            told = datetime.fromisoformat(written)
+            told = written_moment(written)
             return told.astimezone(UTC) if told.tzinfo else told.replace(tzinfo=UTC)
         value = float(written)
     if isinstance(value, bool) or not isinstance(value, int | float):

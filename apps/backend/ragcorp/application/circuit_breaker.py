@@ -62,14 +62,15 @@ class CircuitBreaker:
         self._cooldown_seconds = cooldown_seconds
         self._circuits: dict[str, _Circuit] = {}
 
-    def admit(self, sources: Iterable[str], *, now: float) -> dict[str, Admission]:
+    def admit(self, sources: Iterable[str], *, now: float, replaceable: bool = False) -> dict[str, Admission]:
         """Say of each source whether it may be asked; each that is not refused is to be settled.
 
         Where all would be refused, all may be asked: there is nothing else to answer with, and what they share may be
-        back.
+        back. Not so where they are ``replaceable``: another source stands in.
         """
         admitted = {source: self._admission(source, now) for source in sources}
-        if admitted and all(admission is Admission.REFUSED for admission in admitted.values()):
+        refused = all(admission is Admission.REFUSED for admission in admitted.values())
+        if admitted and refused and not replaceable:
             return dict.fromkeys(admitted, Admission.FREE)
         for source, admission in admitted.items():
             if admission is Admission.PROBE:

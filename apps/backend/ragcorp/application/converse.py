@@ -11,8 +11,18 @@ from datetime import UTC, datetime, timedelta
 
 from ragcorp.application import follow_up
 from ragcorp.application.item_drafts import checked_draft
+from ragcorp.application.said_kinds import Said, is_small_talk, kind_of
 from ragcorp.domain.answers import Answer, AskEvent, Searched
-from ragcorp.domain.collections import GENERATED, MAX_ITEM_CHARACTERS, TURN, Item, ItemDraft
+from ragcorp.domain.collections import (
+    ABSTENTION,
+    ANSWER,
+    GENERATED,
+    MAX_ITEM_CHARACTERS,
+    QUESTION,
+    TURN,
+    Item,
+    ItemDraft,
+)
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import AnswererUnavailableError, RagcorpError, SourceUnavailableError
 from ragcorp.domain.ports.collections import ItemRepository
@@ -44,6 +54,7 @@ class ConversationLimits:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Turn:
     speaker: str
+    kind: str
     text: str
     occurred_at: datetime
     sensitivity: Sensitivity
@@ -105,14 +116,24 @@ class Converse:
         async with aclosing(self._answer.stream(replace(request, query=question), principal=principal)) as events:
             async for event in events:
                 if isinstance(event, Searched):
-                    asked = _Turn(speaker=USER, text=request.query, occurred_at=asked_at, sensitivity=level)
+                    asked = _Turn(
+                        speaker=USER,
+                        kind=TURN if kind_of(request.query) is Said.STATEMENT else QUESTION,
+                        text=request.query,
+                        occurred_at=asked_at,
+                        sensitivity=level,
+                    )
                     stored = await self._store(asked, session, principal, degraded)
                     level = _highest(event.response, level)
                     yield replace(event, rewritten_query=changed)
                 elif isinstance(event, Answer):
                     if stored:  # an answer to nothing is no conversation
                         said = _Turn(
-                            speaker=ASSISTANT, text=event.text, occurred_at=asked_at + AFTER, sensitivity=level
+                            speaker=ASSISTANT,
+                            kind=ABSTENTION if event.abstained else ANSWER,
+                            text=event.text,
+                            occurred_at=asked_at + AFTER,
+                            sensitivity=level,
                         )
                         await self._store(said, session, principal, degraded)
                     yield replace(event, degraded=(*event.degraded, *degraded), rewritten_query=changed)
@@ -129,7 +150,9 @@ class Converse:
         except (RagcorpError, TimeoutError) as error:
             degraded.append(_report(HISTORY, error, started))
             return question
-        if not turns or is_blank(question) or len(question) > self._limits.max_query_characters:
+        if not turns or is_blank(question) or is_small_talk(question):
+            return question
+        if len(question) > self._limits.max_query_characters:
             return question
         if self._rewriter is not None:
             started = time.monotonic()
@@ -153,7 +176,7 @@ class Converse:
             speaker=turn.speaker,
             attributes=DocumentAttributes(
                 language=self._languages.detect(turn.text),
-                artifact_type=TURN,
+                artifact_type=turn.kind,
                 sensitivity=turn.sensitivity,
                 metadata={GENERATED: True} if turn.speaker == ASSISTANT else {},
                 visibility_scope=VisibilityScope.PRIVATE,

@@ -15,4 +15,5 @@ class CountFacets:
         self._counts = counts
 
     async def execute(self, *, principal: Principal, filters: Filters = ()) -> Facets:
+        """Raises StorageUnavailableError, also (reason ``timeout``) where counting takes longer than a search may."""
         return await self._counts.count(principal=principal, filters=filters)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import anyio.to_thread
 
 from ragcorp.application.attribute_checks import require_external_id
 from ragcorp.application.chunk_lookup import stored_chunk
 from ragcorp.application.document_revision import DocumentRevision, ReadDocument, require_editable
-from ragcorp.application.passage_slices import Slice, inserted, lines_of, removed, replaced, slice_of
+from ragcorp.application.passage_slices import Slice, inserted, lines_of, removed, replaced, slice_among, slice_of
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError
 from ragcorp.domain.ingestion import IngestResult
@@ -71,6 +72,7 @@ class EditChunk:
     async def add(self, artifact: str, text: str, *, after: int | None = None, principal: Principal) -> ChunkEdit:
         """Add a passage after that of index ``after``, or at the end.
 
+        Of several equal passages in one line, that of the index is meant where the line holds no more of them.
         Raises NotFoundError, InvalidInputError or ConflictError.
         """
         content = _passage(text)
@@ -78,8 +80,7 @@ class EditChunk:
         read = await self._read(artifact, principal)
         offset = len(read.text)
         if after is not None:
-            chunk = await self._chunk_at(read, after, principal)
-            offset = (await anyio.to_thread.run_sync(slice_of, chunk, read.text))[1]
+            offset = await self._end_of(await self._chunk_at(read, after, principal), read, principal)
         return await self._written(read, *inserted(read.text, offset, content), principal)
 
     async def _written(self, read: ReadDocument, text: str, place: Slice, principal: Principal) -> ChunkEdit:
@@ -87,6 +88,27 @@ class EditChunk:
         selection = ChunkSelection(artifact=read.document.external_id, lines=lines_of(text, place))
         page = await self._catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
         return ChunkEdit(artifact=result, passages=page.chunks)
+
+    async def _end_of(self, chunk: Chunk, read: ReadDocument, principal: Principal) -> int:
+        line = (chunk.line_start, chunk.line_start)
+        selection = ChunkSelection(artifact=read.document.external_id, lines=line)
+        equal: list[int] = []
+        page = await self._catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
+        while True:
+            equal += [
+                one.chunk_index
+                for one in page.chunks
+                if (one.line_start, one.content) == (chunk.line_start, chunk.content)
+            ]
+            if page.next_after is None:
+                break
+            page = await self._catalogue.list_page(
+                selection, principal=principal, limit=MAX_SHOWN, after=page.next_after
+            )
+        if chunk.chunk_index not in equal:  # written since the passage was read
+            equal = [chunk.chunk_index]
+        found = partial(slice_among, chunk, read.text, position=equal.index(chunk.chunk_index), count=len(equal))
+        return (await anyio.to_thread.run_sync(found))[1]
 
     async def _read(self, external_id: str, principal: Principal) -> ReadDocument:
         require_editable(await self._repository.get(external_id, principal=principal))

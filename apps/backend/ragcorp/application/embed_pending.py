@@ -82,7 +82,7 @@ class EmbedPending:
                 return _total([await self._embed([chunk], backlog) for chunk in batch])
             logger.warning("embedding of %d passages failed: %s", len(batch), error.reason)
             await backlog.fail(
-                [chunk.chunk_id for chunk in batch],
+                batch,
                 reason=error.reason,
                 retry_in_seconds=RETRY_SECONDS,
                 max_attempts=1 if error.reason == REJECTED else UNBOUNDED_ATTEMPTS,

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ragcorp.application.said_kinds import content_words, is_small_talk, without_courtesies
+
 MAX_ANCHORS = 8
 MAX_SHORT = 1
 """A question of so few content words names no subject."""
@@ -37,48 +39,43 @@ _PRONOUN = re.compile(
     r"|ele|ela|eles|elas|isso|isto|aquilo|essas?|esses?|seus?|suas?|dele|dela|deles|delas|nele|nela)\b",
     re.IGNORECASE,
 )
-_WORDS_WITHOUT_CONTENT = """
-    a al algo ante como con cual cuales cuando cuanta cuantas cuanto cuantos de del desde donde el ella en entre era es
-    esa ese eso esta este esto fue ha hay la las le les lo los me mi mucho muy no nos o para pero por porque pues que
-    quien quienes se ser si sin sobre son su sus tal tambien te tiene tienen tu un una unas uno unos y ya
-    about an and any are at be been but by can could did do does for from had has have he her his how i in is it its
-    me my of on or she so than that the their them there these they this those to was we were what when where which
-    who whom whose why will with would you your
-    ao aos as com da das do dos e ela ele eles em essa esse isso isto na nas nem nao no nos num onde os ou para pela
-    pelo qual quais quando quanta quantas quanto quantos quem sao seu seus sua suas tem um uma umas uns
-"""
-_EMPTY_WORDS = frozenset(_WORDS_WITHOUT_CONTENT.split())
-_PLAIN = str.maketrans("áéíóúüàâãêôõç", "aeiouuaaaeooc")
-_WORD = re.compile(r"[^\W_]+")
 
 
 def rewritten(question: str, previous: Sequence[str], *, max_characters: int) -> str:
     """Return the question with the identifiers and names that a question before it left open, or as it is.
 
     ``previous`` are the questions of the conversation, oldest first. The names are those of the last one that has any;
-    what lies before a question that stands by itself is no longer spoken of.
+    what lies before a question that stands by itself is no longer spoken of; thanks in between change no subject.
     """
     if not is_follow_up(question):
         return question
     for earlier in reversed(previous):
         if found := anchors(earlier):
             return _with_anchors(question, found, max_characters)
-        if not is_follow_up(earlier):
+        if _stands_alone(earlier):
             break
     return question
 
 
 def is_follow_up(question: str) -> bool:
-    """Say whether a question names no subject of its own and goes on from another one."""
+    """Say whether a question names no subject of its own and goes on from another one.
+
+    Thanks, a greeting, yes or no, and words without content ("¿Y ella?") ask for nothing that a name could be added to.
+    """
     if anchors(question):
         return False
-    words = [word.lower().translate(_PLAIN) for word in _WORD.findall(question)]
-    content = sum(word not in _EMPTY_WORDS for word in words)
-    if not words or content <= MAX_SHORT:
-        return bool(words)
-    if _ELLIPSIS.search(question) and content <= MAX_ELLIPTIC:
+    content = len(content_words(question))
+    if is_small_talk(question) or not content or question.strip().isdigit():
+        return False
+    if content <= MAX_SHORT:
+        return True
+    if content <= MAX_ELLIPTIC and (_ELLIPSIS.search(question) or _ELLIPSIS.search(without_courtesies(question))):
         return True
     return content <= MAX_PRONOMINAL and _PRONOUN.search(question) is not None
+
+
+def _stands_alone(earlier: str) -> bool:
+    return bool(content_words(earlier)) and not is_small_talk(earlier) and not is_follow_up(earlier)
 
 
 def anchors(question: str) -> list[str]:

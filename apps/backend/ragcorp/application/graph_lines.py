@@ -10,11 +10,14 @@ from ragcorp.application.graph_drafts import entity_draft, fact_draft, reference
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.graph import ENTITY, FACT, EntityDraft, EntityReference, FactDraft, Provenance
+from ragcorp.domain.moments import written_moment
 from ragcorp.domain.principal import Sensitivity
 
 SHARED = frozenset({"type", "external_id", "language", "sensitivity", "visibility_scope", "owner", "metadata"})
 OF_ENTITIES = SHARED | {"name", "kind", "aliases", "description"}
-OF_FACTS = SHARED | {"subject", "object", "predicate", "weight", "valid_from", "valid_to", "provenance", "quote"}
+OF_FACTS = SHARED | {
+    "subject", "object", "predicate", "kind", "weight", "valid_from", "valid_to", "provenance", "quote",
+}  # fmt: skip
 
 Value = TypeVar("Value")
 
@@ -59,7 +62,7 @@ def _fact(line: Mapping[str, object], default_language: str) -> FactDraft:
         subject=_reference(line, "subject"),
         object=_reference(line, "object"),
         predicate=_required(line, "predicate"),
-        attributes=_attributes(line, default_language, kind=FACT),
+        attributes=_attributes(line, default_language, kind=_optional(line, "kind", str, "text") or FACT),
         external_id=_optional(line, "external_id", str, "text"),
         weight=float(weight),
         valid_from=_time(line, "valid_from"),
@@ -124,7 +127,7 @@ def _time(line: Mapping[str, object], field: str) -> datetime | None:
     if text is None:
         return None
     try:
-        return datetime.fromisoformat(text)
+        return written_moment(text)
     except ValueError:
         raise InvalidInputError(
             f"{field} is not an ISO 8601 time.", field=field, remedy="Write it as 2026-03-31T00:00:00Z."

@@ -90,21 +90,26 @@ class ImportHistory:
     async def _store(
         self, reader: TurnReader, batch: Sequence[bytes], *, first: int, principal: Principal
     ) -> tuple[list[ItemOutcome], list[LineFailure]]:
-        numbers: list[int] = []
-        drafts: list[ItemDraft] = []
+        runs: list[dict[str, tuple[int, ItemDraft]]] = [{}]
         failures: list[LineFailure] = []
         for number, line in enumerate(batch, start=first):
             if not line.strip():
                 continue
             try:
-                drafts.append(reader.read(read_object(line)))
-                numbers.append(number)
+                draft = reader.read(read_object(line))
             except RagcorpError as error:
                 failures.append(LineFailure(line=number, error=error))
+                continue
+            name = draft.external_id or draft.named_after or ""
+            if name in runs[-1]:  # stored after it, so that no outcome depends on where batches end
+                runs.append({})
+            runs[-1][name] = (number, draft)
         saved: list[ItemOutcome] = []
-        for number, outcome in zip(numbers, await self._save.execute_many(drafts, principal=principal), strict=True):
-            if isinstance(outcome, ItemOutcome):
-                saved.append(outcome)
-            else:
-                failures.append(LineFailure(line=number, error=outcome.error))
+        for run in runs:
+            outcomes = await self._save.execute_many([draft for _, draft in run.values()], principal=principal)
+            for (number, _), outcome in zip(run.values(), outcomes, strict=True):
+                if isinstance(outcome, ItemOutcome):
+                    saved.append(outcome)
+                else:
+                    failures.append(LineFailure(line=number, error=outcome.error))
         return saved, sorted(failures, key=lambda failure: failure.line)

@@ -1,4 +1,4 @@
-"""Makes items of memory and history from what callers send, and names those that have no name. Pure."""
+"""Makes items of memory and history from what callers send, and tells what names are made of. Pure."""
 
 from __future__ import annotations
 
@@ -54,27 +54,30 @@ def _name(name: str | None, *, field: str) -> str:
     return " ".join(clean_text((name or "").replace("\x00", " "), field=field).split())
 
 
-def checked_draft(draft: ItemDraft, *, principal: Principal, position: int = 0) -> ItemDraft:
-    """Return the draft with checked attributes, an owner, and a name. Raises InvalidInputError.
+def checked_draft(draft: ItemDraft, *, principal: Principal) -> ItemDraft:
+    """Return the draft with checked attributes and an owner. Raises InvalidInputError.
 
-    A draft without external_id is named after its content (see ``content_name``), so that storing it again changes
-    nothing.
+    One without external_id is to be named after its content (see ``content_name``), so that its writer may store it
+    again and nothing changes.
     """
     if draft.external_id is not None:
         require_external_id(draft.external_id)
     attributes = owned_attributes(checked_attributes(draft.attributes), principal)
     checked = replace(draft, attributes=attributes)
-    return replace(checked, external_id=draft.external_id or content_name(checked, position=position))
+    if draft.external_id is not None or draft.named_after is not None:
+        return checked
+    return replace(checked, named_after=content_name(checked, principal=principal))
 
 
-def content_name(draft: ItemDraft, *, position: int = 0) -> str:
-    """Return the first 32 hex digits of the SHA-256 over session, speaker, time and text, and who may read the item.
+def content_name(draft: ItemDraft, *, principal: Principal, position: int = 0) -> str:
+    """Return the first 32 hex digits of the SHA-256 over writer, session, speaker, time and text, and who may read it.
 
-    ``position`` counts the equal items before it. Who may read is part of the name, so that no name made here is taken
-    by an item that the writer cannot see.
+    ``position`` counts the equal items before it. The writer is part of it, since a name that two of them share tells
+    one what the other has hidden or deleted. The text can be guessed from it: it is no name before it is keyed.
     """
     attributes = draft.attributes
     told = [
+        principal.subject,
         draft.session,
         draft.speaker,
         attributes.occurred_at.isoformat() if attributes.occurred_at else None,

@@ -9,10 +9,16 @@ from typing import NoReturn
 from ragcorp.domain.exceptions import InvalidInputError, PayloadTooLargeError
 
 MAX_LINE_BYTES = 1024 * 1024
+MAX_DIGITS = 4300
+"""Of a whole number: Python reads no longer ones."""
 _MARK = b"\xef\xbb\xbf"
 
 
 class _DuplicateNameError(ValueError):
+    pass
+
+
+class _LongNumberError(ValueError):
     pass
 
 
@@ -27,10 +33,18 @@ def read_object(line: bytes) -> dict[str, object]:
             line.removeprefix(_MARK).decode("utf-8"),
             object_pairs_hook=_without_duplicates,
             parse_constant=_not_a_number,
+            parse_int=_whole_number,
         )
     except _DuplicateNameError:
         raise InvalidInputError(
             "The line names a member twice in one object.", field="line", remedy="Name each member once."
+        ) from None
+    except _LongNumberError:
+        raise InvalidInputError(
+            "The line holds a number that is too long.",
+            field="line",
+            limit=f"{MAX_DIGITS} digits",
+            remedy="Write it as a text.",
         ) from None
     except (ValueError, RecursionError):
         raise _no_object() from None
@@ -50,6 +64,12 @@ def _without_duplicates(pairs: Sequence[tuple[str, object]]) -> dict[str, object
     if len(members) != len(pairs):
         raise _DuplicateNameError
     return members
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits.removeprefix("-")) > MAX_DIGITS:
+        raise _LongNumberError
+    return int(digits)
 
 
 def _not_a_number(_: str) -> NoReturn:

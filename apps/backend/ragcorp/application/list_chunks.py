@@ -40,11 +40,11 @@ class ListChunks:
 
 def _cursor(position: ChunkPosition) -> str:
     external_id, index = position
-    return list_cursor.encode(f"{index}:{external_id}")
+    return list_cursor.encode(f"{index}:{external_id}", kind="chunk")
 
 
 def _position(cursor: str) -> ChunkPosition:
-    index, separator, external_id = list_cursor.decode(cursor).partition(":")
+    index, separator, external_id = list_cursor.decode(cursor, kind="chunk").partition(":")
     if not (separator and index.isascii() and index.isdigit() and len(index) <= len(str(MAX_CHUNK_INDEX))):
         raise list_cursor.foreign_cursor()
     if int(index) > MAX_CHUNK_INDEX:

@@ -1,4 +1,4 @@
-"""Cursors of lists: the last name of a page, made opaque."""
+"""Cursors of lists: the last name of a page and what it names, made opaque."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ def require_page_size(limit: int) -> None:
         )
 
 
-def encode(name: str) -> str:
-    return base64.urlsafe_b64encode(name.encode()).decode().rstrip("=")
+def encode(name: str, *, kind: str = "name") -> str:
+    return base64.urlsafe_b64encode(f"{kind}:{name}".encode()).decode().rstrip("=")
 
 
-def decode(cursor: str) -> str:
-    """Raises InvalidInputError for what is no cursor."""
+def decode(cursor: str, *, kind: str = "name") -> str:
+    """Return the name. Raises InvalidInputError for what ``encode`` did not make of a name of this kind."""
     try:
-        after = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-        require_storable(after, field="cursor")
+        told = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+        require_storable(told, field="cursor")
     except (ValueError, binascii.Error, InvalidInputError):
         raise foreign_cursor() from None
-    return after
+    name = told.removeprefix(f"{kind}:")
+    if not name or encode(name, kind=kind) != cursor:
+        raise foreign_cursor()
+    return name
 
 
 def foreign_cursor() -> InvalidInputError:

@@ -7,6 +7,8 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import anyio.to_thread
+
 from ragcorp.application.memory_briefing import (
     MAX_ITEM_CHARS,
     MAX_MEMORY_CHARS,
@@ -21,8 +23,8 @@ from ragcorp.domain.filters import Condition
 from ragcorp.domain.memory import MemoryContext, MemoryItem
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import SearchHit, SearchRequest
-from ragcorp.domain.text import require_length
+from ragcorp.domain.search import SearchHit, SearchRequest, SearchResponse
+from ragcorp.domain.text import require_length, require_storable
 
 DEFAULT_QUERY = "recent conversations and key facts"
 MEMORY_PROFILE = "memory"
@@ -78,6 +80,7 @@ class LoadContext:
             )
         if session is not None:
             require_length(session, field="session", limit=MAX_ITEM_NAME, minimum=1)
+            require_storable(session, field="session")
         request = SearchRequest(
             query=query,
             limit=limit,
@@ -93,6 +96,11 @@ class LoadContext:
                 reason="timeout",
                 remedy="Try again, or raise CONTEXT_LOAD_TIMEOUT.",
             ) from None
+        # fifty long texts take a moment: off the event loop
+        return await anyio.to_thread.run_sync(self._context, response)
+
+    def _context(self, response: SearchResponse) -> MemoryContext:
+        limits = self._limits
         items = tuple(neutral_item(_item(hit)) for hit in response.hits)
         token = self._make_token()
         briefing = format_memory_briefing(

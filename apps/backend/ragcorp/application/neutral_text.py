@@ -1,73 +1,71 @@
 """Makes recalled text harmless inside a prompt: nothing of it can pass for a delimiter, a role or a line of ours.
 
-Pure. Every function is idempotent. Disguises are taken off first: entities, full-width and look-alike forms, invisible
-characters in between.
+Pure, in time that grows with the text and no faster. ``neutral`` is idempotent.
 """
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 
+from ragcorp.application.look_alikes import Skeleton
+from ragcorp.application.plain_forms import (
+    LINE_ENDS,
+    folded_angle,
+    folded_delimiter,
+    is_bracket,
+    unmasked,
+)
+
 ELLIPSIS = "…"
 
-MAX_UNMASKINGS = 8
-"""Entities inside entities are decoded so often; what is left then loses its ampersands."""
-
-_LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-_BREAKS = re.compile(f"[{_LINE_ENDS}]+")
-_KEPT = frozenset(_LINE_ENDS + "\t")
-_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co"})
-_ENTITY = re.compile(r"&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{1,31});?")
-_BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
-"""Characters without a glyph that Unicode does not count among the formats."""
-_VARIATION = re.compile("[\ufe00-\ufe0e\U000e0100-\U000e01ef]")
-
-_LESS = "\uff1c\ufe64\u2329\u3008\u27e8\u276c\u276e\u2770\u27ea\u300a\u02c2\u1438\u227a\u29fc\u2991\u2039<"
-_GREATER = "\uff1e\ufe65\u232a\u3009\u27e9\u276d\u276f\u2771\u27eb\u300b\u02c3\u1433\u227b\u29fd\u2992\u203a>"
-_OPENING = "[\uff3b\u3010\u3014\u3016\u3018\u301a\u27e6\u27ec\u2772\u2045\u298b\uff62"
-_CLOSING = "]\uff3d\u3011\u3015\u3017\u3019\u301b\u27e7\u27ed\u2773\u2046\u298c\uff63"
-_QUOTES = '"\u201c\u201d\u201e\u201f\u2033\u2036\uff02\u301d\u301e\u301f\u02dd\u02ba\u05f4\u275d\u275e'
-_TICKS = "`\uff40\u02cb"
-_COLONS = "\uff1a\ufe55\ua789\u2236"
-_FORMS = {
-    **dict.fromkeys(_LESS, "\u2039"),
-    **dict.fromkeys(_GREATER, "\u203a"),
-    **dict.fromkeys(_OPENING, "("),
-    **dict.fromkeys(_CLOSING, ")"),
-    **dict.fromkeys(_QUOTES + _TICKS, "'"),
-    **dict.fromkeys(_COLONS, ":"),
-    "\uff06": "&",
-    "\ufe60": "&",
-    "\uff03": "#",
-    "\uff1b": ";",
-}
-"""Square brackets would cite, link or mark an instruction; quotes would end a quotation; ticks open a block of code."""
-
-_DECODED = frozenset(_LESS + _GREATER + _OPENING + _CLOSING + _QUOTES + _TICKS + _COLONS + "&#;\n\r\t:")
-_TAG = re.compile("\u2039((?:\\s*/|[^\u2039\u203a\\s])[^\u2039\u203a]{0,200})\u203a")
+_BREAKS = re.compile(f"[{LINE_ENDS}]+")
+_LINES = re.compile(f"([{LINE_ENDS}]+)")
 _TILDES = re.compile("~{3,}")
+_SPACES = re.compile(r"\s+")
+_ANGLES = re.compile("[\u2039\u203a]")
+_QUOTED_SLASH = re.compile(r"\u00ab(?=\s*/)")
+
+# every run is bounded, or stands where nothing else can match: a failure is never tried again from each of its places
 _ROLE = re.compile(
-    r"^[\W_]*(system|developer|user|assistant|tool|function|human|ai|instructions?|prompt"
-    r"|sistema|desarrollador|usuario|usuária|usuário|asistente|assistente|humano|herramienta|instrucci[oó]n(?:es)?"
-    r"|instruç(?:ão|ões))\b[\W_]*:[:\s]*",
-    re.IGNORECASE,
+    r"[\W_]*(?:(?:\d{1,4}|[a-z]|[ivx]{1,5})[.):/-][\W_]*){0,2}"
+    r"((?:system|developer|user|assistant|tool|function|human|ai|instructions?|prompt"
+    r"|sistema|desarrollador|usuario|usuaria|asistente|assistente|humano|herramienta|instruccion(?:es)?"
+    r"|instrucao|instrucoes)(?: (?:messages?|prompts?|mensaje|mensagem|said))?)\b"
 )
-_SPACES = re.compile(r"[^\S\t]+")
+_COLON = re.compile(r"[\W_]*:[:\s]*")
+_REMARK_AND_COLON = re.compile(r"[\W_]{0,20}\([^()]{0,60}\)[\W_]{0,20}:[:\s]*")
+
+_CITATION_LIKE = re.compile(
+    r"\[(?=[^\[\]]{0,80}0)(?:0|[^\w\[\]\u2020]|(?:and|und|y|e|et|a|to|o|or)(?![a-z])|\u2020[^\[\]]*)+\]"
+    r"|\[ */? *(?:inst|sys|system|system_prompt|available_tools|tool_calls|tool_results?|user|assistant) *\]"
+)
+"""In the skeleton of brackets: 0 stands for whatever counts, and marks are spaces."""
 
 
 def neutral(text: str) -> str:
     """Return ``text`` on one line, without control, bidi and zero-width characters, and without any delimiter.
 
-    A tag becomes (tag), [1] becomes (1), a double quote a single one, and ``system:`` at the start of a line (system).
-    Tabs stay; line ends become spaces.
+    A tag becomes (tag), [1] becomes (1), a double quote a single one, and ``system:`` at the start of a line (system),
+    in whatever letters it is written. Line ends and tabs become spaces.
     """
-    plain = _TILDES.sub("~", _unmasked(text))
-    while (untagged := _TAG.sub(r"(\1)", plain)) != plain:
-        plain = untagged
-    plain = "\n".join(_without_role(line) for line in _BREAKS.split(plain))
-    return _SPACES.sub(" ", plain).strip()
+    skeleton = Skeleton()
+    plain = _QUOTED_SLASH.sub("(", _untagged(_TILDES.sub("~", unmasked(text, folded_delimiter))))
+    lines = (_without_role(_on_one_line(line), skeleton) for line in _BREAKS.split(plain))
+    return _without_role(_on_one_line(" ".join(lines)), skeleton)
+
+
+def neutral_lines(text: str) -> str:
+    """Return ``text`` as it stands, lines, brackets and quotes with it, without what could pass for a part of a prompt.
+
+    < and > become single guillemets; of what looks like a citation or like [INST] the brackets become round;
+    ``Human:`` at the start of a line becomes (Human). All other characters stay: m² is not m2.
+    """
+    skeleton = Skeleton()
+    parts = _LINES.split(_without_citations(unmasked(text, folded_angle), skeleton))
+    return "".join(
+        part if number % 2 else _without_role(part, skeleton, whole=True) for number, part in enumerate(parts)
+    )
 
 
 def shortened(text: str, limit: int) -> str:
@@ -84,49 +82,78 @@ def shortened(text: str, limit: int) -> str:
     return (text[:end].rstrip() + ELLIPSIS)[:limit]
 
 
-def _unmasked(text: str) -> str:
-    for _ in range(MAX_UNMASKINGS):
-        plain = text.translate(_Plain())
-        text = _ENTITY.sub(_decoded, plain)
-        if text == plain:
-            return plain
-    # a chain of entities has no end that matters
-    return text.translate(_Plain()).replace("&", "")
+def _on_one_line(text: str) -> str:
+    return _SPACES.sub(" ", text).strip()
 
 
-def _decoded(found: re.Match[str]) -> str:
-    """Return what an entity stands for, where that is invisible, a line end or part of a delimiter."""
-    decoded = html.unescape(found[0])
-    if decoded == found[0]:
-        return decoded
-    harmful = any(
-        character in _DECODED or character in _BLANK or unicodedata.category(character)[0] in "CZ"
-        for character in decoded
-    )
-    return decoded if harmful else found[0]
+def _untagged(text: str) -> str:
+    """Return ``text`` with round brackets for the signs of a tag: no space follows the first, and none stays inside.
 
-
-class _Plain(dict[int, str | None]):
-    """For ``str.translate``: plain forms; control characters (line ends and tabs stay) and what shows nothing fall out.
-
-    A table a text: one for all would grow with all that is ever sent.
+    One pass with the signs that are open: what is inside is decided before what is around it.
     """
+    characters = list(text)
+    opened: list[int] = []
+    for found in _ANGLES.finditer(text):
+        place = found.start()
+        if found[0] == "\u2039":
+            opened.append(place)
+            if _begins_with_slash(text, place + 1):
+                characters[place] = "("
+        elif opened:
+            begin = opened.pop()
+            if characters[begin] == "(" or (place > begin + 1 and not text[begin + 1].isspace()):
+                characters[begin], characters[place] = "(", ")"
+            else:
+                opened.clear()
+    return "".join(characters)
 
-    def __missing__(self, code: int) -> str | None:
+
+def _begins_with_slash(text: str, place: int) -> bool:
+    while place < len(text) and (text[place].isspace() or unicodedata.category(text[place])[0] == "M"):
+        place += 1
+    return text.startswith("/", place)
+
+
+def _without_role(line: str, skeleton: Skeleton, *, whole: bool = False) -> str:
+    """Return a line whose role is in brackets, without its colon; what stands before it stays in a ``whole`` line."""
+    seen = skeleton.of(line)
+    role = _ROLE.match(seen)
+    if role is None:
+        return line
+    end = role.end()
+    while tail := _COLON.match(seen, end) or _REMARK_AND_COLON.match(seen, end):
+        end = tail.end()
+    if end == role.end():
+        return line
+    begin, word, after = (skeleton.place(line, place) for place in (role.start(1), role.end(1), end))
+    return f"{line[:begin] if whole else ''}({line[begin:word]}) {line[after:]}".rstrip(" ")
+
+
+def _without_citations(text: str, skeleton: Skeleton) -> str:
+    characters = list(text)
+    for found in _CITATION_LIKE.finditer(text.translate(_BracketSkeleton(skeleton))):
+        characters[found.start()], characters[found.end() - 1] = "(", ")"
+    return "".join(characters)
+
+
+class _BracketSkeleton(dict[int, str]):
+    """For ``str.translate``, one character for each: brackets are square, whatever counts is 0, a mark is a space."""
+
+    def __init__(self, skeleton: Skeleton) -> None:
+        super().__init__()
+        self._skeleton = skeleton
+
+    def __missing__(self, code: int) -> str:
         character = chr(code)
-        plain: str | None = _FORMS.get(character, character)
-        if character not in _KEPT and (
-            character in _BLANK or _VARIATION.match(character) or unicodedata.category(character) in _INVISIBLE
-        ):
-            plain = None
-        self[code] = plain
+        plain = self._skeleton[code]
+        if is_bracket(character):
+            plain = "[" if folded_delimiter(character) == "(" else "]"
+        elif unicodedata.numeric(character, None) is not None or any(map(str.isdigit, plain)):
+            plain = "0"
+        elif character.isspace() or unicodedata.category(character)[0] == "M":
+            plain = " "
+        self[code] = plain = plain if len(plain) == 1 else character
         return plain
-
-
-def _without_role(line: str) -> str:
-    while (without := _ROLE.sub(lambda found: f"({found[1]}) ", line)) != line:
-        line = without
-    return line
 
 
 def _between_characters(text: str, end: int) -> int:

@@ -6,6 +6,8 @@ A slice is ``[start, end)`` in characters.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import ConflictError
@@ -24,20 +26,34 @@ def slice_of(chunk: Chunk, text: str) -> Slice:
     Raises ConflictError where there is no such place, or more than one: a passage that starts inside a table repeats
     the table's header, which stands elsewhere.
     """
+    return slice_among(chunk, text, position=0, count=1)
+
+
+def slice_among(chunk: Chunk, text: str, *, position: int, count: int) -> Slice:
+    """Return where the passage stands that is number ``position`` (from 0) of ``count`` equal ones in its first line.
+
+    Raises ConflictError where that line does not hold their text exactly so often: then none is told from the others.
+    """
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     if chunk.line_start <= len(starts):
         low = starts[chunk.line_start - 1]
         high = starts[chunk.line_start] if chunk.line_start < len(starts) else len(text)
-        first = text.find(chunk.content, low)
-        if low <= first < high:
-            again = text.find(chunk.content, first + 1)
-            if again < 0 or again >= high:
-                return first, first + len(chunk.content)
+        places = list(islice(_places(chunk.content, text, low, high), count + 1))
+        if len(places) == count:
+            return places[position], places[position] + len(chunk.content)
     raise ConflictError(
         "The passage does not stand in its artifact's text exactly once, at its line.",
         field="text",
         remedy="Write the artifact's whole text.",
     )
+
+
+def _places(content: str, text: str, low: int, high: int) -> Iterator[int]:
+    """Yield where ``content`` starts from ``low`` on, before ``high``; one may overlap the next."""
+    place = text.find(content, low)
+    while low <= place < high:
+        yield place
+        place = text.find(content, place + 1)
 
 
 def replaced(text: str, place: Slice, content: str) -> tuple[str, Slice]:

@@ -11,6 +11,7 @@ from ragcorp.application.rank_fusion import DEFAULT_RANK_CONSTANT
 from ragcorp.application.temporal_decay import TemporalDecay
 from ragcorp.application.thresholds import Threshold
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.retrieval import ScoreType
 from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest
 
@@ -80,7 +81,8 @@ class RetrievalProfile:
 
     ``fallback`` takes over where the method needs evidence that is missing. ``chosen_weights`` names the lists whose
     weight the caller chose: no source emphasises those. ``pools`` says how many hits a source gives, in quarters of the
-    window (default 4), and ``lookback_hours`` how far back in time it looks (default: without bound).
+    window (default 4), ``lookback_hours`` how far back in time it looks (default: without bound), and ``narrowing``
+    what it leaves out where the request does not say itself, by artifact_type or session, what it wants.
     """
 
     name: str
@@ -96,6 +98,7 @@ class RetrievalProfile:
     fallback: RetrievalProfile | None = None
     pools: Mapping[str, float] = field(default_factory=dict)
     lookback_hours: Mapping[str, float] = field(default_factory=dict)
+    narrowing: Mapping[str, Filters] = field(default_factory=dict)
     steps: Steps = field(default_factory=Steps)
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragcorp.application.attribute_checks import require_external_id
+from ragcorp.application.attribute_checks import require_external_id, require_text
 from ragcorp.application.document_revision import DocumentRevision
 from ragcorp.application.item_changes import AttributeChange
 from ragcorp.domain.ingestion import IngestResult
@@ -25,4 +25,5 @@ class ReviseDocument:
         if text is not None:
             require_utf8(text, field="text")
             text = text.replace("\x00", " ")
+            require_text(text)
         return await self._revision.write(read, principal=principal, text=text, attributes=change.apply(read.requested))

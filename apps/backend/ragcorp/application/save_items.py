@@ -37,7 +37,8 @@ class SaveItems:
     async def execute(self, draft: ItemDraft, *, principal: Principal) -> ItemOutcome:
         """Create or replace one item. Without a time it keeps the one it has; a new one is of now.
 
-        Raises InvalidInputError, or ConflictError where the name is taken by an item that the principal may not read.
+        Raises InvalidInputError, or ConflictError where the external_id given is that of an item that the principal
+        may not read.
         """
         checked = checked_draft(self._dated(draft), principal=principal)
         (outcome,) = await self._repository.save_many([checked], principal=principal)
@@ -50,21 +51,21 @@ class SaveItems:
         """
         outcomes: list[SaveOutcome | None] = [None] * len(drafts)
         repeated: list[tuple[int, int]] = []
-        checked: dict[str, tuple[int, ItemDraft]] = {}
+        checked: dict[tuple[str | None, str | None], tuple[int, ItemDraft]] = {}
         for position, draft in enumerate(drafts):
             try:
                 ready = checked_draft(self._dated(draft), principal=principal)
             except RagcorpError as error:
                 outcomes[position] = ItemFailure(external_id=draft.external_id, error=error)
                 continue
-            name = ready.external_id or ""
+            name = (ready.external_id, ready.named_after)
             earlier = checked.pop(name, None)
             if earlier is not None and earlier[1] == ready:
                 repeated.append((position, earlier[0]))
                 checked[name] = earlier
                 continue
             if earlier is not None:
-                outcomes[earlier[0]] = ItemFailure(external_id=name, error=_superseded())
+                outcomes[earlier[0]] = ItemFailure(external_id=ready.external_id, error=_superseded())
             checked[name] = (position, ready)
         for position, outcome in await self._save(list(checked.values()), principal):
             outcomes[position] = outcome

@@ -7,30 +7,33 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-from ragcorp.application import page_cursor, reranking
-from ragcorp.application.artifact_deduplication import collections_of
+from ragcorp.application import page_cursor
 from ragcorp.application.list_fusion import ListFusion, Ranking, usable_results
-from ragcorp.application.neighbour_expansion import expanded
-from ragcorp.application.retrieval_profile import OWN_LISTS, RetrievalProfile
+from ragcorp.application.page_cursor import Position
+from ragcorp.application.result_page import PageReader
+from ragcorp.application.retrieval_profile import RetrievalProfile
 from ragcorp.application.search_explanation import explain_hits, explanation
-from ragcorp.application.source_fan_out import FILTERED, OPERATORS, SourceFanOut
-from ragcorp.application.step_pipeline import PipelineResult, StepPipeline
-from ragcorp.application.visibility_policy import readable_passage
+from ragcorp.application.source_fan_out import SourceFanOut
+from ragcorp.application.source_retrieval import SourceRetrieval
+from ragcorp.application.step_pipeline import RERANK, PipelineResult, StepPipeline
+from ragcorp.application.time_bound import TimeBound
 from ragcorp.domain.candidates import Candidate
 from ragcorp.domain.collections import FACETS
-from ragcorp.domain.documents import Chunk
-from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.collections import CandidateStore
-from ragcorp.domain.ports.sources import FusionService, SourceQuery, SourceResult
+from ragcorp.domain.ports.sources import FusionService
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import CHUNK_COLLECTION, FusedHit, Hit, HitKey, RankedList, ScoreType, SourceOutcome
-from ragcorp.domain.search import FusionMethod, SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.retrieval import FusedHit
+from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.text import is_blank, require_length, require_storable
 
 logger = logging.getLogger(__name__)
+
+READING_SECONDS = 0.5
+"""What the contents of a page have at least, where the sources took all of a search's time."""
 
 
 def current_hour() -> datetime:
@@ -64,8 +67,7 @@ class SearchChunks:
         pipeline: StepPipeline | None = None,
         now: Callable[[], datetime] = current_hour,
     ) -> None:
-        self._fan_out = fan_out
-        self._repository = repository
+        self._retrieval = SourceRetrieval(fan_out=fan_out, repository=repository, store=store)
         self._fusion = ListFusion(
             fusions=fusions, modes={profile.sources: profile.mode for profile in reversed(list(profiles.values()))}
         )
@@ -73,37 +75,52 @@ class SearchChunks:
         self._default_mode = default_mode
         self._default_method = default_method
         self._limits = limits
-        self._store = store
         self._pipeline = pipeline or StepPipeline(store=store)
+        self._pages = PageReader(repository=repository, store=store, time_bound=TimeBound())
         self._now = now
         self._warned = False
 
     async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         """Return a page of the ranking: ``limit`` results, or the whole window if that is smaller.
 
-        Raises InvalidInputError for a request out of its limits and AllSourcesFailedError if no source replied.
+        Raises InvalidInputError for a request out of its limits, AllSourcesFailedError if no source replied, and
+        StorageUnavailableError if the contents cannot be read.
         """
         self._check(request)
         profile = self._profile(request)
-        offset = page_cursor.decode(request, window=profile.rank_window_size)
-        now = self._now()
-        deadline = asyncio.get_running_loop().time() + self._limits.total_timeout_seconds
-        results = await self._retrieve(profile, request, principal=principal, now=now, deadline=deadline)
-        _require_answers(results, request)
+        clock = asyncio.get_running_loop().time
+        position = page_cursor.decode(request, window=profile.rank_window_size, now=self._now())
+        now = position.moment or self._now()
+        if position.reranked is False:
+            profile = replace(profile, steps=replace(profile.steps, rerank=False))
+        deadline = clock() + self._limits.total_timeout_seconds
+        results = await self._retrieval.retrieve(profile, request, principal=principal, now=now, deadline=deadline)
         ranking = await self._fusion.rank(profile, results, deadline=deadline)
         steps = await self._steps(ranking, request, principal=principal, now=now, deadline=deadline)
-        window = steps.candidates[: profile.rank_window_size] if steps else ranking.hits[: profile.rank_window_size]
-        hits, end = await self._page(window, offset, request.limit, principal, ranking)
-        hits = await self._with_neighbours(hits, profile.steps.neighbours, principal)
+        ranked: Sequence[FusedHit | Candidate] = (
+            ranking.hits if steps is None or steps.candidates is None else steps.candidates
+        )
+        window = ranked[: profile.rank_window_size]
+        page = await self._pages.read(
+            window,
+            ranking,
+            offset=position.offset,
+            limit=request.limit,
+            neighbours=profile.steps.neighbours,
+            principal=principal,
+            deadline=max(deadline, clock() + READING_SECONDS),
+        )
+        hits = page.hits
         if request.explain:
             linear = ranking.profile.method is FusionMethod.LINEAR
             hits = await explain_hits(hits, usable_results(results), linear=linear)
-        reports = tuple(result.report for result in results) + (steps.reports if steps else ())
+        taken = (*(steps.steps if steps else ()), *page.steps)
+        following = Position(offset=page.end, moment=now, reranked=_reranked(steps))
         return SearchResponse(
             mode_used=ranking.mode_used,
             hits=hits,
-            reports=reports,
-            next_cursor=page_cursor.encode(end, request) if end < len(window) else None,
+            reports=(*(result.report for result in results), *(steps.reports if steps else ())),
+            next_cursor=page_cursor.encode(following, request) if page.end < len(window) else None,
             explanation=(
                 explanation(
                     ranking.profile,
@@ -111,13 +128,13 @@ class SearchChunks:
                     weights=ranking.weights,
                     thresholds=ranking.thresholds,
                     window=len(window),
-                    steps=steps.steps if steps else (),
+                    steps=taken,
                 )
                 if request.explain
                 else None
             ),
-            steps=steps.steps if steps else (),
-            facets=_facets(steps.candidates[: profile.rank_window_size]) if steps and request.facets else None,
+            steps=taken,
+            facets=_facets(window) if request.facets else None,
         )
 
     def _check(self, request: SearchRequest) -> None:
@@ -158,56 +175,6 @@ class SearchChunks:
             )
         return profile
 
-    async def _retrieve(
-        self, profile: RetrievalProfile, request: SearchRequest, *, principal: Principal, now: datetime, deadline: float
-    ) -> list[SourceResult]:
-        def query_of(source: str) -> SourceQuery:
-            hours = profile.lookback_hours.get(source)
-            return SourceQuery(
-                text=request.query,
-                principal=principal,
-                filters=request.filters,
-                limit=profile.pool(source),
-                syntax=request.syntax,
-                explain=request.explain,
-                now=now,
-                since=None if hours is None else now - timedelta(hours=hours),
-            )
-
-        results = await self._fan_out.ask(profile.sources, query_of, deadline=deadline, identify=self._identified)
-        if profile.stand_in and results[0].report.reason is not None:
-            results += await self._fan_out.ask(
-                [profile.stand_in], query_of, deadline=deadline, identify=self._identified
-            )
-        return results
-
-    async def _identified(self, ranked: RankedList, principal: Principal) -> RankedList:
-        """Give hits that are named by document and position their chunk ids, so that one chunk has one identity.
-
-        A position where no chunk is (any more) is left out, as is the second name of a chunk, and of a source of the
-        user's own what the principal may not read: it must not even be counted.
-        """
-        positions = [
-            (hit.document_id, hit.chunk_index)
-            for hit in ranked.hits
-            if hit.chunk_id is None and hit.document_id is not None and hit.chunk_index is not None
-        ]
-        if positions:
-            known = await self._repository.find_chunk_ids(positions, principal=principal)
-            hits: dict[HitKey, Hit] = {}
-            for hit in ranked.hits:
-                chunk_id = hit.chunk_id or known.get((hit.document_id, hit.chunk_index))  # type: ignore[arg-type]
-                if hit.item_id is not None:
-                    hits.setdefault(hit.key, hit)
-                elif chunk_id is not None:
-                    named = replace(hit, chunk_id=chunk_id)
-                    hits.setdefault(named.key, named)
-            ranked = replace(ranked, hits=tuple(hits.values()))
-        if ranked.source in OWN_LISTS or not ranked.hits:
-            return ranked
-        described = await self._store.describe([hit.key for hit in ranked.hits], principal=principal)
-        return replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.key in described))
-
     async def _steps(
         self, ranking: Ranking, request: SearchRequest, *, principal: Principal, now: datetime, deadline: float
     ) -> PipelineResult | None:
@@ -215,104 +182,16 @@ class SearchChunks:
             return None
         return await self._pipeline.apply(ranking, query=request.query, principal=principal, now=now, deadline=deadline)
 
-    async def _page(
-        self, window: Sequence[FusedHit | Candidate], offset: int, limit: int, principal: Principal, ranking: Ranking
-    ) -> tuple[tuple[SearchHit, ...], int]:
-        """Fetch ``limit`` results from ``offset`` on, passing over passages that were replaced meanwhile."""
-        hits: list[SearchHit] = []
-        end = offset
-        while len(hits) < limit and end < len(window):
-            batch = window[end : end + limit - len(hits)]
-            passages = await self._passages([_fused(item).hit.key for item in batch], principal)
-            for rank, item in enumerate(batch, start=end + 1):
-                passage = passages.get(_fused(item).hit.key)
-                if passage is not None and readable_passage(principal, passage):
-                    hits.append(_hit(rank, item, passage, ranking))
-            end += len(batch)
-        return tuple(hits), end
 
-    async def _passages(self, keys: Sequence[HitKey], principal: Principal) -> Mapping[HitKey, Chunk]:
-        if any(collection for _, collection, _ in keys):
-            return await self._store.read(keys, principal=principal)
-        chunks = await self._repository.get_chunks([key[0] for key in keys], principal=principal)
-        return {chunk.key: chunk for chunk in chunks.values()}
-
-    async def _with_neighbours(
-        self, hits: tuple[SearchHit, ...], distance: int, principal: Principal
-    ) -> tuple[SearchHit, ...]:
-        centres = [
-            (hit.chunk.document_id, hit.chunk.chunk_index) for hit in hits if hit.chunk.collection == CHUNK_COLLECTION
-        ]
-        if not distance or not centres:
-            return hits
-        neighbours = await self._store.neighbours(centres, distance=distance, principal=principal)
-        return tuple(replace(hit, chunk=expanded(hit.chunk, neighbours, distance=distance)) for hit in hits)
+def _reranked(steps: PipelineResult | None) -> bool:
+    return steps is not None and any(step.step == RERANK and step.skipped is None for step in steps.steps)
 
 
-def _require_answers(results: Sequence[SourceResult], request: SearchRequest) -> None:
-    """Raise AllSourcesFailedError where no source replied, or one did not that the request requires.
-
-    Raises InvalidInputError where the filters leave no source to ask.
-    """
-    reports = [result.report for result in results]
-    if all(
-        report.outcome is SourceOutcome.SKIPPED and (report.reason or FILTERED).startswith((FILTERED, OPERATORS))
-        for report in reports
-    ):
-        by_syntax = any((report.reason or "").startswith(OPERATORS) for report in reports)
-        raise InvalidInputError(
-            f"No source of this search can apply the {'operators' if by_syntax else 'filters'}.",
-            field="syntax" if by_syntax else "filters",
-            remedy=(
-                "Use syntax plain, or a profile that searches chunks."
-                if by_syntax
-                else "Name a profile whose collections have these fields, or leave the filter out."
-            ),
-        )
-    degraded = [result for result in results if result.report.reason is not None]
-    if not any(result.answer is not None for result in results) or (request.require_all and degraded):
-        reasons = sorted({f"{result.report.source}:{result.report.reason}" for result in degraded})
-        message = "A source did not do its part, and require_all takes no answer without it."
-        raise AllSourcesFailedError(
-            message if request.require_all else "No retrieval source could answer.",
-            reason=",".join(reasons),
-            remedy="Try again shortly; `ragcorp doctor` explains what is down.",
-        )
-
-
-def _fused(item: FusedHit | Candidate) -> FusedHit:
-    return item.fused if isinstance(item, Candidate) else item
-
-
-def _hit(rank: int, item: FusedHit | Candidate, passage: Chunk, ranking: Ranking) -> SearchHit:
-    if not isinstance(item, Candidate):
-        return SearchHit(
-            rank=rank,
-            score=item.score,
-            score_type=ranking.score_type,
-            chunk=passage,
-            sources=item.contributions,
-            collections=(passage.collection,),
-        )
-    return SearchHit(
-        rank=rank,
-        score=item.score,
-        score_type=_score_type(item, ranking),
-        chunk=passage,
-        sources=item.fused.contributions,
-        collections=collections_of(item),
-        steps=item.notes,
-    )
-
-
-def _score_type(candidate: Candidate, ranking: Ranking) -> str:
-    if reranking.STEP in candidate.notes:
-        return ScoreType.RELEVANCE
-    return ScoreType.DECAYED if ranking.profile.steps.decay is not None else ranking.score_type
-
-
-def _facets(candidates: Sequence[Candidate]) -> dict[str, dict[str, int]]:
-    """Count what was found, by facet; a candidate without a date is in no month."""
+def _facets(window: Sequence[FusedHit | Candidate]) -> dict[str, dict[str, int]] | None:
+    """Count what was found, by facet, if it could be described; a candidate without a date is in no month."""
+    candidates = [item for item in window if isinstance(item, Candidate)]
+    if len(candidates) < len(window):
+        return None
     counts = {name: Counter[str]() for name in FACETS}
     for candidate in candidates:
         described = candidate.description

@@ -31,8 +31,11 @@ OPERATORS = "syntax:"
 """Begins the reason of a source that was left out by the query's syntax, whose name follows."""
 CIRCUIT_OPEN = "circuit_open"
 
-BY_CONFIGURATION = frozenset({"no_embedder"})
-"""Reasons of a source that is out for good, at once: to skip it would save nothing and hide why."""
+NO_FAULT_OF_ITS_OWN = frozenset({"no_embedder", "pool_exhausted"})
+"""Reasons of a source that is out for good, at once, and of one that never got a connection: to skip it would save
+nothing and hide why."""
+LONG_QUERY = 400
+"""A query of more characters, or with filters, may be what takes too long."""
 
 Identify = Callable[[RankedList, Principal], Awaitable[RankedList]]
 _Asked = asyncio.Task[SourceResult | InvalidInputError]
@@ -76,8 +79,11 @@ class SourceFanOut:
         *,
         deadline: float,
         identify: Identify,
+        replaceable: bool = False,
     ) -> list[SourceResult]:
         """Return one result a name, in order. ``deadline`` is on the event loop's clock.
+
+        ``replaceable``: another source stands in for these, so that they may all be skipped as out of order.
 
         ``query_of`` makes each source's query. A source that cannot filter as its query wants is skipped and named, as
         is one whose passages cannot be held to the operators of the query's syntax (those that are no chunks); one
@@ -92,7 +98,7 @@ class SourceFanOut:
         results: dict[str, SourceResult | InvalidInputError] = {
             name: plan for name, plan in planned.items() if isinstance(plan, SourceResult)
         }
-        admitted = self._breaker.admit(questions, now=started)
+        admitted = self._breaker.admit(questions, now=started, replaceable=replaceable)
         try:
             async with asyncio.TaskGroup() as group:
                 for name, question in questions.items():
@@ -102,7 +108,7 @@ class SourceFanOut:
                         group.create_task(self._supervise(name, question, identify, results))
         finally:
             for name, admission in admitted.items():
-                verdict = self._verdict(name, results.get(name), questions[name].seconds)
+                verdict = self._verdict(name, results.get(name), questions[name])
                 self._breaker.settle(name, admission, verdict, now=clock())
         ordered = [results[name] for name in names]
         for result in ordered:
@@ -161,13 +167,18 @@ class SourceFanOut:
         if not task.cancelled():
             logger.warning("source %s ended after it was cancelled, of its own accord", name, exc_info=task.exception())
 
-    def _verdict(self, name: str, result: SourceResult | InvalidInputError | None, seconds: float) -> Verdict:
-        """Return what a result says of its source. A timeout says nothing where the source had little of its time."""
-        if not isinstance(result, SourceResult) or result.report.reason in BY_CONFIGURATION:
+    def _verdict(self, name: str, result: SourceResult | InvalidInputError | None, question: _Question) -> Verdict:
+        """Return what a result says of its source.
+
+        A timeout says nothing where the source had little of its time, or the query may have been too much for it.
+        """
+        if not isinstance(result, SourceResult) or result.report.reason in NO_FAULT_OF_ITS_OWN:
             return Verdict.NOTHING
         if result.report.answered:
             return Verdict.WELL
-        if result.report.outcome is SourceOutcome.TIMEOUT and seconds < self._own_seconds(name) / 2:
+        hurried = question.seconds < self._own_seconds(name) / 2
+        heavy = bool(question.query.filters) or len(question.query.text) > LONG_QUERY
+        if result.report.outcome is SourceOutcome.TIMEOUT and (hurried or heavy):
             return Verdict.NOTHING
         return Verdict.FAILED
 

@@ -24,10 +24,16 @@ from ragcorp.application.retrieval_profile import (
     Steps,
 )
 from ragcorp.application.temporal_decay import TemporalDecay
+from ragcorp.domain.collections import ASKED_KINDS
+from ragcorp.domain.filters import Condition, Operator
 from ragcorp.domain.search import FusionMethod, SearchMode
 
 SPARSE_POOL, DENSE_POOL, GRAPH_POOL = 4.0, 2.0, 1.0
 """The context engine's pools, in quarters of the window."""
+
+
+NO_ASKED_KINDS = (Condition(name="artifact_type", operator=Operator.NOT_IN, values=ASKED_KINDS),)
+"""What was asked, and answered by us, is no memory: it would bury what people said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +84,7 @@ def standard_profiles(parameters: ProfileParameters | None = None) -> dict[str, 
         collections,
         name="everything",
         sources=tuple(dict.fromkeys((*collections.sources, *memory.sources))),
+        narrowing=memory.narrowing,
         pools={**memory.pools, **dict.fromkeys(collections.sources, given.overfetch_multiplier)},
         steps=Steps(deduplicate=True, diversify=given.diversification),
     )
@@ -108,5 +115,6 @@ def _memory(hybrid: RetrievalProfile, given: ProfileParameters) -> RetrievalProf
             GRAPH_FACTS: GRAPH_POOL,
         },
         lookback_hours={HISTORY_FULL_TEXT: given.lookback_hours},
+        narrowing=dict.fromkeys((HISTORY_DENSE, HISTORY_FULL_TEXT), NO_ASKED_KINDS),
         steps=Steps(decay=given.decay, deduplicate=True, diversify=given.diversification),
     )

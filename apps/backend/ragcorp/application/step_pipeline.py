@@ -8,15 +8,17 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 
+from ragcorp.application import diversification
 from ragcorp.application.artifact_deduplication import ArtifactDeduplication
 from ragcorp.application.list_fusion import Ranking
 from ragcorp.application.reranking import Reranking
+from ragcorp.application.time_bound import TimeBound
 from ragcorp.application.visibility_policy import VisibilityPolicy
 from ragcorp.domain.candidates import Candidate, StepOutcome, StepReport
-from ragcorp.domain.exceptions import InvalidRankingError, SourceUnavailableError
+from ragcorp.domain.exceptions import InvalidRankingError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.domain.ports.collections import CandidateStore, Reranker
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.retrieval import HitKey, SourceOutcome, SourceReport
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +26,7 @@ RERANK = "rerank"
 """The name of the reranker in reports."""
 
 DESCRIBE = "describe"
+DIVERSIFY = diversification.STEP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +43,12 @@ class RerankLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineResult:
-    """The window after the steps, what each step did, and what became of the reranker, if it was asked."""
+    """The window after the steps, what each step did, and reports of what did not do its part, or of the reranker.
 
-    candidates: tuple[Candidate, ...]
+    ``candidates`` is None where nothing could be learnt of them in time: then no step was taken.
+    """
+
+    candidates: tuple[Candidate, ...] | None
     steps: tuple[StepReport, ...]
     reports: tuple[SourceReport, ...] = ()
 
@@ -56,6 +62,7 @@ class StepPipeline:
         self._store = store
         self._reranker = reranker
         self._rerank_limits = rerank_limits or RerankLimits()
+        self._time_bound = TimeBound()
 
     def wanted(self, ranking: Ranking, *, facets: bool) -> bool:
         """Say whether the ranking's profile has a step for which candidates must be known."""
@@ -66,9 +73,18 @@ class StepPipeline:
     async def apply(
         self, ranking: Ranking, *, query: str, principal: Principal, now: datetime, deadline: float
     ) -> PipelineResult:
-        """Return the candidates in their final order. The order never depends on how many of them are wanted."""
+        """Return the candidates in their final order. The order never depends on how many of them are wanted.
+
+        What cannot be read before the deadline leaves its step out, and is named.
+        """
         steps = ranking.profile.steps
-        outcome = await self._described(ranking, principal)
+        started = time.perf_counter()
+        try:
+            outcome = await self._time_bound.run(self._described(ranking, principal), deadline=deadline)
+        except (TimeoutError, StorageUnavailableError) as error:
+            count = len(ranking.hits)
+            skipped = StepReport(step=DESCRIBE, before=count, after=count, skipped=_reason(error))
+            return PipelineResult(candidates=None, steps=(skipped,), reports=(_late(DESCRIBE, error, started),))
         taken = [outcome.report]
         if steps.decay is not None:
             outcome = steps.decay.apply(outcome.candidates, now=now)
@@ -78,17 +94,25 @@ class StepPipeline:
             taken.append(outcome.report)
         outcome = VisibilityPolicy().apply(outcome.candidates, principal=principal)
         taken.append(outcome.report)
-        reports: tuple[SourceReport, ...] = ()
+        reports: list[SourceReport] = []
         if steps.rerank and self._reranker is not None:
             outcome, report = await self._reranked(self._reranker, outcome.candidates, query, principal, deadline)
             taken.append(outcome.report)
-            reports = (report,)
+            reports.append(report)
         if steps.diversify is not None:
-            pool = steps.diversify.pool(outcome.candidates)
-            features = await self._store.features([candidate.key for candidate in pool], principal=principal)
-            outcome = steps.diversify.apply(outcome.candidates, features)
-            taken.append(outcome.report)
-        return PipelineResult(candidates=outcome.candidates, steps=tuple(taken), reports=reports)
+            keys = [candidate.key for candidate in steps.diversify.pool(outcome.candidates)]
+            started = time.perf_counter()
+            try:
+                look = self._store.features(keys, principal=principal)
+                features = await self._time_bound.run(look, deadline=deadline)
+            except (TimeoutError, StorageUnavailableError) as error:
+                count = len(outcome.candidates)
+                taken.append(StepReport(step=DIVERSIFY, before=count, after=count, skipped=_reason(error)))
+                reports.append(_late(DIVERSIFY, error, started))
+            else:
+                outcome = steps.diversify.apply(outcome.candidates, features)
+                taken.append(outcome.report)
+        return PipelineResult(candidates=outcome.candidates, steps=tuple(taken), reports=tuple(reports))
 
     async def _described(self, ranking: Ranking, principal: Principal) -> StepOutcome:
         """Return the hits with what is stored of them; what is gone, or may not be read, is left out."""
@@ -119,15 +143,18 @@ class StepPipeline:
         """Return the candidates in the reranker's order; where it is out, in their own, and its report says why."""
         reranking = Reranking(reranker=reranker.name, pool_size=self._rerank_limits.pool_size)
         pool = reranking.pool(candidates)
-        texts = await self._store.read([candidate.key for candidate in pool], principal=principal)
-        keys = [candidate.key for candidate in pool if candidate.key in texts]
         started = time.perf_counter()
         reason: str | None = None
+        keys: list[HitKey] = []
         outcome = SourceOutcome.OK
         judged = reranking.apply(candidates, {})
+        until = self._rerank_deadline(deadline)
         try:
+            look = self._store.read([candidate.key for candidate in pool], principal=principal)
+            texts = await self._time_bound.run(look, deadline=until)
+            keys = [candidate.key for candidate in pool if candidate.key in texts]
             if keys:
-                async with asyncio.timeout_at(self._rerank_deadline(deadline)):
+                async with asyncio.timeout_at(until):
                     scores = await reranker.scores(query, [texts[key].content for key in keys])
                 judged = reranking.apply(candidates, dict(zip(keys, scores, strict=True)))
         except TimeoutError:
@@ -153,3 +180,16 @@ class StepPipeline:
     def _rerank_deadline(self, deadline: float) -> float:
         now = asyncio.get_running_loop().time()
         return min(now + self._rerank_limits.timeout_seconds, deadline - self._rerank_limits.reserve_seconds)
+
+
+def _reason(error: TimeoutError | StorageUnavailableError) -> str:
+    return error.reason if isinstance(error, StorageUnavailableError) else "timeout"
+
+
+def _late(step: str, error: TimeoutError | StorageUnavailableError, started: float) -> SourceReport:
+    return SourceReport(
+        source=step,
+        outcome=SourceOutcome.TIMEOUT if isinstance(error, TimeoutError) else SourceOutcome.FAILED,
+        elapsed_ms=round((time.perf_counter() - started) * 1000, 3),
+        reason=_reason(error),
+    )

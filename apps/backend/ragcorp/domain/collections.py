@@ -45,6 +45,12 @@ EVERGREEN_KINDS = frozenset({MemoryKind.PERSON, MemoryKind.PLACE, MemoryKind.REL
 TURN = "turn"
 """The ``artifact_type`` of an item of history."""
 
+QUESTION, ANSWER, ABSTENTION = "question", "answer", "abstention"
+"""The ``artifact_type`` of what was asked of us, and of what we answered; what a user states is a turn."""
+
+ASKED_KINDS = (QUESTION, ANSWER, ABSTENTION)
+"""They say what was talked about, not what is so: recall leaves them out unless they are asked for."""
+
 GENERATED = "generated"
 """Metadata key, true of a turn that is an answer of ours: it says what was answered, and is evidence of nothing."""
 
@@ -53,13 +59,15 @@ GENERATED = "generated"
 class ItemDraft:
     """An item of memory or history before it is stored.
 
-    ``external_id`` None: one is made. ``attributes.artifact_type`` is its kind; ``attributes.path`` is not used.
+    ``external_id`` None: one is made, of ``named_after`` where that is given, so that a second write finds it again.
+    ``attributes.artifact_type`` is its kind; ``attributes.path`` is not used.
     Raises InvalidInputError.
     """
 
     text: str
     attributes: DocumentAttributes
     external_id: str | None = None
+    named_after: str | None = None
     session: str | None = None
     speaker: str | None = None
     entities: tuple[str, ...] = ()

@@ -69,6 +69,10 @@ class NotFoundError(RagcorpError):
     code = "not_found"
 
 
+class MissingFileError(NotFoundError):
+    """A file or folder of the caller's own machine does not exist."""
+
+
 class ConflictError(RagcorpError):
     """The write collides with the present state."""
 

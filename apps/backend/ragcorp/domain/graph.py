@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus, VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.filters import Filters
+from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.retrieval import MAX_CHUNK_INDEX
 from ragcorp.domain.text import is_blank, require_length, require_storable
 
@@ -26,6 +27,10 @@ MAX_GRAPH_NAME = 500
 """Characters of an external_id."""
 
 CHUNK_ID = re.compile("[0-9]{1,18}")
+
+MADE_ENTITY_NAME = re.compile(r".*~[0-9a-f]{16}", re.DOTALL)
+MADE_FACT_NAME = re.compile("fact:[0-9a-f]{32}")
+"""How the external_ids look that are made here. A caller's own is of another form: neither takes the other's."""
 
 ENTITY = "entity"
 """The kind of an entity of which none is said."""
@@ -47,8 +52,8 @@ def require_name(text: str, *, field: str, limit: int = MAX_ENTITY_NAME) -> None
 class EntityDraft:
     """An entity before it is stored; ``attributes.artifact_type`` is its kind, title and path are not used.
 
-    ``external_id`` None: it follows from kind and folded name, so that the same name of the same kind is one entity.
-    Raises InvalidInputError.
+    ``external_id`` None: it follows from kind, folded name and who may read it, so that the same name of the same kind
+    is one entity of these readers. Raises InvalidInputError.
     """
 
     name: str
@@ -72,6 +77,47 @@ class EntityDraft:
             require_name(alias, field="aliases")
         require_storable(self.description, field="description")
         require_length(self.description, field="description", limit=MAX_DESCRIPTION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readers:
+    """Who may read a thing, as far as its own columns say: the owner counts only where the scope needs one."""
+
+    sensitivity: Sensitivity
+    scope: VisibilityScope
+    owner: str
+
+    @classmethod
+    def of(cls, attributes: DocumentAttributes) -> Readers:
+        return cls.named(attributes.sensitivity, attributes.visibility_scope, attributes.owner)
+
+    @classmethod
+    def named(cls, sensitivity: int, scope: str, owner: str) -> Readers:
+        known = VisibilityScope(scope)
+        owner = "" if known is VisibilityScope.WORKSPACE else owner
+        return cls(sensitivity=Sensitivity(sensitivity), scope=known, owner=owner)
+
+    def include(self, others: Readers) -> bool:
+        """Tell whether all the others are among these."""
+        return self.sensitivity <= others.sensitivity and (
+            self.scope is VisibilityScope.WORKSPACE or (self.scope, self.owner) == (others.scope, others.owner)
+        )
+
+    def narrowed(self, others: Readers) -> Readers:
+        """Return those who are among both; of two groups, which no columns can hold, the others' one."""
+        scope = self if others.scope is VisibilityScope.WORKSPACE or self.scope is VisibilityScope.PRIVATE else others
+        return Readers(sensitivity=max(self.sensitivity, others.sensitivity), scope=scope.scope, owner=scope.owner)
+
+
+def entity_name(*, kind: str, folded_name: str, readers: Readers, number: int = 0) -> str:
+    """Return the external_id of an entity that was given none: ``kind:folded name~`` and 16 hex digits of a SHA-256.
+
+    Who may read it is part of the name, so that none is taken by an entity that the writer cannot see. ``number``
+    counts the entities that had the name before it and are called otherwise now.
+    """
+    told = [kind, folded_name, int(readers.sensitivity), readers.scope, readers.owner, number]
+    digest = hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()[:16]
+    return f"{kind}:{folded_name[:300]}~{digest}"
 
 
 def entity_text(*, name: str, description: str) -> str:
@@ -157,7 +203,7 @@ class Provenance:
 class FactDraft:
     """``subject -> object: predicate`` before it is stored, true from ``valid_from`` until ``valid_to`` (None: open).
 
-    ``external_id`` None: it follows from what is said, since when and where, so that the same fact is one fact.
+    ``external_id`` None: it follows from what is said, since when, where and to whom, so that the same fact is one.
     ``weight`` lies in [0, 1]. Raises InvalidInputError.
     """
 
@@ -199,10 +245,11 @@ def fact_name(
     valid_from: datetime | None,
     document_id: UUID | None,
     chunk_index: int | None,
+    readers: Readers,
 ) -> str:
     """Return the external_id of a fact that was given none: ``fact:`` and 32 hex digits of a SHA-256.
 
-    ``subject`` and ``object`` are external_ids of entities.
+    ``subject`` and ``object`` are external_ids of entities. ``readers``: see ``entity_name``.
     """
     said = [
         subject,
@@ -211,6 +258,9 @@ def fact_name(
         valid_from.isoformat() if valid_from else None,
         str(document_id) if document_id else None,
         chunk_index,
+        int(readers.sensitivity),
+        readers.scope,
+        readers.owner,
     ]
     return f"fact:{hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()[:32]}"
 

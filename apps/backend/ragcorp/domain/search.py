@@ -14,7 +14,8 @@ from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, Contribution, SourceReport
 from ragcorp.domain.text import require_length, require_storable
 
-MAX_CONVERSATION_ID = 200
+MAX_CONVERSATION_ID = 400
+"""As long as the session of an item of history, which it is."""
 
 
 class SearchMode(StrEnum):

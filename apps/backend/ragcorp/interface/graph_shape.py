@@ -31,6 +31,7 @@ def fact_document(fact: Fact) -> dict[str, object]:
         "subject": _end(fact.subject),
         "object": _end(fact.object),
         "predicate": fact.predicate,
+        "kind": fact.attributes.artifact_type,
         "weight": fact.weight,
         "valid_from": fact.valid_from,
         "valid_to": fact.valid_to,

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ragcorp.application.json_lines import MAX_LINE_BYTES
-from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
+from ragcorp.domain.exceptions import InvalidInputError, MissingFileError
 
 
 @contextmanager
 def opened_lines(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for ``lines_of``. Raises NotFoundError or InvalidInputError."""
+    """Open a file for ``lines_of``. Raises MissingFileError or InvalidInputError."""
     try:
         stream = path.open("rb")
     except FileNotFoundError:
-        raise NotFoundError("There is no such file.", field="FILE", remedy="Check the path.") from None
+        raise MissingFileError("There is no such file.", field="FILE", remedy="Check the path.") from None
     except OSError as error:
         raise InvalidInputError(
             f"The file cannot be read: {error.strerror or type(error).__name__}.",

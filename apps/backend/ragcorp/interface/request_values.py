@@ -8,9 +8,12 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import TypeVar
 
+from ragcorp.application.attribute_checks import require_text
+from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import (
+    COLLECTION,
     MAX_FILTER_DEPTH,
     AllOf,
     AnyOf,
@@ -23,6 +26,7 @@ from ragcorp.domain.filters import (
     require_filters,
     too_deep,
 )
+from ragcorp.domain.moments import written_moment
 from ragcorp.domain.search import FusionMethod, QuerySyntax, SearchMode
 from ragcorp.domain.text import require_utf8
 
@@ -34,13 +38,15 @@ TEXT_SUFFIXES = {".txt": "text/plain", ".text": "text/plain", ".html": "text/htm
 def text_file(external_id: str, text: str, *, media_type: str | None = None) -> SourceFile:
     """Return text as a file. It has no file name: text is text, also under the id ``contrato.pdf``.
 
-    Raises InvalidInputError for a lone surrogate.
+    Raises InvalidInputError for a lone surrogate, and UnreadableDocumentError for a text of nothing.
     """
     require_utf8(text, field="text")
+    # NUL can stand in no text, and parts words; left in, it would make the text look like another encoding
+    text = text.replace("\x00", " ")
+    require_text(text)
     suffix = PurePosixPath(external_id).suffix.lower()
     return SourceFile(
-        # NUL can stand in no text, and parts words; left in, it would make the text look like another encoding
-        content=text.replace("\x00", " ").encode(),
+        content=text.encode(),
         media_type=media_type or TEXT_SUFFIXES.get(suffix, "text/markdown"),
         filename="",
     )
@@ -87,6 +93,35 @@ def parse_filters(filters: Mapping[str, object]) -> Filters:
     found = tuple(_members(filters, depth=0))
     require_filters(found)
     return found
+
+
+def parse_selection(filters: Mapping[str, object]) -> Filters:
+    """Return the filters of what is stored: as ``parse_filters``, and a collection is one that there is.
+
+    A search may have sources, and so collections, of its own. Raises InvalidInputError.
+    """
+    found = parse_filters(filters)
+    known = (*Collection, GRAPH)
+    named = {value for leaf in _leaves(found) if leaf.name == COLLECTION for value in leaf.values}
+    if not named <= {*known, True, False}:
+        raise InvalidInputError(
+            "There is no such collection.",
+            field=f"filters.{COLLECTION}",
+            limit=", ".join(known),
+            remedy="Use one of the listed names.",
+        )
+    return found
+
+
+def _leaves(filters: Iterable[Filter]) -> Iterator[Condition]:
+    for part in filters:
+        match part:
+            case Condition():
+                yield part
+            case Not():
+                yield from _leaves([part.part])
+            case AllOf() | AnyOf():
+                yield from _leaves(part.parts)
 
 
 def _members(filters: object, *, depth: int) -> Iterator[Filter]:
@@ -200,7 +235,7 @@ def _unknown_operator() -> InvalidInputError:
 
 def _moment(value: str | datetime) -> datetime:
     try:
-        moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+        moment = value if isinstance(value, datetime) else written_moment(value)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise InvalidInputError(

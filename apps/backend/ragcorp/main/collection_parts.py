@@ -28,6 +28,7 @@ def make_collections(
     repository: DocumentRepository,
     preparation: DocumentPreparation,
     ingest: IngestDocument,
+    search_timeout_seconds: float,
 ) -> CollectionUseCases:
     catalogue = PostgresChunkCatalogue(database=database)
     revision = DocumentRevision(repository=repository, preparation=preparation, ingest=ingest)
@@ -39,7 +40,7 @@ def make_collections(
         chunks=ListChunks(repository=repository, catalogue=catalogue),
         edit_chunk=EditChunk(repository=repository, catalogue=catalogue, revision=revision),
         revise_document=ReviseDocument(revision=revision),
-        facets=CountFacets(counts=PostgresFacetCounts(database)),
+        facets=CountFacets(counts=PostgresFacetCounts(database, timeout_ms=max(1, int(search_timeout_seconds * 1000)))),
     )
 
 

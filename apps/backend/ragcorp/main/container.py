@@ -221,7 +221,11 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             restore=RestoreDocument(repository=repository, preparation=preparation),
             documents=ListDocuments(repository=repository),
             collections=make_collections(
-                database=database, repository=repository, preparation=preparation, ingest=ingest
+                database=database,
+                repository=repository,
+                preparation=preparation,
+                ingest=ingest,
+                search_timeout_seconds=settings.search_timeout_seconds,
             ),
             graph=make_graph(settings, stack, database=database),
             embed_pending=embed_pending,

@@ -24,7 +24,7 @@ def make_context(settings: Settings, search: ChunkSearch) -> LoadContext:
     return LoadContext(
         search=search,
         limits=ContextLimits(
-            default_limit=settings.default_result_limit,
+            default_limit=min(settings.default_result_limit, settings.max_limit),
             timeout_seconds=settings.context_load_timeout,
             max_characters=settings.max_memory_chars,
         ),

@@ -18,6 +18,9 @@ LOCAL_MODEL = ("multilingual-e5-small", 384)
 OPENAI_MODEL = ("text-embedding-3-small", 1536)
 
 
+REMEDY = "Correct the named variables; docs/configuration.md lists all."
+
+
 class EmbeddingProvider(StrEnum):
     LOCAL = "local"
     OPENAI = "openai"
@@ -151,8 +154,8 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(1024 * 1024, ge=1024, description="Largest JSON body.")
     max_file_bytes: int = Field(20 * 1024 * 1024, ge=1024, description="Largest file.")
     max_query_characters: int = Field(2000, ge=1, le=100_000, description="Longest query.")
-    max_limit: int = Field(50, ge=1, le=1000, description="Most results of one page.")
-    max_hybrid_search_results: int | None = Field(None, ge=1, le=1000, description="Another name of MAX_LIMIT.")
+    max_limit: int = Field(50, ge=10, le=1000, description="Most results of one page.")
+    max_hybrid_search_results: int | None = Field(None, ge=10, le=1000, description="Another name of MAX_LIMIT.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe log line.")
     purge_deleted_after_days: float | None = Field(
         None, ge=0, le=36_500, description="Remove deleted documents for good after so many days; unset keeps them."
@@ -164,8 +167,8 @@ class Settings(BaseSettings):
         for alias, name in ALIASES.items():
             if given.get(alias) is None:
                 continue
-            if given.get(name) is not None and str(given[name]).strip() != str(given[alias]).strip():
-                raise ValueError(f"{alias.upper()} and {name.upper()} are one setting and have two values: unset one")
+            if given.get(name) is not None and not _equal(given[name], given[alias]):
+                raise _invalid("are one setting and have two values: unset one", alias, name)
             given = {**given, name: given[alias]}
         return given
 
@@ -179,14 +182,16 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _consistent(self) -> Settings:
         if self.embedding_provider is EmbeddingProvider.LOCAL and self.embedding != LOCAL_MODEL:
-            raise ValueError(
-                f"the local provider carries {LOCAL_MODEL[0]} with {LOCAL_MODEL[1]} dimensions: unset EMBEDDING_MODEL "
-                "and EMBEDDING_DIM, or set EMBEDDING_PROVIDER=openai"
+            raise _invalid(
+                f"are those of the model that the local provider carries, {LOCAL_MODEL[0]} with {LOCAL_MODEL[1]} "
+                "dimensions: unset them, or set EMBEDDING_PROVIDER=openai",
+                "embedding_model",
+                "embedding_dim",
             )
         if self.rerank_provider is RerankProvider.HTTP and self.rerank_url is None:
-            raise ValueError("RERANK_PROVIDER=http needs RERANK_URL, the address of a /rerank endpoint")
+            raise _invalid("is needed by RERANK_PROVIDER=http: the address of a /rerank endpoint", "rerank_url")
         if self.chunk_overlap_tokens * 2 >= self.chunk_max_tokens:
-            raise ValueError("CHUNK_OVERLAP_TOKENS must be below half of CHUNK_MAX_TOKENS")
+            raise _invalid("must be below half of CHUNK_MAX_TOKENS", "chunk_overlap_tokens")
         return self
 
     @property
@@ -223,19 +228,46 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
     try:
         return Settings(**given)
     except ValidationError as error:
-        problems = [
-            f"{'.'.join(map(str, item['loc'])).upper() or 'SETTINGS'}: {item['msg'].removeprefix('Value error, ')}"
+        found = {
+            ".".join(map(str, item["loc"])): item["msg"].removeprefix("Value error, ")
             for item in error.errors(include_input=False, include_url=False)
-        ]
+        }
+        for name in {ALIASES[name] for name in found if name in ALIASES}:
+            found.pop(name, None)  # it was given the alias's value
         raise ConfigurationError(
-            f"The settings are not valid. {'; '.join(problems)}.",
-            field=", ".join(sorted({".".join(map(str, item["loc"])).upper() for item in error.errors()})),
-            remedy="Correct the named variables; docs/configuration.md lists all.",
+            f"The settings are not valid. {'; '.join(f'{name.upper()}: {said}' for name, said in found.items())}.",
+            field=", ".join(sorted(name.upper() for name in found)),
+            remedy=REMEDY,
         ) from None
 
 
 def origin_of(name: str, overrides: Mapping[str, Any]) -> str:
-    """Return where a setting's value comes from: ``argument``, ``environment`` or ``default``."""
-    if overrides.get(name) is not None:
-        return "argument"
-    return "environment" if any(key.lower() == name and value for key, value in os.environ.items()) else "default"
+    """Return where a setting's value comes from: ``argument``, ``environment`` or ``default``.
+
+    What comes under another name is said with it: ``environment: RRF_CONSTANT``.
+    """
+    for given in (name, *(alias for alias, real in ALIASES.items() if real == name)):
+        also = "" if given == name else f": {given.upper()}"
+        if overrides.get(given) is not None:
+            return f"argument{also}"
+        if any(key.lower() == given and value for key, value in os.environ.items()):
+            return f"environment{also}"
+    return "default"
+
+
+def _equal(one: object, other: object) -> bool:
+    """Say whether two values are one number, however written, or else one text."""
+    try:
+        return float(str(one)) == float(str(other))
+    except ValueError:
+        return str(one).strip() == str(other).strip()
+
+
+def _invalid(said: str, *names: str) -> ConfigurationError:
+    """Return the error of settings that do not fit together. It is none of pydantic's, which name no field there."""
+    named = " and ".join(name.upper() for name in names)
+    return ConfigurationError(
+        f"The settings are not valid. {named} {said}.",
+        field=", ".join(name.upper() for name in names),
+        remedy=REMEDY,
+    )

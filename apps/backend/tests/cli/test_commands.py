@@ -171,6 +171,16 @@ def test_config_lists_every_setting_with_its_origin(ragcorp: Command, monkeypatc
     assert argument["DATABASE_URL"]["value"] is None
 
 
+def test_config_names_the_other_name_of_a_setting(ragcorp: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RRF_CONSTANT", "17")
+    rows = {row["name"]: row for row in ragcorp("config", "--json").json["settings"]}
+    assert (rows["RRF_K"]["value"], rows["RRF_K"]["origin"]) == (17, "environment: RRF_CONSTANT")
+    assert (rows["RRF_CONSTANT"]["value"], rows["RRF_CONSTANT"]["origin"]) == (17, "environment")
+    monkeypatch.setenv("RRF_K", "18")
+    done = ragcorp("config", "--json")
+    assert (done.code, done.json["error"]["field"]) == (2, "RRF_CONSTANT, RRF_K")
+
+
 def test_doctor_finds_a_migrated_database_healthy(ragcorp: Command) -> None:
     done = ragcorp("doctor", "--json")
     status = {check["name"]: check["status"] for check in done.json["checks"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +12,15 @@ from support.command_line import Done
 Command = Callable[..., Done]
 
 LINES: list[object] = [
-    {"type": "fact", "subject": {"external_id": "person:ana"}, "object": "Zafiro", "predicate": "trabaja en"},
-    {"type": "entity", "name": "Ana", "kind": "person", "aliases": ["Anita"], "description": "Compras."},
+    {"type": "fact", "subject": {"external_id": "ana"}, "object": "Zafiro", "predicate": "trabaja en"},
+    {
+        "type": "entity",
+        "name": "Ana",
+        "external_id": "ana",
+        "kind": "person",
+        "aliases": ["Anita"],
+        "description": "Compras.",
+    },
     {"type": "fact", "subject": "Ana", "object": "Bea", "predicate": "conoce", "valid_from": "2024-01-01"},
 ]
 
@@ -33,16 +41,16 @@ def test_a_file_is_loaded_once(ragcorp: Command, tmp_path: Path) -> None:
     again = ragcorp("graph", "load", file, "--json").json
     assert (again["created"], again["unchanged"]) == (0, 3)
     entities = ragcorp("graph", "entities", "--name", "ANITA", "--json").json["entities"]
-    assert [one["external_id"] for one in entities] == ["person:ana"]
-    facts = ragcorp("graph", "facts", "--entity", "person:ana", "--json").json["facts"]
+    assert [one["external_id"] for one in entities] == ["ana"]
+    facts = ragcorp("graph", "facts", "--entity", "ana", "--json").json["facts"]
     assert {one["text"] for one in facts} == {"Ana -> Zafiro: trabaja en", "Ana -> Bea: conoce"}
 
 
 def test_a_bad_line_is_named_with_field_and_remedy_and_stops_no_other(ragcorp: Command, tmp_path: Path) -> None:
-    later = [{"type": "entity", "name": f"Cosa {n}"} for n in range(600)]
+    later = [{"type": "entity", "name": f"Cosa {n}", "external_id": f"cosa/{n}"} for n in range(600)]
     file = written(
         tmp_path / "graph.jsonl",
-        {"type": "fact", "subject": {"external_id": "entity:cosa 599"}, "object": "X", "predicate": "antes que ella"},
+        {"type": "fact", "subject": {"external_id": "cosa/599"}, "object": "X", "predicate": "antes que ella"},
         "{",
         {"type": "fact", "subject": {"external_id": "nobody"}, "object": "X", "predicate": "x"},
         {"type": "fact", "subject": "A", "object": "B", "predicate": "x", "valid_from": "ayer"},
@@ -62,7 +70,8 @@ def test_a_bad_line_is_named_with_field_and_remedy_and_stops_no_other(ragcorp: C
 
 def test_one_is_added_shown_and_deleted(ragcorp: Command) -> None:
     added = ragcorp("graph", "add-entity", "María Pérez", "--kind", "person", "--alias", "Maru", "--json")
-    assert added.json == {"external_id": "person:maria perez", "status": "created"}
+    assert re.fullmatch("person:maria perez~[0-9a-f]{16}", added.json["external_id"])
+    assert added.json["status"] == "created"
     fact = ragcorp(
         "graph", "add-fact", "maru", "vive en", "Goa", "--from", "2026-03-01", "--external-id", "f", "--json"
     )
@@ -74,7 +83,7 @@ def test_one_is_added_shown_and_deleted(ragcorp: Command) -> None:
     assert ragcorp("graph", "delete-fact", "f", "--yes").code == 0
     gone = ragcorp("graph", "delete-fact", "f", "--yes", "--json")
     assert (gone.code, gone.json["error"]["code"]) == (1, "not_found")
-    assert ragcorp("graph", "delete-entity", "person:maria perez", "--yes").code == 0
+    assert ragcorp("graph", "delete-entity", added.json["external_id"], "--yes").code == 0
     assert ragcorp("graph", "entities", "--json").json == {"entities": [], "next_cursor": None}
     bad = ragcorp("graph", "add-fact", "a", "b", "c", "--to", "mañana", "--json")
     assert (bad.code, bad.json["error"]["field"]) == (2, "--to")

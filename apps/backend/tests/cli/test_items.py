@@ -65,9 +65,22 @@ def test_a_memory_from_adding_to_deleting(ragcorp: Command) -> None:
     assert (gone.code, gone.json["error"]["code"]) == (1, "not_found")
 
 
+def test_an_explained_search_says_what_each_step_did_to_a_hit(ragcorp: Command) -> None:
+    ragcorp("memory", "add", "Priya prefiere la ventanilla.", "--kind", "preference", "--occurred-at", "2026-01-01")
+    shown = ragcorp("search", "ventanilla", "--profile", "memory", "--explain").out
+    told = ragcorp("search", "ventanilla", "--profile", "memory", "--explain", "--json").json["results"][0]["steps"]
+    (decay,) = [line for line in shown.splitlines() if line.startswith("     temporal_decay: ")]
+    assert f"factor {told['temporal_decay']['factor']:.6g}, floor " in decay
+    (chosen,) = [line for line in shown.splitlines() if line.startswith("     diversification: ")]
+    assert chosen.startswith("     diversification: relevance 1, similarity 0, mmr 0.7")
+    assert "temporal_decay: age" not in ragcorp("search", "ventanilla", "--profile", "memory").out
+
+
 def test_what_is_wrong_is_named(ragcorp: Command) -> None:
     for arguments, field in (
         (("memory", "add", " "), "text"),
+        (("artifacts", "add", ""), "text"),
+        (("context", "x", "--session", "\x00"), "session"),
         (("memory", "add", "x", "--kind", "contract"), "artifact_type"),
         (("memory", "add", "x", "--scope", "all"), "--scope"),
         (("memory", "add", "x", "--sensitivity", "top"), "sensitivity"),
@@ -114,7 +127,7 @@ def test_an_export_is_imported_with_its_bad_lines_named(ragcorp: Command, export
 
 def test_an_import_of_what_is_no_file(ragcorp: Command, tmp_path: Path) -> None:
     missing = ragcorp("history", "import", str(tmp_path / "nada.jsonl"), "--json")
-    assert (missing.code, missing.json["error"]["field"]) == (1, "FILE")
+    assert (missing.code, missing.json["error"]["field"]) == (2, "FILE")
     folder = ragcorp("history", "import", str(tmp_path), "--json")
     assert (folder.code, folder.json["error"]["field"]) == (2, "FILE")
     empty = tmp_path / "leer.jsonl"
@@ -124,6 +137,7 @@ def test_an_import_of_what_is_no_file(ragcorp: Command, tmp_path: Path) -> None:
     endless.write_bytes(b'{"ts":1,"text":"' + b"x" * 3_000_000 + b'"}\n{"ts":1,"text":"fin"}')
     done = ragcorp("history", "import", str(endless), "--json").json
     assert (done["created"], [failure["line"] for failure in done["failures"]]) == (1, [1])
+    assert "Limit: 1048576 bytes." in ragcorp("history", "import", str(endless)).err
 
 
 def test_an_import_from_stdin(ragcorp: Command, export: Path, monkeypatch: pytest.MonkeyPatch) -> None:

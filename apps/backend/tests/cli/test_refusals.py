@@ -38,7 +38,14 @@ SECRET = "s3cr3t-de-verdad"
         (["search", "x", "--weights", "dense"], 2, "invalid_input"),
         (["search", "x", "--weights", "dense=nan"], 2, "invalid_input"),
         (["search", "x", "--weights", "elsewhere=1"], 2, "invalid_input"),
-        (["ingest", "/no/such/folder"], 1, "not_found"),
+        (["ingest", "/no/such/folder"], 2, "not_found"),
+        (["history", "import", "no-such.jsonl"], 2, "not_found"),
+        (["graph", "load", "no-such.jsonl"], 2, "not_found"),
+        (["memory", "get", "no-such"], 1, "not_found"),
+        (["memory", "list", "--cursor", ""], 2, "invalid_input"),
+        (["memory", "list", "--filter", "collection=nope"], 2, "invalid_input"),
+        (["artifacts", "list", "--filter", "collection=nope"], 2, "invalid_input"),
+        (["collections", "--filter", "collection=nope"], 2, "invalid_input"),
         (["ingest", ".", "--sensitivity", "enormous"], 2, "invalid_input"),
         (["ingest", ".", "--metadata", "=x"], 2, "invalid_input"),
         (["documents", "show", "no-such"], 1, "not_found"),
@@ -75,7 +82,7 @@ def test_two_files_of_one_name_are_refused_before_one_replaces_the_other(ragcorp
 
 def test_an_error_for_people_is_one_line_with_the_remedy_on_stderr(ragcorp: Command) -> None:
     done = ragcorp("ingest", "/no/such/folder")
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (2, "")
     assert done.err == "error: There is no such file or folder. Check the path.\n"
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from conformance.item_repository_names import ItemNames
 from conformance.item_repository_reads import ItemReads
 from conformance.item_repository_writes import ItemWrites
 
 
-class ItemRepositoryConformance(ItemReads, ItemWrites):
-    """Both of its suites."""
+class ItemRepositoryConformance(ItemReads, ItemWrites, ItemNames):
+    """All of its suites."""

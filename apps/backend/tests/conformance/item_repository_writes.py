@@ -204,7 +204,7 @@ class ItemWrites(StoredItems):
             (draft("a", "uno", session="s", entities=("x",), language="en", metadata={"k": 1}), False, ""),
             (draft("a", "uno", speaker="Ana"), True, "Ana: uno"),
             (draft("a", "dos", speaker="Ana"), True, "Ana: dos"),
-            (draft("a", "uno"), False, ""),  # its vector is known
+            (draft("a", "uno"), True, "uno"),
         ):
             await repository.save_many([other], principal=ANYONE)
             assert (await repository.get("a", principal=ANYONE)).pending is waits

@@ -122,6 +122,11 @@ def test_a_ragcorp_command_succeeds(command: str, workplace: Path, environment: 
         timeout=90,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    if "--conversation" in command:
+        assert re.search(r"\[\d\]", done.stdout)
+    if "¿y cuándo vence?" in command:
+        assert "30 de junio" in done.stdout
+        assert "asked: ¿y cuándo vence? Acme Corporation" in done.stdout
 
 
 @pytest.mark.parametrize("command", CURL)

@@ -20,6 +20,7 @@ class Said:
     speaker: str | None = None
     collection: str = "history"
     entities: tuple[str, ...] = ()
+    kind: str = ""
 
 
 class Memories(PlainTexts):
@@ -40,6 +41,7 @@ class Memories(PlainTexts):
                     collection=said.collection,
                     speaker=said.speaker,
                     entities=said.entities,
+                    artifact_type=said.kind,
                     title="",
                     heading_path=(),
                     path=None,
@@ -66,6 +68,13 @@ async def test_a_turn_answers_under_its_speakers_name() -> None:
 
 async def test_the_question_itself_is_no_answer() -> None:
     assert (await Memories(Said(text=ASKED, speaker="user")).ask(ASKED)).abstained
+
+
+async def test_what_was_asked_without_its_mark_is_no_answer_either() -> None:
+    asked = "vacaciones de Priya en marzo"
+    said = Memories(Said(text=asked, speaker="user", kind="question"))
+    assert (await said.ask(asked)).abstained
+    assert (await Memories(Said(text=asked, speaker="user")).ask(asked)).text == f"user: «{asked}» [1]"
 
 
 async def test_a_question_before_an_answer_is_not_quoted() -> None:

@@ -15,6 +15,7 @@ import httpx
 import psycopg
 import pytest
 
+from ragcorp.application.standard_profiles import standard_profiles
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.retrieval import Hit, RankedList
@@ -32,6 +33,7 @@ TOTAL_SECONDS = 1.5
 SLACK_SECONDS = 3.0
 """For a machine under load: a guard against waiting for the fault, not a measurement."""
 
+PROFILES = standard_profiles()
 MakeContainer = Callable[..., Awaitable[Container]]
 
 
@@ -203,3 +205,62 @@ async def test_a_source_that_goes_on_failing_is_skipped_and_probed_again(make_co
         await asyncio.sleep(0.4)
         assert named((await search(client))[0]) == {}
         assert len(engine.queries) == 3
+
+
+async def test_a_source_that_another_stands_in_for_is_skipped_as_well(make_container: MakeContainer) -> None:
+    """Hybrid search off: dense alone is asked, and full text where dense is out."""
+
+    class HangingEmbedder(HashingEmbedder):
+        hangs = False
+
+        async def embed_query(self, text: str) -> tuple[float, ...]:
+            if self.hangs:
+                await asyncio.Event().wait()
+            return await super().embed_query(text)
+
+    embedder = HangingEmbedder()
+    container = await make_container(
+        parts=Parts(embedder=embedder),
+        source_timeout_seconds=SOURCE_SECONDS,
+        search_timeout_seconds=TOTAL_SECONDS,
+        circuit_breaker_failures=2,
+        circuit_breaker_cooldown_seconds=60,
+    )
+    await fill(make_rag(container), CONTRACTS)
+    embedder.hangs = True
+    async with service(container) as client:
+        found = [(await search(client, mode="auto", query=f"Acme Corporation {n}"))[0] for n in range(4)]
+    assert [named(response)["dense"] for response in found] == ["timeout", "timeout", "circuit_open", "circuit_open"]
+    assert {response.json()["results"][0]["external_id"] for response in found} == {"acme.md"}
+
+
+@pytest.mark.parametrize("profile", ["memory", "collections", "everything"])
+@pytest.mark.parametrize(
+    ("table", "sources"),
+    [
+        ("memory_items", {"memory.dense", "memory.full_text"}),
+        ("history_turns", {"history.dense", "history.full_text"}),
+        ("document_embeddings", {"artifacts.dense"}),
+        ("document_terms", {"artifacts.dense", "artifacts.full_text"}),
+        ("facts", {"graph"}),
+    ],
+)
+async def test_each_table_that_is_locked_takes_its_own_sources_only(
+    make_container: MakeContainer, owner_dsn: str, profile: str, table: str, sources: set[str]
+) -> None:
+    container = await make_container(
+        source_timeout_seconds=SOURCE_SECONDS, search_timeout_seconds=TOTAL_SECONDS, database_pool_size=20
+    )
+    rag = make_rag(container)
+    await fill(rag, CONTRACTS)
+    await rag.memory.add("Acme Corporation paga tarde")
+    await rag.embed_pending()
+    async with service(container) as client, await psycopg.AsyncConnection.connect(owner_dsn) as other:
+        of_the_profile = PROFILES[profile].sources
+        await other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")  # type: ignore[arg-type]
+        response, seconds = await search(client, profile=profile)
+        out = {source for source, reason in named(response).items() if reason == "timeout"}
+        assert response.status_code == 200
+        assert out - {"describe", "diversification"} == sources & set(of_the_profile)
+        assert seconds < TOTAL_SECONDS + SLACK_SECONDS
+        await other.rollback()

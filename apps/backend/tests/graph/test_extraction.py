@@ -19,7 +19,7 @@ from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.extraction_store import PostgresExtractionStore
 from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
-from support.graph import reader
+from support.graph import named, reader
 from support.openai_server import FakeOpenAI, openai_server
 from support.postgres import repository_over
 from support.stored import ANYONE, written
@@ -169,7 +169,7 @@ async def test_facts_are_as_visible_as_their_document_and_hidden_text_is_not_sen
     secret = next(fact for fact in await facts_of(graph) if "Topacio" in fact.text)
     assert secret.attributes.sensitivity is Sensitivity.RESTRICTED
     # Ana is one node of both; through the open fact it shows, Topacio does not
-    assert secret.subject.external_id == "person:ana"
+    assert secret.subject.external_id == named("ana", kind="person")
     page = await graph.list_entities(GraphSelection(), principal=low, limit=9)
     assert [one.name for one in page.entities] == ["Zafiro", "Ana"]
 

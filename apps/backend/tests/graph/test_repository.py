@@ -13,7 +13,7 @@ from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.workspaces import PostgresWorkspaces
-from support.graph import day, entity, reader, said
+from support.graph import day, entity, named, reader, said
 from support.postgres import repository_over
 from support.stored import ANYONE, where, written
 
@@ -58,7 +58,7 @@ async def test_what_is_stored_twice_is_stored_once(graph: PostgresGraphRepositor
     assert await statuses(graph, said("Anita", "dirige", "Zafiro", valid_from=day(2026))) == [CREATED]
     page = await graph.list_facts(GraphSelection(), principal=ANYONE, limit=100)
     assert {(one.subject.external_id, one.object.external_id) for one in page.facts} == {
-        ("person:ana lopez", "entity:zafiro")
+        (named("ana lopez", kind="person"), named("zafiro"))
     }
 
 
@@ -103,9 +103,9 @@ async def test_a_kind_that_is_named_must_be_that_of_the_entity(graph: PostgresGr
         )
 
     await graph.save_facts([living(None), living("place"), living("person")], principal=ANYONE)
-    page = await graph.list_facts(GraphSelection(entity="place:cordoba"), principal=ANYONE, limit=10)
+    page = await graph.list_facts(GraphSelection(entity=named("cordoba", kind="place")), principal=ANYONE, limit=10)
     assert len(page.facts) == 2
-    assert (await graph.get_entity("person:cordoba", principal=ANYONE)).declared is False
+    assert (await graph.get_entity(named("cordoba", kind="person"), principal=ANYONE)).declared is False
 
 
 async def test_a_fact_is_cited_to_its_document_and_goes_when_that_does(
@@ -162,13 +162,13 @@ async def test_an_entity_goes_with_its_facts_and_what_only_they_named(
     await graph.save_entities([entity("Ana"), entity("Bea")], principal=ANYONE)
     facts = [said("Ana", "conoce", "Bea"), said("Ana", "conoce", "Eva"), said("Bea", "conoce", "Paz")]
     await graph.save_facts(facts, principal=ANYONE)
-    await graph.delete_entity("entity:ana", principal=ANYONE)
+    await graph.delete_entity(named("ana"), principal=ANYONE)
     assert await entity_names(graph) == ["Bea", "Paz"]
     with pytest.raises(NotFoundError):
-        await graph.delete_entity("entity:ana", principal=ANYONE)
+        await graph.delete_entity(named("ana"), principal=ANYONE)
     assert await rows(database, "entities") == 2
     # a new name is in the text of the facts at once, and in their lexemes
-    await graph.save_entities([entity("Beatriz", external_id="entity:bea")], principal=ANYONE)
+    await graph.save_entities([entity("Beatriz", external_id=named("bea"))], principal=ANYONE)
     async with database.autocommit() as connection:
         cursor = await connection.execute("SELECT lexemes @@ to_tsquery('simple', 'beatriz') FROM facts")
         assert await cursor.fetchall() == [(True,)]
@@ -181,11 +181,11 @@ async def test_what_others_may_read_stays_when_it_is_deleted_by_one_who_may_not(
     secret = said("Ana", "investiga a", "Eva", external_id="s", sensitivity=Sensitivity.RESTRICTED)
     await graph.save_facts([secret, said("Ana", "conoce", "Bea")], principal=ANYONE)
     low = reader(Sensitivity.NORMAL)
-    await graph.delete_entity("entity:ana", principal=low)
+    await graph.delete_entity(named("ana"), principal=low)
     assert await entity_names(graph, low) == []
     with pytest.raises(NotFoundError):
-        await graph.get_entity("entity:ana", principal=low)
-    left = await graph.get_entity("entity:ana", principal=ANYONE)
+        await graph.get_entity(named("ana"), principal=low)
+    left = await graph.get_entity(named("ana"), principal=ANYONE)
     assert (left.declared, left.description) == (False, "")
     assert (await graph.get_fact("s", principal=ANYONE)).text == "Ana -> Eva: investiga a"
     # for one who sees nothing of it, it is a new one

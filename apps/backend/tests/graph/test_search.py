@@ -14,7 +14,7 @@ from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.item_rows import ENTITY_TABLES
-from support.graph import day, entity, found, graph_search, said
+from support.graph import day, entity, found, graph_search, named, said
 from support.stored import ANYONE, EAST, embed_all, towards, where
 
 pytestmark = pytest.mark.anyio
@@ -159,7 +159,7 @@ async def test_a_node_with_ten_thousand_facts_is_bounded_and_still_answers(
             INSERT INTO facts (workspace, external_id, subject_id, object_id, predicate)
             SELECT 'default', 'order:' || c.id, z.id, c.id, 'factura el pedido ' || c.id
             FROM entities z, entities c
-            WHERE z.external_id = 'entity:zafiro' AND starts_with(c.external_id, 'customer:')
+            WHERE z.name = 'Zafiro' AND starts_with(c.external_id, 'customer:')
         """)
     search = await graph_search(database)
     started = time.perf_counter()
@@ -173,7 +173,7 @@ async def test_a_node_with_ten_thousand_facts_is_bounded_and_still_answers(
     assert await statement_timeouts(database) == {"30s"}
     # a fact that holds a word of the query is seen behind thousands that weigh more: .8 * (1 + 2/2) / 2 beside
     # 1 * (1 + 1/2) / 2
-    fact = (await graph.list_facts(GraphSelection(entity="entity:ajedrez club"), principal=ANYONE, limit=2)).facts[0]
+    fact = (await graph.list_facts(GraphSelection(entity=named("ajedrez club")), principal=ANYONE, limit=2)).facts[0]
     assert fact.text == "Zafiro -> Ajedrez Club: patrocina el maratón"
     narrow = await graph_search(database, facts_per_node=5, nodes=4, facts_looked_at=5)
     few = (await narrow.find_facts("zafiro maratón", None, principal=ANYONE, limit=1000)).hits

@@ -18,7 +18,7 @@ from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.item_rows import ENTITY_TABLES
-from support.graph import entity, graph_search, said
+from support.graph import entity, graph_search, named, said
 from support.postgres import open_database, repository_over
 from support.stored import EAST, embed_all, written
 
@@ -154,7 +154,7 @@ async def seen(database: Database, principal: Principal) -> object:
         name: [
             fact.external_id
             for fact in (
-                await graph.list_facts(GraphSelection(entity=f"entity:{name.lower()}"), principal=principal, limit=200)
+                await graph.list_facts(GraphSelection(entity=named(name.lower())), principal=principal, limit=200)
             ).facts
         ]
         for name in NAMES
@@ -174,7 +174,7 @@ async def seen(database: Database, principal: Principal) -> object:
             found[number] = error.message
     for name in NAMES:
         try:
-            found[name] = (await graph.get_entity(f"entity:{name.lower()}", principal=principal)).declared
+            found[name] = (await graph.get_entity(named(name.lower()), principal=principal)).declared
         except NotFoundError as error:
             found[name] = error.message
     listed = [(one.external_id, one.name, one.declared, one.attributes.sensitivity) for one in entities]

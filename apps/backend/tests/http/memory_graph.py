@@ -28,6 +28,7 @@ from ragcorp.domain.graph import (
     GraphFailure,
     GraphOutcome,
     GraphSelection,
+    Readers,
     fact_name,
 )
 from ragcorp.domain.principal import Principal
@@ -124,6 +125,7 @@ class InMemoryGraph:
             valid_from=draft.valid_from,
             document_id=None,
             chunk_index=None,
+            readers=Readers.of(draft.attributes),
         )
         known = self.stored_facts.get(name)
         now = Fact(

@@ -53,7 +53,7 @@ class InMemoryItems:
         return [self._save(draft) for draft in drafts]
 
     def _save(self, draft: ItemDraft) -> ItemOutcome:
-        name = draft.external_id or f"made-{len(self.drafts)}"
+        name = draft.external_id or draft.named_after or f"made-{len(self.drafts)}"
         known = self.drafts.get(name)
         self.drafts[name] = draft
         status = IngestStatus.UPDATED if known else IngestStatus.CREATED

@@ -50,6 +50,12 @@ async def test_each_line_is_answered_and_all_are_counted(client: httpx.AsyncClie
     assert second[-1]["summary"] == {"created": 0, "updated": 1, "unchanged": 1, "failed": 0}
 
 
+async def test_a_document_may_come_again_in_the_next_line(client: httpx.AsyncClient) -> None:
+    rows = await bulk(client, line("a") + line("b") + line("a", "Adiós.") + line("a", "Adiós."))
+    assert [row["status"] for row in rows[:-1]] == ["created", "created", "updated", "unchanged"]
+    assert rows[-1]["summary"] == {"created": 2, "updated": 1, "unchanged": 1, "failed": 0}
+
+
 async def test_a_bad_line_stops_no_other(make_app: MakeApp, world: World, serve: Serve) -> None:
     bad: list[tuple[bytes, str, str | None]] = [
         (b"{", "malformed_json", None),
@@ -63,7 +69,7 @@ async def test_a_bad_line_stops_no_other(make_app: MakeApp, world: World, serve:
         (b'{"external_id":"","text":"a"}', "invalid_input", None),
         (b'{"external_id":"\\u0000","text":"a"}', "invalid_input", None),
         (b'{"external_id":"x","text":"a","unknown":1}', "invalid_input", None),
-        (b'{"external_id":"empty","text":" "}', "unreadable_document", "empty"),
+        (b'{"external_id":"empty","text":" "}', "unreadable_document", None),
         (b'{"external_id":"path","text":"a","path":"\\u0000"}', "invalid_input", "path"),
         (b'{"external_id":"x","text":"' + b"a" * 3000 + b'"}', "payload_too_large", None),
     ]
@@ -209,6 +215,8 @@ async def test_lines_do_not_depend_on_how_they_are_cut(rows: list[bytes], size: 
             yield whole[start : start + step]
 
     expected = [None if len(row) > 8 else row for row in whole.split(b"\n")]
+    if expected[0] is not None:
+        expected[0] = expected[0].removeprefix(b"\xef\xbb\xbf")
     if not whole or whole.endswith(b"\n"):
         expected.pop()
     assert [row async for row in lines(pieces(size), limit=8)] == expected

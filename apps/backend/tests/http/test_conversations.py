@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from ragcorp.application.converse import ConversationLimits, Converse
+from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.ask_schema import AnswerBody
@@ -75,7 +76,7 @@ async def test_a_history_that_is_out_is_named(talking: httpx.AsyncClient, histor
     assert not answer.json()["abstained"]
 
 
-@pytest.mark.parametrize("name", ["", "x" * 201, "a\u0000b", 5, None])
+@pytest.mark.parametrize("name", ["", "x" * 401, "a\u0000b", 5, None])
 async def test_a_conversation_has_a_name_or_none(talking: httpx.AsyncClient, name: Any) -> None:
     answer = await talking.post("/ask", json={"query": FIRST, "conversation_id": name})
     if name is None:
@@ -83,6 +84,14 @@ async def test_a_conversation_has_a_name_or_none(talking: httpx.AsyncClient, nam
         return
     assert answer.status_code == 422
     assert [error["field"] for error in answer.json()["errors"]] == ["conversation_id"]
+
+
+async def test_a_conversation_is_named_as_a_session_is(talking: httpx.AsyncClient, history: InMemoryHistory) -> None:
+    longest = "x" * MAX_ITEM_NAME
+    answer = await talking.post("/ask", json={"query": FIRST, "conversation_id": longest})
+    assert answer.status_code == 200
+    assert answer.json()["degraded"] == []
+    assert len(history.said(longest)) == 2
 
 
 async def test_a_search_has_no_conversation(talking: httpx.AsyncClient) -> None:

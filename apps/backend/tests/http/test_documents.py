@@ -110,8 +110,8 @@ async def test_nul_becomes_a_space_in_a_text(client: httpx.AsyncClient) -> None:
     ("body", "field"),
     [
         ({}, "text"),
-        ({"text": ""}, "content"),
-        ({"text": " \n\t\u00a0\u200b"}, "content"),
+        ({"text": ""}, "text"),
+        ({"text": " \n\t\u00a0\u200b"}, "text"),
         ({"text": 5}, "text"),
         ({"text": "a", "title": "a" * 501}, "title"),
         ({"text": "a", "title": 7}, "title"),

@@ -131,6 +131,24 @@ async def test_a_bulk_load_answers_line_by_line(client: httpx.AsyncClient, world
     assert set(world.graph.stored_entities) == {"person:ana", "entity:zafiro"}
 
 
+async def test_what_a_line_does_depends_on_no_batch(client: httpx.AsyncClient) -> None:
+    ana = {"type": "entity", "name": "Ana", "kind": "person"}
+    fact = {"type": "fact", "external_id": "f", "subject": "Ana", "object": "Zafiro", "predicate": "dirige"}
+    *lines, last = await bulk(
+        client,
+        [
+            "\ufeff" + json.dumps(ana),
+            {**ana, "description": "Dirige."},
+            {**ana, "external_id": "x"},
+            fact,
+            {**ana, "external_id": "x", "aliases": ["Anita"]},
+            {**fact, "weight": 0.5},
+        ],
+    )
+    assert [line.get("status") for line in lines] == ["created", "updated", "created", "created", "updated", "updated"]
+    assert last["summary"]["failed"] == 0
+
+
 async def test_without_a_language_model_extraction_says_so(client: httpx.AsyncClient) -> None:
     refused = await client.post("/graph/extract", json={})
     assert refused.status_code == 503

@@ -115,11 +115,35 @@ async def test_other_collections_take_their_own_bodies(client: httpx.AsyncClient
         {"text": "cuatro", "external_id": "m"},
     ]
     rows = {row.get("line"): row for row in await bulk(client, "memory", *lines)}
-    assert [rows[line].get("status") for line in range(1, 6)] == ["created", None, "unchanged", None, "created"]
+    assert [rows[line].get("status") for line in range(1, 6)] == ["created", None, "unchanged", "created", "updated"]
     assert rows[2]["error"]["errors"][0]["message"] == "Unknown field."
-    assert rows[4]["error"]["errors"][0]["message"] == "A later line of this batch names the same external_id."
     documents = await bulk(client, "artifacts", {"external_id": "a.md", "text": "Hola."})
     assert documents[0] == {"line": 1, "external_id": "a.md", "status": "created"}
+
+
+@pytest.mark.parametrize("between", [0, 1, 498, 499, 500, 600])
+async def test_what_a_line_does_depends_on_no_batch(client: httpx.AsyncClient, world: World, between: int) -> None:
+    def twice(text: str) -> list[dict[str, Any]]:
+        others = [{"external_id": f"{text}{number}", "text": "x", "ts": number} for number in range(between)]
+        return [{"external_id": "m", "text": "uno", "ts": 0}, *others, {"external_id": "m", "text": text, "ts": 0}]
+
+    for text, statuses in (("dos", ("created", "updated")), ("dos", ("updated", "updated"))):
+        rows = await bulk(client, "history", *twice(text), {"external_id": "m", "text": text, "ts": 0})
+        assert rows[-1]["summary"]["failed"] == 0
+        by_line = {row["line"]: row["status"] for row in rows[:-1]}
+        assert (by_line[1], by_line[between + 2], by_line[between + 3]) == (*statuses, "unchanged")
+    assert world.collections.history.drafts["m"].text == "dos"
+
+
+@pytest.mark.parametrize("collection", ["memory", "history", "artifacts"])
+async def test_a_byte_order_mark_is_no_part_of_the_first_line(client: httpx.AsyncClient, collection: str) -> None:
+    timed = {"ts": 0} if collection == "history" else {}
+    first = {"external_id": "a.md", "text": "Hola.", **timed}
+    rows = await bulk(client, collection, b"\xef\xbb\xbf" + json.dumps(first).encode())
+    assert rows[0] == {"line": 1, "external_id": "a.md", "status": "created"}
+    # it marks a file, not a line
+    rows = await bulk(client, collection, first, b"\xef\xbb\xbf" + json.dumps(first).encode())
+    assert rows[-1]["summary"] == {"created": 0, "updated": 0, "unchanged": 1, "failed": 1}
 
 
 async def test_an_outage_fails_the_batch(client: httpx.AsyncClient, world: World) -> None:

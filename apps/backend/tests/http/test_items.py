@@ -129,11 +129,28 @@ async def test_any_name(client: httpx.AsyncClient, name: str) -> None:
     assert (await client.delete(path)).status_code == 204
 
 
-@pytest.mark.parametrize("path", ["%00", "%FF", "%20", "%0A", "x" * 501])
+@pytest.mark.parametrize("path", ["%00", "%FF", "%20", "%0A", "x" * 401, "x" * 501])
 async def test_what_can_be_no_name(client: httpx.AsyncClient, path: str) -> None:
     for method, body in (("PUT", {"text": "Hola."}), ("GET", None), ("PATCH", {"text": "Hola."}), ("DELETE", None)):
         answer = await client.request(method, f"{MEMORY}/{path}", json=body)
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "external_id")
+
+
+async def test_the_longest_names_are_those_of_the_description(client: httpx.AsyncClient) -> None:
+    described = (await client.get("/openapi.json")).json()
+    schemas = described["components"]["schemas"]
+    for collection, model in (("memory", "MemoryItem"), ("history", "HistoryTurn"), ("artifacts", "ArtifactItem")):
+        limit = schemas[model]["properties"]["external_id"]["maxLength"]
+        path = f"/collections/{collection}/items"
+        for length, status in ((limit, 201), (limit + 1, 422)):
+            answer = await client.post(path, json={"external_id": "x" * length, "text": "Hola."})
+            assert answer.status_code == status, (collection, length)
+            found = await client.get(f"{path}/{'x' * length}")
+            assert found.status_code == (200 if status == 201 else 422), (collection, length)
+    parameters = described["paths"]["/collections/{collection}/items/{external_id}"]["get"]["parameters"]
+    (name,) = [parameter for parameter in parameters if parameter["name"] == "external_id"]
+    assert name["schema"]["maxLength"] == 500
+    assert "of memory and history 400" in name["description"]
 
 
 async def test_texts_are_cleaned(client: httpx.AsyncClient) -> None:

@@ -207,6 +207,7 @@ def test_every_domain_error_has_a_status() -> None:
         "UnsupportedMediaTypeError": 415,
         "UnreadableDocumentError": 422,
         "NotFoundError": 404,
+        "MissingFileError": 404,
         "ConflictError": 409,
         "ConfigurationError": 503,
         "MissingExtraError": 503,

@@ -177,6 +177,19 @@ async def test_a_passage_under_a_repeated_table_header_is_not_edited(open_rag: O
     assert await text_of(rag) == table
 
 
+async def test_a_passage_is_added_behind_one_of_several_equal_ones(open_rag: OpenRag) -> None:
+    rag = await open_rag(chunk_max_tokens=32, chunk_overlap_tokens=0)
+    sentence = "La obra se entrega a los treinta días hábiles contados desde la firma del contrato por ambas partes."
+    await rag.ingest_text("c/a.md", " ".join([sentence] * 5))
+    before = await passages(rag)
+    assert contents(before) == [sentence] * 5
+    with pytest.raises(ConflictError, match="exactly once"):
+        await rag.chunks.replace(before[1].id, "Otra.")
+    edit = await rag.chunks.add("c/a.md", "Aquí, la aguja.", after=2)
+    assert edit.passages[0].content.endswith("\n\nAquí, la aguja.")
+    assert await text_of(rag) == " ".join([sentence] * 3) + "\n\nAquí, la aguja.\n\n " + " ".join([sentence] * 2)
+
+
 async def test_files_in_another_encoding_are_edited_as_utf8(open_rag: OpenRag) -> None:
     rag = await open_rag()
     original = "Señal uno.\r\n\r\nSeñal dos.\r\n".encode("cp1252")

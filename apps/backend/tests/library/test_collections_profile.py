@@ -76,7 +76,9 @@ async def test_a_chunk_expands_to_its_neighbours_and_ends_do_not_break(
     )
     whole = await rag.search(word, mode="sparse", expand_neighbors=5)
     assert whole.hits[0].chunk.content.count("[CHUNK BOUNDARY]") == 5
+    assert [(step.step, step.parameters) for step in response.steps] == [("neighbour_expansion", {"distance": 1})]
     plain = await rag.search(word, mode="sparse")
+    assert plain.steps == ()
     assert "[CHUNK BOUNDARY]" not in plain.hits[0].chunk.content
     assert whole.hits[0].chunk.line_start <= plain.hits[0].chunk.line_start
 

@@ -24,7 +24,7 @@ HALF_AN_HOUR_IN_DAYS = 1 / 24
 
 
 async def vacation(rag: Rag) -> None:
-    """The context engine's example; the ages that it leaves open are 10 and 20 days."""
+    """The context engine's example; the ages that it leaves open are 5 and 6 days."""
     now = datetime.now(UTC)
     for text, days in ((TOLD, 3), (PLAN, 5), (CHECK, 6), (FLIGHTS, 45)):
         speaker = "Priya" if text == CHECK else "Rajesh"
@@ -153,3 +153,16 @@ async def test_operators_of_a_web_search_are_for_chunks_alone(open_rag: OpenRag)
     with pytest.raises(InvalidInputError) as caught:
         await rag.search("entregas -aplazadas", syntax="websearch", profile="memory")
     assert caught.value.field == "syntax"
+
+
+async def test_a_relationship_that_is_over_ages_to_the_evergreen_floor(open_rag: OpenRag) -> None:
+    rag: Rag = await open_rag()
+    over = datetime.now(UTC) - timedelta(days=300)
+    await rag.graph.add_fact("Rajesh", "estuvo casado con", "Priya", kind="relationship", valid_to=over)
+    await rag.graph.add_fact("Rajesh", "trabajó en", "Zafiro", valid_to=over)
+    response = await rag.search("Rajesh", profile="memory", explain=True)
+    factors = {hit.chunk.artifact_type: hit.steps["temporal_decay"]["factor"] for hit in response.hits}
+    assert factors["relationship"] == 0.3
+    assert factors["fact"] == pytest.approx(2 ** (-300 / 30), rel=1e-2)
+    only = await rag.search("Rajesh", profile="memory", filters={"artifact_type": "relationship"})
+    assert [hit.chunk.content for hit in only.hits] == ["Rajesh -> Priya: estuvo casado con"]

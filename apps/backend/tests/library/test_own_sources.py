@@ -241,3 +241,20 @@ async def test_a_search_that_is_cancelled_cancels_its_sources(open_rag: OpenRag)
 async def test_a_source_may_not_take_the_name_of_ours(open_rag: OpenRag) -> None:
     with pytest.raises(ConfigurationError):
         await open_rag(parts=Parts(embedder=HashingEmbedder(), sources={"dense": ScriptedSource()}))
+
+
+async def test_filters_hold_for_what_a_source_of_the_users_own_gives(open_rag: OpenRag) -> None:
+    mine = ScriptedSource(name="wiki")
+    rag = await open_rag(enable_hybrid_search=True, parts=Parts(embedder=HashingEmbedder(), sources={"wiki": mine}))
+    await fill(rag, CONTRACTS)
+    chunks = await chunk_ids(rag)
+    mine.hits = tuple(Hit(chunk_id=chunk.id, score=1.0) for chunk in chunks.values())
+    for filters, expected in (
+        ({"external_id": "acme.md"}, {"acme.md"}),
+        ({"$not": {"external_id": "acme.md"}}, {"otra.md", "menu.md"}),
+        ({"collection": "artifact_chunks"}, set(CONTRACTS)),
+    ):
+        response = await rag.search("contrato", filters=filters)
+        assert set(shown(response)) == expected
+        (report,) = [report for report in response.reports if report.source == "wiki"]
+        assert report.hits == len(expected)

@@ -106,7 +106,8 @@ async def everything_said(rag: Rag, query: str) -> Iterator[str]:
         )
         for profile in ("everything", "memory", "collections", "hybrid", "linear", "sparse")
     ]
-    said += [await rag.context(query, limit=50), await rag.ask(query), await rag.facets()]
+    said += [await rag.context(query, limit=50), await rag.ask(query), await rag.ask(query, profile="memory")]
+    said.append(await rag.facets())
     said += [await rag.memory.list(), await rag.history.list(), await rag.graph.facts(), await rag.graph.entities()]
     said += [await rag.documents(), await rag.chunks.list()]
     return map(repr, said)
@@ -154,6 +155,19 @@ async def test_no_way_shows_it(filled: tuple[Rag, Everything]) -> None:
         for query in ("la entrega del contrato", near):
             for text in await everything_said(mine, query):
                 assert not [secret for secret in secrets if secret in text], (principal, query)
+
+
+async def test_what_is_deleted_is_seen_by_no_one(filled: tuple[Rag, Everything]) -> None:
+    rag, _ = filled
+    writer = rag.as_principal(WRITER)
+    (policy,) = [each for each in POLICIES if each.scope is VisibilityScope.WORKSPACE and not each.sensitivity]
+    await writer.delete(f"{word('doc', policy)}.md")
+    memories, _ = await writer.memory.list()
+    (memory,) = [item for item in memories if word("mem", policy) in item.text]
+    await writer.memory.delete(memory.external_id)
+    gone = [word("doc", policy), word("mem", policy)]
+    for text in await everything_said(writer, "la entrega del contrato"):
+        assert not [each for each in gone if each in text]
 
 
 async def test_counts_are_of_what_may_be_read(filled: tuple[Rag, Everything]) -> None:

@@ -91,6 +91,9 @@ async def test_the_text_stands_between_marks_that_it_cannot_know(
         {"valid_from": "2024"},
         {"valid_from": "2024-13-01"},
         {"object": "MARIA PÉREZ"},
+        {"quote": "dirige"},
+        {"quote": "dirige Zafiro desde 2024"},
+        {"predicate": "fue despedida de"},
     ],
 )
 def test_what_the_text_does_not_bear_out_is_dropped_and_counted(change: dict[str, Any]) -> None:
@@ -104,6 +107,23 @@ def test_what_the_text_does_not_bear_out_is_dropped_and_counted(change: dict[str
     }
     extraction = borne_out(answer({**GOOD, **change}, other), text=TEXT)
     assert ([fact.subject for fact in extraction.facts], extraction.dropped) == (["Ana"], 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "kept"),
+    [
+        ("desde 2024", "2024-07-13", "2024-01-01"),
+        ("desde julio de 2024", "2024-07-13", "2024-01-01"),
+        ("desde el 13 de julio de 2024", "2024-07-13", "2024-07-13"),
+        ("desde el 13/07/2024", "2024-07-13", "2024-07-13"),
+        ("since July 13, 2024", "2024-07-13", "2024-07-13"),
+    ],
+)
+def test_a_date_says_no_more_than_the_text(text: str, given: str, kept: str) -> None:
+    said = {**GOOD, "valid_from": given, "valid_to": None, "quote": "María Pérez dirige Zafiro"}
+    (fact,) = borne_out(answer(said), text=f"María Pérez dirige Zafiro {text}.").facts
+    assert fact.valid_from is not None
+    assert fact.valid_from.date().isoformat() == kept
 
 
 def test_the_same_fact_twice_is_one() -> None:

@@ -87,7 +87,7 @@ async def test_a_failed_chunk_is_put_off_twice_as_long_each_time_and_given_up_at
     (item,) = await backlog.claim(limit=9, lease_seconds=60)
     waits = []
     for _ in range(3):
-        await backlog.fail([item.chunk_id], reason="timeout", retry_in_seconds=100, max_attempts=4)
+        await backlog.fail([item], reason="timeout", retry_in_seconds=100, max_attempts=4)
         async with database.autocommit() as connection:
             cursor = await connection.execute(
                 "SELECT extract(epoch FROM available_at - now())::float8 FROM embedding_backlog"
@@ -96,7 +96,7 @@ async def test_a_failed_chunk_is_put_off_twice_as_long_each_time_and_given_up_at
     assert waits == pytest.approx([100, 200, 400], rel=0.05)
     assert await backlog.counts() == await backlog.counts(workspace="default")
     assert ((await backlog.counts()).pending, (await backlog.counts()).failed) == (1, 0)
-    await backlog.fail([item.chunk_id], reason="timeout", retry_in_seconds=0, max_attempts=4)
+    await backlog.fail([item], reason="timeout", retry_in_seconds=0, max_attempts=4)
     assert ((await backlog.counts()).pending, (await backlog.counts()).failed) == (1, 1)
     assert await backlog.claim(limit=9, lease_seconds=60) == []
     assert await backlog.enqueue_missing() == 1
@@ -125,7 +125,7 @@ async def test_a_chunk_that_is_gone_is_passed_over(
     batch = await backlog.claim(limit=9, lease_seconds=60)
     await repository.soft_delete_one("a.txt", principal=ANYONE)
     await backlog.complete(dict.fromkeys(batch, EAST), model=TEST_MODEL)
-    await backlog.fail([item.chunk_id for item in batch], reason="x", retry_in_seconds=1, max_attempts=1)
+    await backlog.fail(batch, reason="x", retry_in_seconds=1, max_attempts=1)
     await backlog.release([item.chunk_id for item in batch])
     assert (await backlog.counts()).pending == 0
     assert len((await repository.find_similar_chunks(EAST, principal=ANYONE, limit=9)).ranked_list) == 1
@@ -174,7 +174,7 @@ async def stir(
                 case 0:
                     await backlog.complete(dict.fromkeys(batch, EAST), model=TEST_MODEL)
                 case 1:
-                    await backlog.fail(chunk_ids, reason="x", retry_in_seconds=0, max_attempts=99)
+                    await backlog.fail(batch, reason="x", retry_in_seconds=0, max_attempts=99)
                 case 2:
                     await backlog.release(chunk_ids)
                 case _:

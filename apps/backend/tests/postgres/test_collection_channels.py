@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import psycopg
@@ -101,6 +102,23 @@ async def test_what_waits_for_a_vector_lowers_the_share_that_is_seen(
     assert len(similar.ranked_list) == 3
     others = await channels.similar(EAST, principal=Principal(workspace="other"), filters=(), limit=9)
     assert others.seen == 1.0
+
+
+@pytest.mark.parametrize("collection", WITH_CHANNELS)
+async def test_what_the_caller_may_not_read_does_not_tell_whether_it_waits(
+    database: Database, collection: Collection
+) -> None:
+    ana = replace(ANYONE, subject="ana")
+    await fill(database, collection, {"default": ["uno"]})
+    await save(database, collection, "dos", name="hers", principal=ana, visibility_scope="private", owner="ana")
+    await save(database, collection, "tres", name="secret", principal=ana, sensitivity=Sensitivity.RESTRICTED)
+    channels = await channels_over(database, collection)
+    clerk = Principal(clearance=Sensitivity.NORMAL)
+    seen = [
+        (await channels.similar(EAST, principal=principal, filters=(), limit=9)).seen
+        for principal in (clerk, ANYONE, ana)
+    ]
+    assert seen == [1.0, pytest.approx(1 / 2), pytest.approx(1 / 3)]
 
 
 async def test_a_document_that_waits_is_never_sampled_away(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

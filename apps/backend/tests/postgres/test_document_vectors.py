@@ -82,9 +82,9 @@ async def test_a_chunk_that_is_given_up_is_not_waited_for(
     await repository.save_many([written("a.txt", "uno", "dos"), written("b.txt", "nada")], principal=ANYONE)
     one, two, nothing = await claimed(backlog)
     await backlog.complete({one: towards(0.6)}, model=TEST_MODEL)
-    await backlog.fail([two.chunk_id, nothing.chunk_id], reason="x", retry_in_seconds=0, max_attempts=2)
+    await backlog.fail([two, nothing], reason="x", retry_in_seconds=0, max_attempts=2)
     assert await vectors(database) == {}
-    await backlog.fail([two.chunk_id, nothing.chunk_id], reason="x", retry_in_seconds=0, max_attempts=2)
+    await backlog.fail([two, nothing], reason="x", retry_in_seconds=0, max_attempts=2)
     assert await vectors(database) == {"a.txt": pytest.approx(towards(0.6), abs=1e-6)}
     await backlog.enqueue_missing()
     await embed_all(backlog)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta, timezone
 
+import psycopg
 import pytest
 
 from ragcorp.domain.collections import Collection
+from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.facet_counts import PostgresFacetCounts
@@ -101,3 +103,16 @@ async def test_filters_narrow_and_a_collection_that_cannot_apply_one_is_left_out
         ]
     }
     assert await collections(**either) == {"memory": 1, "history": 1, "artifacts": 1}
+
+
+async def test_a_count_that_takes_too_long_is_ended(database: Database, owner_dsn: str) -> None:
+    hasty = PostgresFacetCounts(database, timeout_ms=100)
+    with psycopg.connect(owner_dsn) as holder:
+        holder.execute("LOCK TABLE history_turns IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(StorageUnavailableError) as ended:
+            await hasty.count(principal=ANYONE)
+        assert ended.value.reason == "timeout"
+    assert (await hasty.count(principal=ANYONE)).counts["collection"]["history"] == 2
+    async with database.autocommit() as connection:
+        row = await (await connection.execute("SHOW statement_timeout")).fetchone()
+    assert row == ("30s",)

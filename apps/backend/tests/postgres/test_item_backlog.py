@@ -110,11 +110,11 @@ async def test_a_vector_of_a_text_that_changed_meanwhile_is_not_stored(
     await backlog.complete(dict.fromkeys(batch, EAST), model=TEST_MODEL)
     assert [name for name, _ in await fetch(database, VECTORS)] == ["c"]
     assert [item.index_text for item in await backlog.claim(limit=9, lease_seconds=60)] == ["otro"]
-    # what was made is remembered for its text all the same
+    # and what was forgotten meanwhile is remembered nowhere
     cached = await PostgresEmbeddingCache(database=database).get(
         [item.index_hash for item in batch], model=TEST_MODEL, workspace="default"
     )
-    assert len(cached) == 3
+    assert list(cached) == [batch[2].index_hash]
 
 
 async def test_a_text_that_changes_drops_its_vector_at_once(
@@ -124,10 +124,6 @@ async def test_a_text_that_changes_drops_its_vector_at_once(
     await embed_all(backlog, {"uno": EAST, "dos": towards(0.0)})
     await memory.save_many([draft("a", "tres")], principal=ANYONE)
     assert [name for name, _ in await fetch(database, VECTORS)] == ["b"]
-    # and one that is known has its vector in the same transaction
-    await memory.save_many([draft("a", "dos"), draft("c", "dos"), draft("d", "cuatro")], principal=ANYONE)
-    assert sorted(await fetch(database, VECTORS)) == [(name, "[0,1,0,0,0,0,0,0]") for name in "abc"]
-    assert (await backlog.counts()).pending == 1
 
 
 async def test_failures_are_put_off_and_given_up_and_listed_again(
@@ -138,10 +134,10 @@ async def test_failures_are_put_off_and_given_up_and_listed_again(
     await backlog.complete({other: EAST}, model=TEST_MODEL)
     waits = []
     for _ in range(3):
-        await backlog.fail([item.chunk_id], reason="timeout", retry_in_seconds=100, max_attempts=4)
+        await backlog.fail([item], reason="timeout", retry_in_seconds=100, max_attempts=4)
         waits += await fetch(database, "SELECT extract(epoch FROM available_at - now())::float8 FROM memory_backlog")
     assert [row[0] for row in waits] == pytest.approx([100, 200, 400], rel=0.05)
-    await backlog.fail([item.chunk_id], reason="timeout", retry_in_seconds=0, max_attempts=4)
+    await backlog.fail([item], reason="timeout", retry_in_seconds=0, max_attempts=4)
     assert ((await backlog.counts()).pending, (await backlog.counts()).failed) == (1, 1)
     assert (await memory.get("a", principal=ANYONE)).pending
     assert await backlog.claim(limit=9, lease_seconds=60) == []
@@ -149,12 +145,23 @@ async def test_failures_are_put_off_and_given_up_and_listed_again(
     assert await backlog.claim(limit=9, lease_seconds=60) == [item]
     assert await backlog.enqueue_missing() == 0
     # a new text is a new chance
-    await backlog.fail([item.chunk_id], reason="rejected", retry_in_seconds=0, max_attempts=1)
+    await backlog.fail([item], reason="rejected", retry_in_seconds=0, max_attempts=1)
     await memory.save_many([draft("a", "tres")], principal=ANYONE)
     assert ((await backlog.counts()).pending, (await backlog.counts()).failed) == (1, 0)
     assert [again.index_text for again in await backlog.claim(limit=9, lease_seconds=60)] == ["tres"]
     await fetch(database, "DELETE FROM memory_embeddings RETURNING item_id")
     assert await backlog.enqueue_missing() == 1
+
+
+async def test_a_text_that_is_refused_takes_no_later_one_with_it(
+    memory: PostgresItemRepository, backlog: PostgresItemBacklog
+) -> None:
+    await memory.save_many([draft("a", "malo"), draft("b", "peor")], principal=ANYONE)
+    batch = await backlog.claim(limit=9, lease_seconds=60)
+    await memory.save_many([draft("a", "bueno")], principal=ANYONE)
+    await backlog.fail(batch, reason="rejected", retry_in_seconds=0, max_attempts=1)
+    assert ((await backlog.counts()).pending, (await backlog.counts()).failed) == (2, 1)
+    assert [item.index_text for item in await backlog.claim(limit=9, lease_seconds=60)] == ["bueno"]
 
 
 def embedding(database: Database, embedder: HashingEmbedder) -> EmbedPending:
@@ -235,9 +242,11 @@ async def test_a_second_models_vectors_stand_beside_the_first(
     await embed_all(backlog, default=(0.0, 0.0, 1.0), model=second)
     vectors = await fetch(database, "SELECT embedding::text FROM memory_embeddings ORDER BY model_id")
     assert vectors == [("[1,0,0,0,0,0,0,0]",), ("[0,0,1]",)]
-    # what the second model never saw is not taken from the first's cache
+    # what the second model never saw is not taken from the first
+    embedder = HashingEmbedder(model=second)
     await memory.save_many([draft("b", "uno"), draft("c", "dos")], principal=ANYONE)
-    assert [item.index_text for item in await backlog.claim(limit=9, lease_seconds=0)] == ["dos"]
+    await embedding(database, embedder).execute()
+    assert embedder.embedded == ["dos"]
 
 
 async def stir(database: Database, *, rounds: int, seed: int, make: Callable[[int], str]) -> None:
@@ -272,7 +281,6 @@ async def stir(database: Database, *, rounds: int, seed: int, make: Callable[[in
         for turn in range(rounds * 2):
             batch = await backlog.claim(limit=6, lease_seconds=0.01)
             chance.shuffle(batch)
-            ids = [item.chunk_id for item in batch]
             match turn % 4:
                 case 0 | 1:
                     made = HashingEmbedder()
@@ -280,7 +288,7 @@ async def stir(database: Database, *, rounds: int, seed: int, make: Callable[[in
                     await asyncio.sleep(0.002)
                     await backlog.complete(vectors, model=TEST_MODEL)
                 case 2:
-                    await backlog.fail(ids, reason="x", retry_in_seconds=0, max_attempts=99)
+                    await backlog.fail(batch, reason="x", retry_in_seconds=0, max_attempts=99)
                 case _:
                     await backlog.enqueue_missing()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 INSERT = """
     INSERT INTO memory_items (workspace, external_id, text, language, visibility_scope, owner, content_hash)
-    VALUES ('default', 'm', %s, 'es', %s, %s, '')
+    VALUES ('default', %s, %s, 'es', %s, %s, '')
 """
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
@@ -34,7 +35,9 @@ async def memory(dsn: str) -> AsyncIterator[PostgresItemRepository]:
         yield PostgresItemRepository(database=database, collection=Collection.MEMORY)
 
 
-async def save_behind(memory: PostgresItemRepository, dsn: str, first: tuple[str, str, str], second: ItemDraft) -> Any:
+async def save_behind(
+    memory: PostgresItemRepository, dsn: str, first: tuple[str, str, str, str], second: ItemDraft
+) -> Any:
     """Save ``second`` while the first writer's row is there, not committed; commit it when the second waits."""
     async with await psycopg.AsyncConnection.connect(dsn) as writer:
         await writer.execute(INSERT, first)
@@ -51,15 +54,28 @@ async def save_behind(memory: PostgresItemRepository, dsn: str, first: tuple[str
 
 
 async def test_what_another_made_meanwhile_is_replaced(memory: PostgresItemRepository, dsn: str) -> None:
-    outcomes = await save_behind(memory, dsn, ("suyo", "workspace", ""), draft("m", "mío"))
+    outcomes = await save_behind(memory, dsn, ("m", "suyo", "workspace", ""), draft("m", "mío"))
     assert [str(outcome.status) for outcome in outcomes] == ["created", "updated", "created"]
     assert (await memory.get("m", principal=ANYONE)).text == "mío"
 
 
 async def test_what_another_made_meanwhile_and_hides_is_left_alone(memory: PostgresItemRepository, dsn: str) -> None:
     with pytest.raises(ConflictError):
-        await save_behind(memory, dsn, ("suyo", "private", "ana"), draft("m", "mío"))
+        await save_behind(memory, dsn, ("m", "suyo", "private", "ana"), draft("m", "mío"))
     assert (await memory.get("m", principal=Principal(subject="ana"))).text == "suyo"
+
+
+UNNAMED = replace(draft(None, "mío"), named_after="del texto")
+
+
+async def test_a_made_name_that_is_hidden_meanwhile_is_another(memory: PostgresItemRepository, dsn: str) -> None:
+    (made,) = await memory.save_many([UNNAMED], principal=ANYONE)
+    await memory.delete_one(made.external_id, principal=ANYONE)
+    hidden = (made.external_id, "suyo", "private", "ana")
+    first, second, third = await save_behind(memory, dsn, hidden, UNNAMED)
+    assert [str(outcome.status) for outcome in (first, second, third)] == ["created", "created", "created"]
+    assert second.external_id != made.external_id
+    assert (await memory.get(made.external_id, principal=Principal(subject="ana"))).text == "suyo"
 
 
 async def test_an_item_of_anothers_may_be_given_away_but_not_taken(memory: PostgresItemRepository) -> None:

@@ -19,7 +19,7 @@ from ragcorp.application.neutral_text import neutral, shortened
 PIECES = st.sampled_from(
     [*HOSTILE.values(), "<", ">", "/memory", "&", "amp;", "#x3c;", "lt;", "[", "1", "]", "\n", "- ", "system", ":", '"',
      "`", "~", "-", "->", " -> ", "\u200b", "\u202e", "\u2028", "MEMORY-", TOKEN, " ", "Priya", "ñ", "e\u0301",
-     "🇪", "🇸"]
+     "🇪", "🇸", "1)", "(", ")", "\u0455ystem", "\u02d0", "«", "»", "said", "≪", "\ufe48", "\ufe0f"]
 )  # fmt: skip
 TEXTS = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=12).map("".join))
 ITEMS = st.lists(
@@ -59,6 +59,13 @@ def test_no_bound_is_passed(items: list, characters: int, item_characters: int) 
 @example("<<<a>>>")
 @example("system: system: x")
 @example("(system): x")
+@example("system\n: x")
+@example("</memory")
+@example("<a" + " " * 210 + ">")
+@example("<<a> < b>>")
+@example("\u00ab/a \u00ab/b\u00bb c\u00bb")
+@example("&ltcc; &#600; &sfr;ystem: x")
+@example("1) (system) -: (a): x")
 def test_neutral_is_neutral_and_idempotent(text: str) -> None:
     once = neutral(text)
     check_neutral(once)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.passage_slices import inserted, lines_of, removed, replaced, slice_of
+from ragcorp.application.passage_slices import inserted, lines_of, removed, replaced, slice_among, slice_of
 from ragcorp.domain.documents import Chunk, ChunkDraft, ParsedText
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
@@ -109,3 +109,16 @@ def test_what_does_not_stand_there_exactly_once_is_a_conflict(text: str, content
     )  # fmt: skip
     with pytest.raises(ConflictError, match="exactly once"):
         slice_of(chunk_of(draft), text)
+
+
+def test_equal_passages_of_a_line_are_told_apart_by_their_order() -> None:
+    text = "x\nSí. Sí. Sí.\nSí."
+    draft = ChunkDraft(
+        chunk_index=2, content="Sí.", heading_path=(), line_start=2, line_end=2, page_start=None, page_end=None,
+        token_count=1,
+    )  # fmt: skip
+    found = [slice_among(chunk_of(draft), text, position=position, count=3) for position in range(3)]
+    assert found == [(2, 5), (6, 9), (10, 13)]
+    for count in (1, 2, 4):
+        with pytest.raises(ConflictError):
+            slice_among(chunk_of(draft), text, position=0, count=count)

@@ -94,12 +94,13 @@ class InMemoryHistory:
         del principal
         await self._fail(self.write_error)
         for draft in drafts:
-            assert draft.external_id
+            name = draft.external_id or draft.named_after
+            assert name
             self.items.append(
                 Item(
                     id=str(len(self.items) + 1),
                     collection=Collection.HISTORY,
-                    external_id=draft.external_id,
+                    external_id=name,
                     text=draft.text,
                     attributes=draft.attributes,
                     session=draft.session,

@@ -7,7 +7,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ragcorp.domain.documents import DocumentAttributes
-from ragcorp.domain.graph import ENTITY, FACT, EntityDraft, EntityReference, FactDraft, GraphSelection, Provenance
+from ragcorp.domain.graph import (
+    ENTITY,
+    FACT,
+    EntityDraft,
+    EntityReference,
+    FactDraft,
+    GraphSelection,
+    Provenance,
+    Readers,
+    entity_name,
+)
 from ragcorp.domain.ports.graph import GraphRepository, GraphSearch
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.principal import Principal, Sensitivity
@@ -34,6 +44,12 @@ def entity(
         description=description,
         attributes=DocumentAttributes(artifact_type=kind, **attributes),
     )
+
+
+def named(folded_name: str, *, kind: str = ENTITY, **attributes: Any) -> str:
+    """Return the external_id of an entity that was given none."""
+    readers = Readers.of(DocumentAttributes(**attributes))
+    return entity_name(kind=kind, folded_name=folded_name, readers=readers)
 
 
 def said(

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from ragcorp.application import page_cursor
+from ragcorp.application.page_cursor import Position
+from ragcorp.application.search_chunks import current_hour
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
@@ -38,7 +40,7 @@ class ScriptedSearch:
         if request.mode in self.errors:
             raise self.errors[request.mode]
         ranking = self.rankings[request.mode]
-        start = page_cursor.decode(request, window=max(1, len(ranking)))
+        start = page_cursor.decode(request, window=max(1, len(ranking)), now=current_hour()).offset
         end = start + request.limit
         return SearchResponse(
             mode_used=request.mode,
@@ -46,7 +48,9 @@ class ScriptedSearch:
             reports=(
                 SourceReport(source="dense", outcome=self.outcomes.get(request.mode, SourceOutcome.OK), elapsed_ms=1.0),
             ),
-            next_cursor=page_cursor.encode(end, request) if end < len(ranking) else None,
+            next_cursor=page_cursor.encode(Position(offset=end, moment=current_hour()), request)
+            if end < len(ranking)
+            else None,
             explanation={"profile": request.mode.value} if request.explain else None,
         )
 

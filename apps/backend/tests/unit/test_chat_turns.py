@@ -118,24 +118,24 @@ def test_nobody_writes_above_their_clearance() -> None:
 def test_names_tell_all_turns_apart_and_come_again(turns: list[tuple[str, str, int]]) -> None:
     exported = [{"text": text, "speaker": speaker, "ts": time} for text, speaker, time in turns]
     first, again = reader(), reader()
-    names = [first.read(turn).external_id for turn in exported]
+    names = [first.read(turn).named_after for turn in exported]
     assert len(set(names)) == len(names)
-    assert [again.read(turn).external_id for turn in exported] == names
+    assert [again.read(turn).named_after for turn in exported] == names
     # a longer export of the same conversation keeps the names of what was there
     longer = reader()
-    assert [longer.read(turn).external_id for turn in [*exported, *exported]][: len(names)] == names
+    assert [longer.read(turn).named_after for turn in [*exported, *exported]][: len(names)] == names
 
 
-def test_who_may_read_a_turn_is_a_part_of_its_name() -> None:
+def test_who_wrote_and_who_may_read_a_turn_is_a_part_of_its_name() -> None:
+    other = reader(principal=Principal(subject="otra"))
     names = {
-        read().external_id,
-        read(visibility_scope="private").external_id,
-        read(sensitivity="public").external_id,
-        reader(principal=Principal(subject="otra"))
-        .read({"ts": 0, "text": "Hola.", "visibility_scope": "private"})
-        .external_id,
+        read().named_after,
+        read(visibility_scope="private").named_after,
+        read(sensitivity="public").named_after,
+        other.read({"ts": 0, "text": "Hola."}).named_after,
+        other.read({"ts": 0, "text": "Hola.", "visibility_scope": "private"}).named_after,
     }
-    assert len(names) == 4
+    assert len(names) == 5
 
 
 @pytest.mark.parametrize(

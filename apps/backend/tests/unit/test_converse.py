@@ -107,10 +107,22 @@ async def test_question_and_answer_are_turns_of_the_session() -> None:
     assert (asked.attributes.metadata, said.attributes.metadata) == ({}, {"generated": True})
     for item in (asked, said):
         about = item.attributes
-        assert (about.owner, about.visibility_scope, about.artifact_type) == ("ana", VisibilityScope.PRIVATE, "turn")
+        assert (about.owner, about.visibility_scope) == ("ana", VisibilityScope.PRIVATE)
         assert about.language == "es"
     assert asked.attributes.occurred_at is not None
     assert said.attributes.occurred_at == asked.attributes.occurred_at + AFTER
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"), [(FIRST, "question"), ("gracias", "question"), ("Mi contrato vence en junio.", "turn")]
+)
+async def test_what_was_asked_is_no_statement(said: str, kind: str) -> None:
+    world = World()
+    await world.ask(said)
+    assert [item.attributes.artifact_type for item in world.history.items] == [kind, "answer"]
+    world = World(search=FoundAlready())
+    await world.ask(said)
+    assert [item.attributes.artifact_type for item in world.history.items] == [kind, "abstention"]
 
 
 async def test_a_follow_up_is_searched_and_answered_as_rewritten() -> None:
@@ -244,6 +256,16 @@ async def test_the_language_model_rewrites_where_there_is_one() -> None:
     assert world.search.requests[1].query == rewriter.text
 
 
+@pytest.mark.parametrize("said", ["gracias", "Sí", "no", "hola", "a", "y"])
+async def test_small_talk_is_not_rewritten(said: str) -> None:
+    for rewriter in (None, Rewrites()):
+        world = World(rewriter=rewriter)
+        await world.ask(FIRST)
+        assert (await world.ask(said)).rewritten_query is None
+        assert world.search.requests[1].query == said
+        assert rewriter is None or not rewriter.asked
+
+
 async def test_a_model_that_changes_nothing_is_not_mentioned() -> None:
     world = World(rewriter=Rewrites(text=NEXT))
     await world.ask(FIRST)
@@ -321,7 +343,7 @@ async def test_a_reader_who_goes_away_leaves_the_question() -> None:
     assert world.history.said("c1") == [("user", FIRST)]
 
 
-@pytest.mark.parametrize("name", ["", "x" * 201, "a\x00b", "a\ud800", 5])
+@pytest.mark.parametrize("name", ["", "x" * 401, "a\x00b", "a\ud800", 5])
 def test_a_conversation_needs_a_storable_name(name: Any) -> None:
     with pytest.raises(InvalidInputError) as caught:
         replace(SearchRequest(query="a"), conversation_id=name)

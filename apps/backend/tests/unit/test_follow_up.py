@@ -45,7 +45,12 @@ def test_names_and_identifiers_of_a_question(question: str, found: list[str]) ->
         "¿Cuándo se renueva su contrato?",
         "y en ese caso, ¿quién paga?",
         "¿Qué pasa si se retrasa?",
-        "what about it?",
+        "what about the price?",
+        "vale, y cuándo vence",
+        "gracias, ¿y cuándo vence?",
+        "¿y cuándo vence? Gracias",
+        "¿Cuánto vale?",
+        "¿Cuántos días?",
         "And when does it expire?",
         "How much is it?",
         "Who signed that?",
@@ -79,6 +84,25 @@ def test_a_follow_up_takes_the_names_of_the_question_before(question: str) -> No
 def test_a_question_that_names_its_subject_is_left_alone(question: str) -> None:
     assert not is_follow_up(question)
     assert rewritten(question, [CONTRACT], max_characters=2000) == question
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gracias", "Muchas gracias por la ayuda", "no", "hola", "Sí", "sí, claro", "y", "a", "1", "2025", "👍", "vale",
+        "¿vale?", "¿Y ella?", "¿Cuándo?", "¿Qué tal?", "Buenos días.", "what about it?", "yes", "No, thanks",
+        "thank you very much", "Hi!", "ok", "obrigado", "Bom dia!", "não", "sim",
+    ],
+)  # fmt: skip
+def test_words_without_content_stay_as_they_are(text: str) -> None:
+    assert rewritten(text, [CONTRACT], max_characters=2000) == text
+
+
+@pytest.mark.parametrize("between", ["gracias", "Sí", "¿Y ella?", "ok", "Muchas gracias por la ayuda"])
+def test_thanks_in_between_change_no_subject(between: str) -> None:
+    assert rewritten("¿y cuándo vence?", [CONTRACT, between], max_characters=2000) == (
+        "¿y cuándo vence? CTR-2026-014 Acme Corporation"
+    )
 
 
 def test_a_follow_up_of_a_follow_up_goes_back_to_the_names() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragcorp.application.graph_lines import OF_ENTITIES, OF_FACTS, read_draft
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
-from ragcorp.domain.graph import EntityDraft, EntityReference, FactDraft, Provenance, fact_name
+from ragcorp.domain.graph import EntityDraft, EntityReference, FactDraft, Provenance, Readers, fact_name
 from ragcorp.domain.principal import Sensitivity
 from support.graph import day
 
@@ -128,8 +128,10 @@ def test_the_name_of_a_fact_depends_on_all_that_it_says_and_on_nothing_else() ->
         "valid_from": None,
         "document_id": None,
         "chunk_index": None,
+        "readers": Readers.named(1, "workspace", ""),
     }
     assert fact_name(**said) == fact_name(**{**said, "predicate": "Vive  en"})
     others = {"subject": "x", "predicate": "x", "object": "x", "valid_from": day(2026), "chunk_index": 0}
+    others["readers"] = Readers.named(1, "private", "ana")
     names = {fact_name(**said), *(fact_name(**{**said, name: value}) for name, value in others.items())}
-    assert len(names) == 6
+    assert len(names) == 7

@@ -60,6 +60,28 @@ async def test_batches_line_numbers_and_progress() -> None:
     assert (report.created, report.failed, report.total) == (2 * BATCH_LINES + 6, 3, 2 * BATCH_LINES + 9)
 
 
+async def test_a_batch_ends_before_a_turn_comes_again() -> None:
+    def named(name: str, text: str) -> bytes:
+        return json.dumps({"external_id": name, "ts": 0, "text": text}).encode()
+
+    kept, progress = Kept(), list[int]()
+    report = await ImportHistory(save=kept).execute(
+        [b"\xef\xbb\xbf" + named("a", "1"), named("b", "1"), b"{", named("a", "2"), named("b", "2"), named("b", "x")],
+        principal=Principal(),
+        defaults=DEFAULTS,
+        on_progress=progress.append,
+    )
+    assert (kept.batches, progress) == ([2, 2, 1], [6])
+    assert [failure.line for failure in report.failures] == [3, 6]
+    assert report.created == 4
+
+
+async def test_a_number_that_is_too_long_is_named() -> None:
+    line = b'{"ts": 0, "text": "a", "n": ' + b"9" * 5000 + b"}"
+    report = await ImportHistory(save=Kept()).execute([line], principal=Principal(), defaults=DEFAULTS)
+    assert [(failure.error.field, failure.error.limit) for failure in report.failures] == [("line", "4300 digits")]
+
+
 async def test_of_many_bad_lines_the_first_are_named_and_all_counted() -> None:
     count = MAX_NAMED_FAILURES + 700
     report = await ImportHistory(save=Kept()).execute([b"{"] * count, principal=Principal(), defaults=DEFAULTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 
 import pytest
@@ -64,6 +65,18 @@ async def test_fence_and_note_count_among_the_characters() -> None:
         assert bound - 220 < len(context.context) <= bound
     assert NOTE in context.context
     assert len(context.items) == 50
+
+
+async def test_the_texts_are_made_neutral_off_the_event_loop() -> None:
+    threads: list[int] = []
+
+    def token() -> str:
+        threads.append(threading.get_ident())
+        return "0123456789abcdef"
+
+    load = LoadContext(search=FoundAlready((turn("hola"),)), limits=ContextLimits(), make_token=token)
+    await load.execute(principal=ME)
+    assert threads != [threading.get_ident()]
 
 
 async def test_each_request_has_a_fence_of_its_own() -> None:

@@ -74,6 +74,26 @@ def test_a_memory_without_a_speaker_is_a_plain_line() -> None:
     )
 
 
+@pytest.mark.parametrize("collection", ["history", "memory", "graph"])
+@pytest.mark.parametrize("said", ["said:", "sa\u0456d\uff1a", "said,"])
+def test_a_text_of_no_speaker_is_no_line_of_a_speaker(said: str, collection: str) -> None:
+    (line,) = format_memory_briefing([item(f"Rajesh {said} “Apruebo”", collection=collection)]).split("\n")[1:]
+    assert line.startswith("- note: Rajesh sa")
+    assert format_memory_briefing([item("Rajesh said yes", collection=collection)]).endswith("\n- Rajesh said yes")
+
+
+def test_a_speaker_quotes_nobody() -> None:
+    briefing = format_memory_briefing([item("x", "Rajesh said: 'Apruebo' Priya"), item("x", TOKEN)])
+    assert briefing.split("\n")[1:] == ['- Rajesh said Apruebo Priya said: "x"', f'- {TOKEN} said: "x"']
+    assert f'- x said: "x"\n</memory>\n{FENCE}' in fenced(briefing, token=TOKEN)
+
+
+def test_no_more_is_read_of_a_text_than_its_bound() -> None:
+    read = neutral_item(item("palabra " * 2400, "R" * 9000, session="s" * 9000, entities=["e" * 9000]))
+    assert [len(text) for text in (read.text, read.speaker or "", read.session or "", *read.entities)] == [4000] * 4
+    assert neutral_item(read) == read
+
+
 def test_nothing_remembered_is_no_text() -> None:
     assert format_memory_briefing([]) == format_memory_briefing([item("\u200b\x00 \n")]) == ""
     assert fenced("", token=TOKEN) == ""
@@ -189,7 +209,7 @@ def check_context(context: str) -> None:
 
 
 INVISIBLE = re.compile(
-    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u034f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe01\U000e0000-\U000e01ef]"
+    "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe01\U000e0000-\U000e01ef]"
 )
 
 
@@ -225,7 +245,7 @@ def test_neutral_text_stays_as_it_is(text: str) -> None:
         ("R&D, AT&T, ?a=1&copy=2&b=3", "R&D, AT&T, ?a=1&copy=2&b=3"),
         ("Marks &amp; Spencer", "Marks & Spencer"),
         ('dijo "ven" y “ya”', "dijo 'ven' y 'ya'"),
-        ("a\tb\nc", "a\tb c"),
+        ("a\tb\nc", "a b c"),
         ("«18.450,00 €» — ñ ª º ½ ² 日本 🎉", "«18.450,00 €» — ñ ª º ½ ² 日本 🎉"),
     ],
 )

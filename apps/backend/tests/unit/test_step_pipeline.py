@@ -18,6 +18,7 @@ from ragcorp.application.temporal_decay import TemporalDecay
 from ragcorp.domain.candidates import Description, Features
 from ragcorp.domain.documents import Chunk, VisibilityScope
 from ragcorp.domain.exceptions import SourceUnavailableError
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import Hit, HitKey, RankedList, ScoreType
 from ragcorp.domain.search import SearchMode
@@ -52,11 +53,20 @@ class Store:
         self.descriptions = descriptions
         self._features = features or Features()
         self.pools: list[Sequence[HitKey]] = []
+        self.hangs: str | None = None
 
-    async def describe(self, keys: Sequence[HitKey], *, principal: Principal) -> dict[HitKey, Description]:
+    async def describe(
+        self, keys: Sequence[HitKey], *, principal: Principal, filters: Filters = ()
+    ) -> dict[HitKey, Description]:
+        await self._strike("describe")
         return {key: self.descriptions[key] for key in keys if key in self.descriptions}
 
+    async def _strike(self, call: str) -> None:
+        if self.hangs == call:
+            await asyncio.sleep(30)
+
     async def features(self, keys: Sequence[HitKey], *, principal: Principal) -> Features:
+        await self._strike("features")
         self.pools.append(keys)
         return self._features
 
@@ -142,6 +152,7 @@ async def run(
 
 
 def order(result: PipelineResult) -> list[str]:
+    assert result.candidates is not None
     return [candidate.key[0] for candidate in result.candidates]
 
 
@@ -228,3 +239,26 @@ async def test_a_reranker_leaves_time_for_what_follows() -> None:
     result = await run(store, [hit("a")], Steps(), reranker=LengthReranker(delay=30), seconds=0.6)
     assert [report.reason for report in result.reports] == ["timeout"]
     assert asyncio.get_running_loop().time() - started < 5  # a guard: not the sixty of the reranker
+
+
+async def test_candidates_that_cannot_be_described_in_time_take_no_step(open_steps: Steps) -> None:
+    store = Store({key(name): described() for name in "ab"})
+    store.hangs = "describe"
+    result = await run(store, [hit("a"), hit("b")], open_steps, seconds=0.05)
+    assert result.candidates is None
+    assert [(step.step, step.skipped) for step in result.steps] == [("describe", "timeout")]
+    assert [(report.source, report.reason) for report in result.reports] == [("describe", "timeout")]
+
+
+async def test_a_pool_whose_similarities_do_not_come_in_time_keeps_its_order_and_is_named(open_steps: Steps) -> None:
+    store = Store({key(name): described() for name in "ab"})
+    store.hangs = "features"
+    result = await run(store, [hit("a"), hit("b")], open_steps, seconds=0.05)
+    assert order(result) == ["a", "b"]
+    assert [step.skipped for step in result.steps if step.step == "diversification"] == ["timeout"]
+    assert [(report.source, report.reason) for report in result.reports] == [("diversification", "timeout")]
+
+
+@pytest.fixture
+def open_steps() -> Steps:
+    return Steps(decay=TemporalDecay(), deduplicate=True, diversify=Diversification())

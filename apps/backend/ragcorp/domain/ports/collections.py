@@ -24,7 +24,7 @@ class ItemRepository(Protocol):
         """Create or replace the items, all in one transaction; an equal item is left as it is.
 
         Of two drafts with one ``external_id`` the later stands. Raises ConflictError if one of them exists and the
-        principal may not read it.
+        principal may not read it. A name that is made is never taken, nor does it tell anybody what it is made of.
         """
         ...
 
@@ -78,8 +78,10 @@ class CollectionChannels(Protocol):
 class CandidateStore(Protocol):
     """Reads stored passages of every collection by key. What the principal may not read is not there."""
 
-    async def describe(self, keys: Sequence[HitKey], *, principal: Principal) -> dict[HitKey, Description]:
-        """One round trip."""
+    async def describe(
+        self, keys: Sequence[HitKey], *, principal: Principal, filters: Filters = ()
+    ) -> dict[HitKey, Description]:
+        """Return what passes the filters; of a collection that lacks a field of theirs, nothing. One round trip."""
         ...
 
     async def features(self, keys: Sequence[HitKey], *, principal: Principal) -> Features:
@@ -100,7 +102,9 @@ class CandidateStore(Protocol):
 class FacetCounts(Protocol):
     """Counts what a caller may read."""
 
-    async def count(self, *, principal: Principal, filters: Filters = ()) -> Facets: ...
+    async def count(self, *, principal: Principal, filters: Filters = ()) -> Facets:
+        """Raises StorageUnavailableError, with reason ``timeout`` where it takes too long."""
+        ...
 
 
 class Reranker(Protocol):

@@ -268,8 +268,13 @@ class EmbeddingBacklog(Protocol):
         """
         ...
 
-    async def fail(self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int) -> None:
-        """Put the chunks off, twice as long each time; after ``max_attempts`` they wait for ``enqueue_missing``."""
+    async def fail(
+        self, chunks: Sequence[PendingChunk], *, reason: str, retry_in_seconds: float, max_attempts: int
+    ) -> None:
+        """Put the chunks off, twice as long each time; after ``max_attempts`` they wait for ``enqueue_missing``.
+
+        One whose text is another by now is left as it is.
+        """
         ...
 
     async def release(self, chunk_ids: Sequence[int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
+from ragcorp.domain.exceptions import InvalidInputError, MissingFileError
 
 
 def bad_line(name: str, number: int, problem: str, expected: str) -> InvalidInputError:
@@ -18,7 +18,7 @@ def bad_line(name: str, number: int, problem: str, expected: str) -> InvalidInpu
 def numbered_lines(folder: Path, name: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a UTF-8 file that are not blank, with their numbers from 1.
 
-    Raises NotFoundError or InvalidInputError.
+    Raises MissingFileError or InvalidInputError.
     """
     number = 0
     try:
@@ -28,7 +28,7 @@ def numbered_lines(folder: Path, name: str) -> Iterator[tuple[int, str]]:
                 if line.strip():
                     yield number, line.rstrip("\r\n")
     except FileNotFoundError:
-        raise NotFoundError(f"The set has no {name}.", field="DIR", remedy=f"Add {name} to the folder.") from None
+        raise MissingFileError(f"The set has no {name}.", field="DIR", remedy=f"Add {name} to the folder.") from None
     except UnicodeDecodeError:
         raise bad_line(name, number + 1, "or one soon after is not UTF-8", "UTF-8") from None
     except OSError as error:

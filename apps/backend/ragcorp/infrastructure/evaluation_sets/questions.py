@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
+from ragcorp.domain.exceptions import InvalidInputError, MissingFileError
 from ragcorp.domain.text import is_blank
 from ragcorp.evaluation.answers import AskQuestion
 from ragcorp.infrastructure.evaluation_sets.lines import bad_line, numbered_lines
@@ -20,9 +20,11 @@ DOCUMENTS = "documents"
 
 
 def read_questions(folder: Path) -> list[AskQuestion]:
-    """Read the questions of the set in ``folder``. Raises NotFoundError or InvalidInputError."""
+    """Read the questions of the set in ``folder``. Raises MissingFileError or InvalidInputError."""
     if not (folder / DOCUMENTS).is_dir():
-        raise NotFoundError("The set has no folder 'documents'.", field="DIR", remedy="Name the folder that holds it.")
+        raise MissingFileError(
+            "The set has no folder 'documents'.", field="DIR", remedy="Name the folder that holds it."
+        )
     questions: list[AskQuestion] = []
     seen: set[str] = set()
     for number, line in numbered_lines(folder, QUESTIONS):

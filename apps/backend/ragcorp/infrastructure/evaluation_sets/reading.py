@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
+from ragcorp.domain.exceptions import InvalidInputError, MissingFileError
 from ragcorp.domain.text import is_blank, require_utf8
 from ragcorp.evaluation.judgements import Qrels
 from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet, Passage, judged
@@ -24,10 +24,10 @@ QRELS = ("qrels.tsv", "qrels/test.tsv")
 def read_set(folder: Path) -> EvaluationSet:
     """Read the set in ``folder``; queries without a relevant document are left out.
 
-    Raises NotFoundError for a missing folder or file, and InvalidInputError for what is no such set.
+    Raises MissingFileError for a missing folder or file, and InvalidInputError for what is no such set.
     """
     if not folder.is_dir():
-        raise NotFoundError("There is no such folder.", field="DIR", remedy="Name the folder of an evaluation set.")
+        raise MissingFileError("There is no such folder.", field="DIR", remedy="Name the folder of an evaluation set.")
     passages = _passages(folder)
     queries = _queries(folder)
     qrels = read_qrels(folder)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
+from ragcorp.domain.exceptions import InvalidInputError, MissingFileError
 from ragcorp.evaluation.runs import RankedDocument, Ranking, Run
 from ragcorp.infrastructure.evaluation_sets.lines import bad_line, numbered_lines
 
@@ -36,7 +36,7 @@ def save_runs(path: Path, runs: Sequence[Run], set_name: str) -> None:
 def read_run(path: Path, name: str | None = None) -> Run:
     """Read a run that ``save_runs`` or a tool of TREC wrote; ``name`` chooses among several in one file.
 
-    Raises NotFoundError, or InvalidInputError for what is no such file, or holds several where none is named.
+    Raises MissingFileError, or InvalidInputError for what is no such file, or holds several where none is named.
     """
     if path.suffix == ".json":
         return _choose(_saved(path), path.name, name)
@@ -145,7 +145,7 @@ def _saved(path: Path) -> Mapping[str, Run]:
             for name, rankings in document["runs"].items()
         }
     except FileNotFoundError:
-        raise NotFoundError("There is no such run file.", field="--compare", remedy="Check the path.") from None
+        raise MissingFileError("There is no such run file.", field="--compare", remedy="Check the path.") from None
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         raise InvalidInputError(
             f"{path.name} is no file of runs.",

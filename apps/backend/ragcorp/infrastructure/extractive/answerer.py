@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
+import anyio.to_thread
+
+from ragcorp.application.said_kinds import content_words, is_small_talk
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt, Quote
 from ragcorp.domain.ports.text import DocumentContext, TextAnalyzer
 from ragcorp.infrastructure.extractive.choice import choose
@@ -22,9 +25,13 @@ class ExtractiveAnswerer:
         self._documents = documents
 
     async def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
+        if is_small_talk(prompt.question) or not content_words(prompt.question):
+            yield AnswerFinished(abstained=True)  # "gracias" asks for no passage that says it
+            return
         question = parse_question(prompt.question)
         readings = await read(prompt, question, analyzer=self._analyzer, documents=self._documents)
-        pieces = worded(choose(question, readings), language=prompt.language)
+        # what compares statements with one another would hold up the event loop
+        pieces = await anyio.to_thread.run_sync(lambda: worded(choose(question, readings), language=prompt.language))
         for number, piece in enumerate(pieces):
             yield AnswerDelta(text=f"{' ' if number else ''}{piece.text}")
         yield AnswerFinished(abstained=not pieces, quotes=tuple(Quote(n=piece.n, text=piece.quote) for piece in pieces))

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ragcorp.infrastructure.extractive.asked_kinds import asked_kinds
+from ragcorp.infrastructure.extractive.noun_questions import as_asked
 from ragcorp.infrastructure.extractive.question_words import HELPING_WORDS
 from ragcorp.infrastructure.extractive.values import MONTHS, ValueKind
 from ragcorp.infrastructure.extractive.words import folded, listed
@@ -101,7 +102,10 @@ def _asked_from(text: str) -> int | None:
 
 def _kinds(text: str) -> frozenset[ValueKind]:
     plain = folded(text)
-    start = _asked_from(text) or 0
+    start = _asked_from(text)
+    if start is None and (noun := as_asked(text)):
+        return asked_kinds(noun)
+    start = start or 0
     if before := _WORD_BEFORE.search(plain[:start]):
         start = before.start()
     return asked_kinds(" ".join(plain[start:].split()))
@@ -128,4 +132,6 @@ def _asks_yes_or_no(text: str) -> bool:
     plain = folded(text)
     if _AUXILIARY.match(plain):
         return True
-    return _asked_from(text) is None and ("?" in text or _VERB_FIRST.match(plain) is not None)
+    if _asked_from(text) is not None or as_asked(text):
+        return False
+    return "?" in text or _VERB_FIRST.match(plain) is not None

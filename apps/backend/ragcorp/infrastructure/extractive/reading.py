@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+import anyio.to_thread
+
 from ragcorp.domain.answers import AnswerPrompt, Passage
 from ragcorp.domain.ports.text import DocumentContext, TextAnalyzer
 from ragcorp.infrastructure.extractive.evidence import (
@@ -89,7 +91,7 @@ async def _read(
 ) -> Reading:
     wording = wording_of(prompt.question)
     parts = [wording_of(part) for part in parts_of(prompt.question)]
-    found = [stated(passage.chunk) for passage in passages]
+    found = await anyio.to_thread.run_sync(_stated, passages)
     flat = [statement for each in found for statement in each]
     abouts = [_about(passage, openings.get(passage.chunk.document_id, "")) for passage in passages]
     headings = [" . ".join(passage.chunk.heading_path[1:]) for passage in passages]
@@ -122,34 +124,28 @@ async def _read(
     )
     ids = list(dict.fromkeys(passage.chunk.document_id for passage in passages))
     holdings = await documents.holdings(ordered, ids, workspace=prompt.workspace)
-    candidates: list[Candidate] = []
-    phrases = _phrases_held(terms, passages)
-    own, leads = iter(lexemes(of_statements)), iter(lexemes(of_leads))
-    for index, passage in enumerate(passages):
-        document_id = passage.chunk.document_id
-        around = Surroundings(
-            heading=Words.of(headings[index], analysed[of_headings[index]]),
-            passage=Words.of(passage.chunk.content, analysed[of_passages[index]]),
-            about=Words.of(abouts[index], analysed[of_abouts[index]]),
-            document=holdings.get(document_id, frozenset()) | phrases.get(document_id, frozenset()),
-        )
-        shared = [around_credit(term, around) for term in terms]
-        words = [Words.of(own_text(statement), next(own)) for statement in found[index]]
-        lead = [Words.of(_lead_text(statement), next(leads)) for statement in found[index]]
-        candidates += [
-            weigh(
+
+    def candidates() -> list[Candidate]:
+        phrases = _phrases_held(terms, passages)
+        own, leads = iter(lexemes(of_statements)), iter(lexemes(of_leads))
+        weighed: list[Candidate] = []
+        for index, passage in enumerate(passages):
+            document_id = passage.chunk.document_id
+            weighed += _weighed(
                 passage,
-                position,
                 found[index],
                 terms=terms,
-                own=words[position],
-                lead=lead[position],
-                near=_near(found[index], words, position),
-                heading=around.heading,
-                shared=shared,
+                around=Surroundings(
+                    heading=Words.of(headings[index], analysed[of_headings[index]]),
+                    passage=Words.of(passage.chunk.content, analysed[of_passages[index]]),
+                    about=Words.of(abouts[index], analysed[of_abouts[index]]),
+                    document=holdings.get(document_id, frozenset()) | phrases.get(document_id, frozenset()),
+                ),
+                own=own,
+                leads=leads,
             )
-            for position in range(len(words))
-        ]
+        return weighed
+
     return Reading(
         terms=terms,
         part_terms=[
@@ -160,9 +156,42 @@ async def _read(
             )
             for part, part_lexemes in zip(parts, lexemes(of_parts), strict=True)
         ],
-        candidates=candidates,
+        candidates=await anyio.to_thread.run_sync(candidates),
         abouts={passage.chunk.document_id: about for passage, about in zip(passages, abouts, strict=True)},
     )
+
+
+def _stated(passages: Sequence[Passage]) -> list[Sequence[Statement]]:
+    return [stated(passage.chunk) for passage in passages]
+
+
+def _weighed(
+    passage: Passage,
+    found: Sequence[Statement],
+    *,
+    terms: Sequence[Term],
+    around: Surroundings,
+    own: Iterator[frozenset[str]],
+    leads: Iterator[frozenset[str]],
+) -> list[Candidate]:
+    """Return the statements of a passage with their evidence; takes their lexemes from ``own`` and ``leads``."""
+    shared = [around_credit(term, around) for term in terms]
+    words = [Words.of(own_text(statement), next(own)) for statement in found]
+    lead = [Words.of(_lead_text(statement), next(leads)) for statement in found]
+    return [
+        weigh(
+            passage,
+            position,
+            found,
+            terms=terms,
+            own=words[position],
+            lead=lead[position],
+            near=_near(found, words, position),
+            heading=around.heading,
+            shared=shared,
+        )
+        for position in range(len(words))
+    ]
 
 
 def _phrases_held(terms: Sequence[Term], passages: Sequence[Passage]) -> Mapping[UUID, frozenset[str]]:

@@ -158,7 +158,7 @@ def answers(scored: Scored, asked: Asked) -> bool:
         return False
     if scored.value < MIN_VALUE and asked.kinds and (asked.kinds <= STRICT or ValueKind.PERSON in asked.kinds):
         return False
-    if _lacking(candidate, asked) > MAX_LACKING:
+    if _lacking(candidate, asked) > MAX_LACKING or _of_another_fact(candidate, asked):
         return False
     if asked.focus is not None and not asked.question.asks_clause:
         return candidate.credits[asked.focus] >= MIN_FOCUS
@@ -173,6 +173,12 @@ def _lacking(candidate: Candidate, asked: Asked) -> float:
     if not topical or math.fsum(weights) < MIN_TOPICAL * math.fsum(asked.weights):
         return 0.0
     return 1 - share(held, weights)
+
+
+def _of_another_fact(candidate: Candidate, asked: Asked) -> bool:
+    """Return whether it is a fact that says nothing but names of what is asked: its names stand in other facts too."""
+    topical = [index for index, term in enumerate(asked.terms) if not term.is_name and index in asked.own_terms]
+    return candidate.statement.fact is not None and bool(topical) and not any(candidate.own[i] for i in topical)
 
 
 def pair_answers(answer: Scored, link: Scored, asked: Asked) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragcorp.domain.collections import GRAPH
+from ragcorp.domain.collections import GRAPH, QUESTION, Collection
 from ragcorp.domain.documents import Chunk
+from ragcorp.infrastructure.extractive.facts import fact_of
 from ragcorp.infrastructure.extractive.statements import Statement, statements
 
 _QUESTION = re.compile(r"[?\uff1f][\s\"'»”)\]]*$")
@@ -19,8 +20,10 @@ def stated(chunk: Chunk) -> Sequence[Statement]:
     """
     if chunk.of_document:
         return statements(chunk.content)
+    if chunk.collection == Collection.HISTORY and chunk.artifact_type == QUESTION:
+        return []
     if chunk.collection == GRAPH:
-        return [Statement(text=chunk.content, start=0, end=len(chunk.content), line=0)]
+        return [Statement(text=chunk.content, start=0, end=len(chunk.content), line=0, fact=fact_of(chunk))]
     return [statement for statement in statements(chunk.content) if not _QUESTION.search(statement.text)]
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ragcorp.application.citation_check import SENTENCE_END
+from ragcorp.infrastructure.extractive.facts import Fact
 
 MAX_STATEMENT = 420
+MAX_STATEMENTS_READ = 500
+"""Of one passage: a text of many short lines costs no more than a long one."""
 MAX_WHOLE_LINE = 200
 """A labelled line, as "A-17. Task. Responsible: X.", up to this long is one statement."""
 MAX_HEADING = 100
 
-_SEPARATOR = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
+_SEPARATOR_CELL = re.compile(r":?-{2,}:?")
 _MARKDOWN_HEADING = re.compile(r"#{1,6}\s+")
 _CLAUSE_HEADING = re.compile(
     r"(?:cl[aá]usula|art[ií]culo|art\.|estipulaci[oó]n|cap[ií]tulo|secci[oó]n|apartado|anexo|clause|article|section)\b"
@@ -61,7 +65,8 @@ class Statement:
 
     ``lead`` are the lines that introduce it: a speaker and date, a label, a heading inside the passage. A row of a
     table has ``cells``, in order. ``implied`` are words that stand for what its form says: a place and a date that
-    stand alone are those of the signing. ``line`` counts lines of the passage from 0.
+    stand alone are those of the signing. ``line`` counts lines of the passage from 0. ``fact`` is what a fact of the
+    graph states.
     """
 
     text: str
@@ -73,6 +78,7 @@ class Statement:
     cells: tuple[Cell, ...] = ()
     is_heading: bool = False
     implied: str = ""
+    fact: Fact | None = None
 
     @property
     def introduces(self) -> bool:
@@ -81,8 +87,8 @@ class Statement:
 
 
 def statements(content: str) -> list[Statement]:
-    """Return the statements in order. Rules, separators and blank lines are none."""
-    return list(_statements(content))
+    """Return the first MAX_STATEMENTS_READ statements in order. Rules, separators and blank lines are none."""
+    return list(itertools.islice(_statements(content), MAX_STATEMENTS_READ))
 
 
 def is_clause_heading(heading: str) -> bool:
@@ -108,7 +114,7 @@ def _statements(content: str) -> Iterator[Statement]:
         right = left + len(stripped)
         if stripped.startswith("|"):
             following = lines[number + 1][1].strip() if number + 1 < len(lines) else ""
-            if following.startswith("|") and _SEPARATOR.fullmatch(following):
+            if following.startswith("|") and _is_separator(following):
                 header = _cells(stripped)
                 continue
             cells = tuple(
@@ -125,7 +131,7 @@ def _statements(content: str) -> Iterator[Statement]:
             )
             continue
         header = []
-        if not fenced and (_is_heading(stripped) or _is_numbered_title(stripped, lines[number + 1 :])):
+        if not fenced and (_is_heading(stripped) or _is_numbered_title(stripped, lines, number)):
             marks = _MARKDOWN_HEADING.match(stripped)
             begin = left + (marks.end() if marks else 0)
             heading, leads = content[begin:right], []
@@ -151,10 +157,17 @@ def _in_message_head(leads: list[str]) -> bool:
     return bool(leads) and _MESSAGE.match(leads[0]) is not None
 
 
-def _is_numbered_title(line: str, following: Sequence[tuple[int, str]]) -> bool:
+def _is_separator(line: str) -> bool:
+    return all(_SEPARATOR_CELL.fullmatch(cell.strip()) for cell in line.removeprefix("|").removesuffix("|").split("|"))
+
+
+def _is_numbered_title(line: str, lines: Sequence[tuple[int, str]], number: int) -> bool:
     """Return whether a line as "4. Open day" is a heading: text follows, not the next item of a list."""
-    text = next((each.strip() for _, each in following if each.strip()), "")
-    return bool(_NUMBERED_TITLE.fullmatch(line)) and bool(text) and not _NUMBERED_ITEM.match(text)
+    if not _NUMBERED_TITLE.fullmatch(line):
+        return False
+    following = (lines[after][1].strip() for after in range(number + 1, len(lines)))
+    text = next((each for each in following if each), "")
+    return bool(text) and not _NUMBERED_ITEM.match(text)
 
 
 def _is_heading(line: str) -> bool:

@@ -51,6 +51,8 @@ def holds_value(asked: str, kinds: Iterable[ValueKind], cell: Cell) -> bool:
 def _of_kind(asked: str, statement: Statement, kind: ValueKind) -> float:
     if kind is ValueKind.AMOUNT and any(is_cell_amount(cell.text) for cell in statement.cells):
         return 1.0
+    if statement.fact is not None and kind in (ValueKind.PERSON, ValueKind.NAME):
+        return 1.0 if statement.fact.told_to(asked) else 0.0
     values = [value for value in found_values(statement.text, kind) if folded(value).strip() not in asked]
     if not values:
         # "how much" may be a share

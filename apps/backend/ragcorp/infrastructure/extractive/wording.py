@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragcorp.application.citation_check import as_plain_text
+from ragcorp.application.memory_briefing import neutral_name
+from ragcorp.application.quoting import inside_quotes
 from ragcorp.infrastructure.extractive.choice import Chosen
 from ragcorp.infrastructure.extractive.evidence import Candidate
 from ragcorp.infrastructure.extractive.polarity import decided
@@ -79,6 +80,8 @@ def _main(chosen: Chosen, *, language: str, leads: bool) -> Piece:
     piece = _quoted(candidate, cells)
     if not (leads and chosen.asked.question.asks_yes_or_no):
         return piece
+    if candidate.statement.fact is not None and not candidate.statement.fact.says_so(chosen.asked.plain):
+        return piece
     verdict = decided(candidate.statement, cells[-1] if len(cells) == 2 else None)
     if verdict is None:
         return piece
@@ -88,7 +91,7 @@ def _main(chosen: Chosen, *, language: str, leads: bool) -> Piece:
 
 def _quoted(candidate: Candidate, cells: Sequence[Cell], *, label: bool = True) -> Piece:
     statement = candidate.statement
-    quoted = _row(cells or statement.cells) if statement.cells else f"«{as_plain_text(statement.text)}»"
+    quoted = _row(cells or statement.cells) if statement.cells else f"«{inside_quotes(statement.text)}»"
     clause = _clause(candidate) if label else ""
     return Piece(
         text=f"{clause}{quoted} [{candidate.passage.n}]",
@@ -100,12 +103,13 @@ def _quoted(candidate: Candidate, cells: Sequence[Cell], *, label: bool = True) 
 def _clause(candidate: Candidate) -> str:
     """Return the clause that a statement stands in, as the document heads it; of what was said, who said it."""
     if candidate.passage.chunk.speaker:
-        return f"{as_plain_text(candidate.passage.chunk.speaker)}: "
+        name = neutral_name(candidate.passage.chunk.speaker)
+        return f"{inside_quotes(name)}: " if name else ""
     path = candidate.passage.chunk.heading_path
     heading = candidate.statement.heading or (path[-1] if path else "")
     if candidate.statement.is_heading or not is_clause_heading(heading):
         return ""
-    return f"{as_plain_text(heading).rstrip('. ')}: "
+    return f"{inside_quotes(heading).rstrip('. ')}: "
 
 
 def _row(cells: Sequence[Cell]) -> str:
@@ -113,6 +117,6 @@ def _row(cells: Sequence[Cell]) -> str:
     parts: list[str] = []
     for number, cell in enumerate(cells):
         if cell.text:
-            head = f"{as_plain_text(cell.header)}: " if cell.header and number else ""
-            parts.append(f"{head}«{as_plain_text(cell.text)}»")
+            head = f"{inside_quotes(cell.header)}: " if cell.header and number else ""
+            parts.append(f"{head}«{inside_quotes(cell.text)}»")
     return ", ".join(parts)

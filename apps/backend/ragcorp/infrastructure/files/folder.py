@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragcorp.domain.documents import SourceFile
-from ragcorp.domain.exceptions import NotFoundError, PayloadTooLargeError, UnreadableDocumentError
+from ragcorp.domain.exceptions import MissingFileError, NotFoundError, PayloadTooLargeError, UnreadableDocumentError
 from ragcorp.domain.ports.files import FileEntry
 
 
@@ -22,7 +22,7 @@ class LocalFiles:
         if root.is_file():
             return [FileEntry(path=root, relative=root.name)]
         if not root.is_dir():
-            raise NotFoundError("There is no such file or folder.", field="path", remedy="Check the path.")
+            raise MissingFileError("There is no such file or folder.", field="path", remedy="Check the path.")
         entries = [FileEntry(path=path, relative=path.relative_to(root).as_posix()) for path in self._walk(root)]
         return sorted(entries, key=lambda entry: entry.relative)
 

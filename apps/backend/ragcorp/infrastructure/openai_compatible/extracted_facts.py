@@ -16,15 +16,26 @@ from ragcorp.domain.text import is_blank
 KINDS = ("person", "organization", "place", "product", "project", "event", "document", "entity")
 MAX_FACTS = 40
 MAX_PREDICATE = 200
+STEM = 4
+
+MONTHS = tuple(
+    part.split()
+    for part in (
+        "ener janu janeir, febr fever, marz march marco, abri apri, mayo may maio, juni june junh, juli july julh, "
+        "agos augu, sept seti sete, octu octo outu, novi nove, dici dece deze"
+    ).split(", ")
+)
+"""How the months begin in Spanish, English and Portuguese, folded."""
 
 FIELDS = ("subject", "subject_kind", "predicate", "object", "object_kind", "valid_from", "valid_to", "quote")
 
 
 def borne_out(answer: str | None, *, text: str) -> Extraction:
-    """Return the facts of which subject, object, quote and the years of the dates stand in ``text``.
+    """Return the facts whose quote stands in ``text`` and holds both names and a word of the predicate.
 
-    Accents, case and white space do not count; a name stands there as whole words. Raises ValueError for an answer
-    that is not of the schema: then nothing in it is believed.
+    Accents, case and white space do not count; a name stands there as whole words, a word of a predicate by its first
+    four letters. A date of which ``text`` has the year alone is cut to that year. Raises ValueError for an answer that
+    is not of the schema: then nothing in it is believed.
     """
     passage = _folded(text)
     kept: dict[tuple[object, ...], ExtractedFact] = {}
@@ -75,11 +86,12 @@ def _fact(said: Mapping[str, str | None], passage: str) -> ExtractedFact | None:
     dates = [date for date in (valid_from, valid_to) if date is not None]
     if valid_from and valid_to and valid_to < valid_from:
         return None
-    if _folded(subject) == _folded(target) or not all(_names(name, passage) for name in (subject, target)):
+    said_there = _folded(quote)
+    if not said_there or said_there not in passage:
         return None
-    if not _folded(quote) or _folded(quote) not in passage:
+    if _folded(subject) == _folded(target) or not all(_names(name, said_there) for name in (subject, target)):
         return None
-    if not all(_names(str(date.year), passage) for date in dates):
+    if not _says(predicate, said_there) or not all(_names(str(date.year), passage) for date in dates):
         return None
     return ExtractedFact(
         subject=subject,
@@ -88,14 +100,33 @@ def _fact(said: Mapping[str, str | None], passage: str) -> ExtractedFact | None:
         object=target,
         object_kind=said["object_kind"] or "entity",
         quote=quote,
-        valid_from=valid_from,
-        valid_to=valid_to,
+        valid_from=valid_from and _as_dated(valid_from, passage, month=1, day=1),
+        valid_to=valid_to and _as_dated(valid_to, passage, month=12, day=31),
     )
 
 
 def _names(name: str, passage: str) -> bool:
     folded = _folded(name)
     return not is_blank(folded) and re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", passage) is not None
+
+
+def _says(predicate: str, quote: str) -> bool:
+    """Say whether a word of the predicate that carries meaning, in any form, stands in the quote."""
+    words = _folded(predicate).split()
+    telling = [word for word in words if len(word) >= STEM] or words
+    return any(re.search(rf"(?<!\w){re.escape(word[:STEM])}", quote) for word in telling)
+
+
+def _as_dated(date: datetime, passage: str, *, month: int, day: int) -> datetime:
+    """Return the date, or where the passage does not tell day and month, the given ones of its year."""
+    numbers = set(re.findall(r"\d+", passage))
+    names = MONTHS[date.month - 1]
+    told = any(re.search(rf"(?<!\w){name}", passage) for name in names) or not numbers.isdisjoint(
+        {str(date.month), f"{date.month:02}"}
+    )
+    if told and not numbers.isdisjoint({str(date.day), f"{date.day:02}"}):
+        return date
+    return date.replace(month=month, day=day)
 
 
 def _date(text: str | None) -> datetime | None:

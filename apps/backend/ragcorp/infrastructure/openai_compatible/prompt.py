@@ -6,11 +6,11 @@ and path, in whatever Unicode form it comes.
 
 from __future__ import annotations
 
-import re
 import secrets
-import unicodedata
 from typing import TYPE_CHECKING
 
+from ragcorp.application.memory_briefing import neutral_name
+from ragcorp.application.neutral_text import neutral_lines
 from ragcorp.domain.answers import AnswerPrompt, Passage
 
 if TYPE_CHECKING:
@@ -27,11 +27,6 @@ LANGUAGE_NAMES = {
     "it": "Italian",
     "pt": "Portuguese",
 }
-
-_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad\U000e0000-\U000e007f]")
-_DIGIT = "[\\d\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089]"
-_GUILLEMETS = str.maketrans({"<": "\u2039", ">": "\u203a"})
-_CITATION_LIKE = re.compile(rf"\[(\s*{_DIGIT}+(?:\s*[,;]\s*{_DIGIT}+)*\s*)\]")
 
 
 def chat_messages(prompt: AnswerPrompt) -> list[ChatCompletionMessageParam]:
@@ -52,23 +47,18 @@ def chat_messages(prompt: AnswerPrompt) -> list[ChatCompletionMessageParam]:
 
 def _block(passage: Passage) -> str:
     chunk = passage.chunk
-    said = f"{chunk.speaker} said" if chunk.speaker else ""
+    said = f"{neutral_name(chunk.speaker)} said" if chunk.speaker else ""
     day = chunk.occurred_at.date().isoformat() if chunk.occurred_at and not chunk.of_document else ""
-    where = " > ".join(part for part in (chunk.title, *chunk.heading_path, said, day) if part).replace("\n", " ")
-    source = neutralised(chunk.path or chunk.external_id).replace("\n", " ")
-    return f"[{passage.n}] {neutralised(where)} ({source})\n{neutralised(chunk.content)}"
+    where = " > ".join(part for part in (chunk.title, *chunk.heading_path, said, day) if part)
+    source = neutralised_line(chunk.path or chunk.external_id)
+    return f"[{passage.n}] {neutralised_line(where)} ({source})\n{neutralised(chunk.content)}"
 
 
 def neutralised(text: str) -> str:
-    """Return ``text`` without any form of a tag, a comment or a citation that a reader could take for ours.
-
-    Brackets in compatibility forms (full-width, small) are folded to the plain ones first, and invisible characters are
-    dropped, so that no disguise survives. All other characters stay: m² is not m2.
-    """
-    folded = _INVISIBLE.sub("", "".join(_folded(character) for character in text))
-    return _CITATION_LIKE.sub(r"(\1)", folded.translate(_GUILLEMETS))
+    """Return ``text`` without any form of a tag, a comment, a citation or a role that a reader could take for ours."""
+    return neutral_lines(text)
 
 
-def _folded(character: str) -> str:
-    compatible = unicodedata.normalize("NFKC", character)
-    return compatible if compatible in {"<", ">", "[", "]"} else character
+def neutralised_line(text: str) -> str:
+    """Return ``text`` neutralised, on one line: what was an entity for a line end is none afterwards."""
+    return " ".join(neutralised(text).split())

@@ -7,11 +7,12 @@ import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ragcorp.application.memory_briefing import neutral_name
 from ragcorp.domain.collections import Item
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.text import is_blank
 from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client, reason_of
-from ragcorp.infrastructure.openai_compatible.prompt import neutralised
+from ragcorp.infrastructure.openai_compatible.prompt import neutralised, neutralised_line
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
@@ -78,8 +79,8 @@ def _messages(question: str, turns: Sequence[Item]) -> list[ChatCompletionMessag
 
 
 def _line(turn: Item) -> str:
-    text = " ".join(neutralised(turn.text).split())[:MAX_TURN_CHARACTERS]
-    speaker = " ".join(neutralised(turn.speaker or "somebody").split())
+    text = neutralised_line(turn.text)[:MAX_TURN_CHARACTERS]
+    speaker = neutral_name(turn.speaker or "") or "somebody"
     return f"{speaker} said: {text}"
 
 

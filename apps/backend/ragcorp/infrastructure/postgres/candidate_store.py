@@ -10,6 +10,7 @@ from psycopg.rows import TupleRow
 
 from ragcorp.domain.candidates import Description, Features
 from ragcorp.domain.documents import Chunk, VisibilityScope
+from ragcorp.domain.filters import Filters, fields_of, narrowed_to
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey
 from ragcorp.infrastructure.postgres import candidate_statements
@@ -49,8 +50,10 @@ class PostgresCandidateStore:
         self._database = database
         self._model = model
 
-    async def describe(self, keys: Sequence[HitKey], *, principal: Principal) -> dict[HitKey, Description]:
-        asked = _asked(keys, principal)
+    async def describe(
+        self, keys: Sequence[HitKey], *, principal: Principal, filters: Filters = ()
+    ) -> dict[HitKey, Description]:
+        asked = _asked(keys, principal, filters)
         if not asked.tables:
             return {}
         rows = await self._rows(candidate_statements.described(asked.tables), asked.values)
@@ -105,8 +108,11 @@ class PostgresCandidateStore:
         return await self._database.read(work)
 
 
-def _asked(keys: Sequence[HitKey], principal: Principal) -> _Asked:
-    """Sort the keys by collection, in the order of ``TABLES``: few shapes of statement, each prepared once."""
+def _asked(keys: Sequence[HitKey], principal: Principal, filters: Filters = ()) -> _Asked:
+    """Sort the keys by collection, in the order of ``TABLES``: few shapes of statement, each prepared once.
+
+    A collection that the filters exclude, or that lacks a field of theirs, has no key.
+    """
     pool = tuple(dict.fromkeys(keys))
     by_collection: dict[str, dict[int, int | UUID]] = {}
     for number, (item_id, collection, _) in enumerate(pool):
@@ -117,12 +123,20 @@ def _asked(keys: Sequence[HitKey], principal: Principal) -> _Asked:
     tables: list[tuple[CollectionTable, str]] = []
     values: dict[str, object] = {}
     for name, table in TABLES.items():
-        if name in by_collection:
-            visible = table.visible(principal)
-            values |= visible.values
-            values[f"numbers_{len(tables)}"] = list(by_collection[name])
-            values[f"keys_{len(tables)}"] = list(by_collection[name].values())
-            tables.append((table, visible.sql))
+        narrowed = narrowed_to(filters, name)
+        if name not in by_collection or narrowed is None or fields_of(narrowed) - table.fields:
+            continue
+        number = len(tables)
+        visible = table.visible(principal)
+        condition = table.narrowed(narrowed) if narrowed else None
+        # what is left of a filter differs by collection, and so does what a name stands for
+        named = {value: f"{value}_of_{number}" for value in condition.values} if condition else {}
+        met = f" AND {condition.sql % {old: f'%({new})s' for old, new in named.items()}}" if condition else ""
+        values |= visible.values
+        values |= {named[value]: bound for value, bound in condition.values.items()} if condition else {}
+        values[f"numbers_{number}"] = list(by_collection[name])
+        values[f"keys_{number}"] = list(by_collection[name].values())
+        tables.append((table, visible.sql + met))
     return _Asked(tables=tuple(tables), values=values, keys=pool)
 
 

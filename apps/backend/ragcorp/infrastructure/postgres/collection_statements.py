@@ -36,9 +36,11 @@ LATEST = 10_000
 VOUCHED = 1000
 """Chunks that are looked at for one that the principal may read and that holds the word put for an unknown one."""
 
-SHARE_SAMPLE = 10_000
+SHARE_LOOK = 10_000
+SHARE_SAMPLE = 2000
 DOCUMENT_SAMPLE = 2000
-"""Items, or documents, that are looked at for the share that has a vector, and only while some wait for theirs."""
+"""Of so many items that wait, and that have a vector, so many readable ones are counted for the share that has one; of
+so many documents the readable ones. Only while some wait."""
 
 
 @lru_cache(maxsize=256)
@@ -47,8 +49,8 @@ def similar(
 ) -> str:
     """Return the dense statement, which chooses between index and comparison as ``statements.similar_chunks`` does.
 
-    Columns: items that wait for their vector and items that have one (counted up to a bound, while some wait), key,
-    cosine similarity.
+    Columns: readable items that wait for their vector and such that have one (counted up to a bound, while some wait),
+    key, cosine similarity.
     """
     vectors = _vectors(table)
     vector = f"e.embedding::{indexed_type(dimensions)}"
@@ -88,35 +90,48 @@ def similar(
             SELECT * FROM nearest WHERE NOT {too_few}
             UNION ALL SELECT * FROM everything)
         SELECT share.waiting, share.embedded, found.key, 1 - found.distance
-        FROM ({_share(table, model_id)}) AS share LEFT JOIN found ON true
+        FROM ({_share(table, model_id, visible)}) AS share LEFT JOIN found ON true
         ORDER BY found.distance, found.key""")
 
 
-def _share(table: CollectionTable, model_id: int) -> str:
-    """Of whole documents, a sample is looked at: keys are random. One that waits is never sampled away."""
+def _share(table: CollectionTable, model_id: int, visible: str) -> str:
+    """Of what the principal may read. Of whole documents, a sample is looked at: keys are random.
+
+    One that waits is not sampled away, unless ``SHARE_LOOK`` others wait that the principal may not read.
+    """
     vectors = _vectors(table)
     some_wait = f"EXISTS (SELECT FROM {vectors.backlog} WHERE workspace = %(workspace)s)"
     if vectors.key == "item_id":
+        readable = f"JOIN {table.rows} ON {table.key} = looked_at.item_id WHERE {visible} LIMIT {SHARE_SAMPLE}"
         return f"""
             SELECT waiting.items AS waiting, embedded.items AS embedded
             FROM (SELECT count(*) AS items FROM (
-                SELECT FROM {vectors.backlog} WHERE workspace = %(workspace)s LIMIT {SHARE_SAMPLE}) w) AS waiting,
+                SELECT FROM (
+                    SELECT item_id FROM {vectors.backlog} WHERE workspace = %(workspace)s LIMIT {SHARE_LOOK}
+                ) AS looked_at {readable}) w) AS waiting,
                 LATERAL (SELECT count(*) AS items FROM (
-                    SELECT FROM {vectors.table} e
-                    WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s AND waiting.items > 0
-                    LIMIT {SHARE_SAMPLE}) v) AS embedded"""
+                    SELECT FROM (
+                        SELECT e.item_id FROM {vectors.table} e
+                        WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s AND waiting.items > 0
+                        LIMIT {SHARE_LOOK}) AS looked_at {readable}) v) AS embedded"""
     held = f"SELECT FROM {vectors.table} e WHERE e.document_id = {{of}}.document_id AND e.model_id = {model_id}"
     return f"""
         SELECT greatest(count(*) - count(e.document_id), (EXISTS (
                    SELECT FROM (
                        SELECT document_id FROM {vectors.backlog} WHERE workspace = %(workspace)s
-                       LIMIT {DOCUMENT_SAMPLE}) AS w
-                   WHERE NOT EXISTS ({held.format(of="w")})))::int) AS waiting,
+                       LIMIT {SHARE_LOOK}) AS w
+                   JOIN {table.rows} ON {table.key} = w.document_id
+                   WHERE {visible} AND NOT EXISTS ({held.format(of="w")})))::int) AS waiting,
                count(e.document_id) AS embedded
         FROM (
             SELECT t.document_id FROM document_terms t WHERE t.workspace = %(workspace)s AND {some_wait}
             ORDER BY t.document_id LIMIT {DOCUMENT_SAMPLE}) AS t
+        JOIN {table.rows} ON {table.key} = t.document_id AND {visible}
         LEFT JOIN {vectors.table} e ON e.document_id = t.document_id AND e.model_id = {model_id}"""
+
+
+MOST_CORRECTED = 20
+"""So many unknown words of a query are replaced by their nearest: each costs a millisecond."""
 
 
 @lru_cache(maxsize=256)
@@ -185,7 +200,8 @@ def matching(
                 FROM typed t, LATERAL (SELECT EXISTS (
                     SELECT FROM {holding.format(keys="ARRAY[t.key]")} WHERE {visible}) AS here) AS held
                 WHERE t.kind = 'word' AND t.word ~ '^[[:alpha:]]{{4,40}}$'
-                GROUP BY t.word HAVING NOT bool_or(held.here)) AS missing),
+                GROUP BY t.word HAVING NOT bool_or(held.here)
+                ORDER BY min(t.position) LIMIT {MOST_CORRECTED}) AS missing),
         terms AS MATERIALIZED (
             SELECT t.key, max(t.weight) AS weight, array_agg(t.lexeme) AS lexemes
             FROM (

@@ -59,6 +59,11 @@ class DatabaseOptions:
     statement_timeout_ms: int = 30_000
 
 
+WAITING_PER_CONNECTION = 100
+"""A search asks for up to ten connections at once, each for some milliseconds: a burst of them waits, and for no longer
+than the pool's timeout."""
+
+
 class Database:
     """The pool and the engine over it. ``open`` before use, ``close`` at the end."""
 
@@ -71,7 +76,7 @@ class Database:
             open=False,
             min_size=1,
             max_size=self._options.pool_size,
-            max_waiting=self._options.pool_size * 10,
+            max_waiting=self._options.pool_size * WAITING_PER_CONNECTION,
             timeout=self._options.pool_timeout_seconds,
             connection_class=self._pooled_connection(),
             configure=self._configure,

@@ -25,6 +25,16 @@ _PENDING = (
 )
 _LISTED = [column for column in documents.c if column.name not in ("text", "page_starts")]
 
+FORGET_PASSAGES = """
+    DELETE FROM embedding_cache WHERE (workspace, content_hash, model_id) IN (
+        SELECT e.workspace, e.content_hash, e.model_id FROM embedding_cache e
+        WHERE e.workspace = ANY(:workspaces) AND NOT EXISTS (
+            SELECT FROM chunks c WHERE c.workspace = e.workspace AND c.content_hash = e.content_hash)
+        FOR UPDATE OF e SKIP LOCKED)
+"""
+"""What no passage has any more: which were those of a purged document is not known by then. So a document that is
+deleted and not purged yet is embedded anew where it is restored."""
+
 
 def _selected(selection: DocumentSelection, principal: Principal) -> Any:
     clauses: list[ColumnElement[bool]] = [readable(documents, principal), matches(selection.filters)]
@@ -109,8 +119,11 @@ async def purge(connection: AsyncConnection, *, older_than_days: float, principa
     age = text("make_interval(secs => :seconds)").bindparams(seconds=older_than_days * 86_400.0)
     old_enough = documents.c.deleted_at <= func.now() - age
     condition = old_enough if principal is None else and_(old_enough, readable(documents, principal))
-    result = await connection.execute(delete(documents).where(condition))
-    return result.rowcount
+    purged = (await connection.execute(delete(documents).where(condition).returning(documents.c.workspace))).scalars()
+    workspaces = purged.all()
+    if workspaces:
+        await connection.execute(text(FORGET_PASSAGES), {"workspaces": sorted(set(workspaces))})
+    return len(workspaces)
 
 
 def parsed(row: Row[Any]) -> ParsedText:

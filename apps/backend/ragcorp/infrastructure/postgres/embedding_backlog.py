@@ -13,6 +13,7 @@ from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.document_vectors import refresh_document_vectors
+from ragcorp.infrastructure.postgres.item_rows import TABLES
 from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
 
 CLAIM = """
@@ -107,6 +108,20 @@ CACHED = """
     WHERE cache.workspace = %(workspace)s AND cache.content_hash = ANY(%(keys)s)
 """
 
+OF_ITEMS = """
+    SELECT key, known.embedding
+    FROM unnest(%(keys)s::bytea[]) AS key
+    JOIN embedding_models m ON m.name = %(name)s AND m.dimensions = %(dimensions)s
+    CROSS JOIN LATERAL (
+        SELECT e.embedding FROM {items} i JOIN {embeddings} e ON e.item_id = i.id AND e.model_id = m.id
+        WHERE i.workspace = %(workspace)s AND i.content_hash = key LIMIT 1) AS known
+"""
+
+KNOWN = " UNION ALL ".join(
+    [CACHED, *(OF_ITEMS.format(items=tables.items, embeddings=tables.embeddings) for tables, _ in TABLES.values())]
+)
+"""Items are their own cache: what is forgotten of them is forgotten here."""
+
 CACHE = """
     INSERT INTO embedding_cache (workspace, content_hash, model_id, embedding)
     SELECT %(workspace)s, %(key)s, id, %(embedding)s FROM embedding_models
@@ -170,14 +185,18 @@ class PostgresEmbeddingBacklog:
             for workspace in {row[1] for row in locked}:
                 self._statistics.touch(workspace)
 
-    async def fail(self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int) -> None:
+    async def fail(
+        self, chunks: Sequence[PendingChunk], *, reason: str, retry_in_seconds: float, max_attempts: int
+    ) -> None:
+        # a chunk's text never changes: another one is another chunk
+        chunk_ids = [chunk.chunk_id for chunk in chunks]
         async with self._database.driver_transaction() as connection:
-            cursor = await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": list(chunk_ids)})
+            cursor = await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": chunk_ids})
             locked = await cursor.fetchall()
             await connection.execute(
                 FAIL,
                 {
-                    "chunk_ids": list(chunk_ids),
+                    "chunk_ids": chunk_ids,
                     "reason": reason,
                     "delay": retry_in_seconds,
                     "max_attempts": max_attempts,
@@ -211,7 +230,10 @@ class PostgresEmbeddingBacklog:
 
 
 class PostgresEmbeddingCache:
-    """The table embedding_cache: a re-ingested or re-indexed passage costs no second call."""
+    """The table embedding_cache: a re-ingested or re-indexed passage costs no second call.
+
+    Vectors of stored items are known too.
+    """
 
     def __init__(self, *, database: Database) -> None:
         self._database = database
@@ -219,7 +241,7 @@ class PostgresEmbeddingCache:
     async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> dict[bytes, Vector]:
         async with self._database.autocommit() as connection:
             cursor = await connection.execute(
-                CACHED,
+                KNOWN,
                 {
                     "keys": list(keys),
                     "workspace": workspace,

@@ -16,6 +16,7 @@ from ragcorp.domain.graph import FACT, EntityReference, FactDraft, GraphFailure
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres import graph_facts
 from ragcorp.infrastructure.postgres.database import Database, DriverConnection
+from ragcorp.infrastructure.postgres.graph_ends import resolved
 from ragcorp.infrastructure.postgres.graph_entities import drop_unnamed
 from ragcorp.infrastructure.postgres.predicates import Predicate, visibility
 
@@ -195,7 +196,7 @@ async def _replace(
     )
     drafts = [_draft(found, attributes) for found in extraction.facts]
     place = graph_facts.Place(document_id, chunk_id, chunk_index)
-    ends = await graph_facts.resolved(connection, drafts, principal=principal) if drafts else []
+    ends = await resolved(connection, drafts, [None] * len(drafts), principal=principal) if drafts else []
     rows = [
         graph_facts.fact_row(draft, *pair, place, extracted=True)
         for draft, pair in zip(drafts, ends, strict=True)

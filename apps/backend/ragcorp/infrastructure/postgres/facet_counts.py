@@ -16,6 +16,8 @@ from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres.collection_rows import ARTIFACTS, TABLES, CollectionTable
 from ragcorp.infrastructure.postgres.database import Database
 
+TIMEOUT = "SELECT set_config('statement_timeout', %(timeout_ms)s, true)"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Branch:
@@ -45,10 +47,11 @@ def counts(branches: tuple[_Branch, ...]) -> str:
 
 
 class PostgresFacetCounts:
-    """One statement. A collection that cannot apply a filter is left out."""
+    """One statement, ended after ``timeout_ms``. A collection that cannot apply a filter is left out."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, timeout_ms: int = 4_000) -> None:
         self._database = database
+        self._timeout_ms = timeout_ms
 
     async def count(self, *, principal: Principal, filters: Filters = ()) -> Facets:
         branches, values = _counted(principal, filters)
@@ -57,7 +60,10 @@ class PostgresFacetCounts:
 
         async def work() -> list[TupleRow]:
             async with self._database.autocommit() as connection:
-                return await (await connection.execute(counts(branches), values, binary=True)).fetchall()
+                async with connection.pipeline():
+                    await connection.execute(TIMEOUT, {"timeout_ms": str(self._timeout_ms)}, prepare=True)
+                    cursor = await connection.execute(counts(branches), values, binary=True)
+                return await cursor.fetchall()
 
         return _facets(await self._database.read(work))
 

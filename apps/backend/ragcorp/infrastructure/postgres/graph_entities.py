@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from psycopg.types.json import Jsonb
 
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
-from ragcorp.domain.exceptions import ConflictError, NotFoundError
-from ragcorp.domain.graph import ENTITY, EntityDraft, GraphFailure, GraphOutcome, entity_text
-from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.exceptions import ConflictError, InvalidInputError, NotFoundError, RagcorpError
+from ragcorp.domain.graph import (
+    ENTITY,
+    MADE_ENTITY_NAME,
+    EntityDraft,
+    GraphFailure,
+    GraphOutcome,
+    Readers,
+    entity_text,
+)
+from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.database import DriverConnection
+from ragcorp.infrastructure.postgres.graph_names import Called, given_way, make_way
 from ragcorp.infrastructure.postgres.graph_predicates import readable_entities, readable_facts
 from ragcorp.infrastructure.postgres.graph_rows import attribute_values
 from ragcorp.infrastructure.postgres.predicates import visibility
 
-FOLDED_NAMES = (
-    "SELECT folded_name(name) FROM unnest(%(names)s::text[]) WITH ORDINALITY AS n (name, place) ORDER BY place"
-)
-
 LOCK = """
-    SELECT e.external_id, e.id, e.content_hash, {readable}, e.declared
+    SELECT e.external_id, e.id, e.content_hash, ({readable}) IS TRUE, e.declared, e.name, e.artifact_type,
+           e.sensitivity, e.visibility_scope, e.owner
     FROM entities e
     WHERE e.workspace = %(workspace)s AND e.external_id = ANY(%(external_ids)s)
     ORDER BY e.external_id
@@ -52,7 +58,7 @@ INSERT = f"""
 UPSERT = f"""
     {INSERT} DO UPDATE SET
         ({COLUMNS}, updated_at) = ROW ({", ".join(f"excluded.{name}" for name in COLUMNS.split(", "))}, now())
-    WHERE (NOT entities.declared OR {{visible}})
+    WHERE {{visible}}
       AND ({", ".join(f"entities.{name}" for name in COLUMNS.split(", "))})
           IS DISTINCT FROM ({", ".join(f"excluded.{name}" for name in COLUMNS.split(", "))})
     RETURNING external_id, id, xmax = 0
@@ -60,17 +66,9 @@ UPSERT = f"""
 
 INSERT_NEW = f"{INSERT} DO NOTHING RETURNING external_id, id"
 
-FORGET_VECTORS = "DELETE FROM entity_embeddings WHERE item_id = ANY(%(ids)s)"
+IDS = "SELECT external_id, id FROM entities WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)"
 
-REUSE_CACHED_VECTORS = """
-    INSERT INTO entity_embeddings (item_id, model_id, workspace, embedding)
-    SELECT e.id, cache.model_id, e.workspace, cache.embedding
-    FROM entities e
-    JOIN embedding_models m ON m.active
-    JOIN embedding_cache cache
-      ON cache.workspace = e.workspace AND cache.content_hash = e.content_hash AND cache.model_id = m.id
-    WHERE e.id = ANY(%(ids)s)
-"""
+FORGET_VECTORS = "DELETE FROM entity_embeddings WHERE item_id = ANY(%(ids)s)"
 
 ENQUEUE = """
     INSERT INTO entity_backlog (item_id, workspace)
@@ -83,7 +81,7 @@ ENQUEUE = """
 """
 
 LOCK_ONE = """
-    SELECT e.id, e.name FROM entities e
+    SELECT e.id FROM entities e
     WHERE e.external_id = %(external_id)s AND {readable}
     FOR UPDATE
 """
@@ -99,10 +97,39 @@ DELETE_ONE = """
     RETURNING e.id
 """
 
-UNDECLARE = f"""
-    UPDATE entities SET ({COLUMNS}, updated_at) =
-        (SELECT {COLUMNS.replace("content_hash", "decode(content_hash, 'hex')")}, now() FROM {SENT})
+UNDECLARE = """
+    UPDATE entities SET declared = false, aliases = '{}', description = '', occurred_at = NULL, metadata = '{}',
+        content_hash = sha256(convert_to(name, 'UTF8')), updated_at = now()
     WHERE id = %(id)s
+"""
+"""Name, kind and who may read it stay: for those who read the facts, these say what they said."""
+
+WIDER_FACT = """
+    SELECT true FROM facts f
+    WHERE (f.subject_id = %(id)s OR f.object_id = %(id)s) AND {readable}
+      AND NOT (f.sensitivity >= %(new_sensitivity)s
+               AND (%(new_scope)s = 'workspace' OR (f.visibility_scope = %(new_scope)s AND f.owner = %(new_owner)s)))
+    LIMIT 1
+"""
+
+SPLIT = """
+    WITH hidden AS MATERIALIZED (
+        SELECT f.id FROM facts f
+        WHERE (f.subject_id = %(id)s OR f.object_id = %(id)s) AND ({readable}) IS NOT TRUE
+        FOR UPDATE),
+    twin AS (
+        INSERT INTO entities (workspace, external_id, name, aliases, language, artifact_type, sensitivity,
+                              visibility_scope, owner, declared, content_hash, created_at, updated_at)
+        SELECT e.workspace, %(twin)s, e.name, e.aliases, e.language, e.artifact_type, e.sensitivity,
+               e.visibility_scope, e.owner, false, sha256(convert_to(e.name, 'UTF8')), e.created_at, e.updated_at
+        FROM entities e WHERE e.id = %(id)s AND EXISTS (SELECT FROM hidden)
+        RETURNING id)
+    UPDATE facts SET subject_id = CASE facts.subject_id WHEN %(id)s THEN twin.id ELSE facts.subject_id END,
+                     object_id = CASE facts.object_id WHEN %(id)s THEN twin.id ELSE facts.object_id END
+    FROM twin, hidden WHERE facts.id = hidden.id
+    RETURNING twin.id
+"""
+"""The facts that the principal may not read go over to an entity as it was: for their readers they say what they said.
 """
 
 LOCK_UNDECLARED = "SELECT id FROM entities WHERE id = ANY(%(ids)s) AND NOT declared ORDER BY external_id FOR UPDATE"
@@ -114,9 +141,6 @@ DELETE_UNNAMED = """
       AND NOT EXISTS (SELECT FROM facts f WHERE f.object_id = e.id)
 """
 
-UNDECLARED = DocumentAttributes(artifact_type=ENTITY, sensitivity=Sensitivity.PUBLIC)
-"""What an entity that only facts name lets everyone pass: its facts decide."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Existing:
@@ -124,36 +148,43 @@ class _Existing:
     content_hash: bytes
     readable: bool
     declared: bool
+    name: str
+    kind: str
+    sensitivity: int
+    scope: str
+    owner: str
 
-
-async def default_names(connection: DriverConnection, called: Sequence[tuple[str | None, str]]) -> list[str]:
-    """Return the external_id that follows from each (kind, name)."""
-    cursor = await connection.execute(FOLDED_NAMES, {"names": [name for _, name in called]})
-    folded = [row[0] for row in await cursor.fetchall()]
-    return [f"{kind or ENTITY}:{name}" for (kind, _), name in zip(called, folded, strict=True)]
-
-
-def aside(external_id: str, principal: Principal) -> str:
-    """Return the name that is given where the usual one is taken by what the principal may not see.
-
-    So nothing tells that it is taken.
-    """
-    return f"{external_id}~{hashlib.sha256(principal.subject.encode()).hexdigest()[:8]}"
+    @property
+    def readers(self) -> Readers:
+        return Readers.named(self.sensitivity, self.scope, self.owner)
 
 
 async def save_entities(
-    connection: DriverConnection, drafts: Mapping[str, EntityDraft], *, principal: Principal
+    connection: DriverConnection, drafts: Mapping[str, EntityDraft], *, made: Collection[str], principal: Principal
 ) -> dict[str, GraphOutcome | GraphFailure]:
-    """Create or replace the entities, by external_id.
+    """Create or replace the entities, by external_id; ``made`` are those that follow from the draft.
 
-    One that exists and that the principal may not read is refused; but one that only facts name is taken over.
+    One that exists and that the principal may not read is refused; but one that only facts name gives way, with the
+    facts that the principal may not read.
     """
     readable = readable_entities(principal)
     cursor = await connection.execute(
         LOCK.format(readable=readable.sql), readable.values | {"external_ids": sorted(drafts)}
     )
-    existing = {row[0]: _Existing(row[1], bytes(row[2]), row[3], row[4]) for row in await cursor.fetchall()}
-    refused = {name for name, found in existing.items() if found.declared and not found.readable}
+    found = {row[0]: _Existing(row[1], bytes(row[2]), *row[3:]) for row in await cursor.fetchall()}
+    existing = {name: one for name, one in found.items() if one.readable}
+    refused: dict[str, RagcorpError] = {}
+    for name, draft in drafts.items():
+        error = await _objection(connection, name, draft, found.get(name), made=name in made, principal=principal)
+        if error is not None:
+            refused[name] = error
+    await make_way(connection, list(found.keys() - existing.keys() - refused.keys()), principal=principal)
+    for name, one in existing.items():
+        draft = drafts[name]
+        if name not in refused and (draft.name, draft.attributes.artifact_type, Readers.of(draft.attributes)) != (
+            one.name, one.kind, one.readers,
+        ):  # fmt: skip
+            await _split(connection, name, one.id, principal=principal)
     rows = [entity_row(name, draft) for name, draft in drafts.items() if name not in refused]
     visible = visibility(principal, alias="entities")
     cursor = await connection.execute(
@@ -172,41 +203,119 @@ async def save_entities(
     outcomes: dict[str, GraphOutcome | GraphFailure] = {}
     for name in drafts:
         if name in refused:
-            outcomes[name] = GraphFailure(error=_taken("entity"))
+            outcomes[name] = GraphFailure(error=refused[name])
             continue
         status = IngestStatus.UNCHANGED
         if name in written:
-            found = existing.get(name)
-            status = IngestStatus.UPDATED if found and found.readable else IngestStatus.CREATED
+            status = IngestStatus.UPDATED if name in existing else IngestStatus.CREATED
         outcomes[name] = GraphOutcome(external_id=name, status=status)
     return outcomes
 
 
-def _taken(what: str) -> ConflictError:
+async def _objection(
+    connection: DriverConnection,
+    name: str,
+    draft: EntityDraft,
+    found: _Existing | None,
+    *,
+    made: bool,
+    principal: Principal,
+) -> RagcorpError | None:
+    """Return why the draft may not be stored under the name, if so; of what is hidden only a caller's own name tells.
+
+    Who may read an entity whose name was made is part of the name, and stays. Others may become fewer only where that
+    takes no fact from anybody.
+    """
+    is_made = MADE_ENTITY_NAME.fullmatch(name) is not None
+    if found is None or not found.readable:
+        if is_made and not made:
+            return not_given("external_id")
+        return taken("an entity") if found is not None and found.declared else None
+    readers = Readers.of(draft.attributes)
+    if readers == found.readers:
+        return None
+    if is_made:
+        return readers_stay("entity")
+    if readers.include(found.readers):
+        return None
+    facts = readable_facts(principal)
+    cursor = await connection.execute(
+        WIDER_FACT.format(readable=facts.sql),
+        facts.values
+        | {
+            "id": found.id,
+            "new_sensitivity": int(readers.sensitivity),
+            "new_scope": str(readers.scope),
+            "new_owner": readers.owner,
+        },
+    )
+    if await cursor.fetchone() is None:
+        return None
     return ConflictError(
-        f"The external_id is taken by an {what} that you may not replace.",
+        "There are facts on the entity that more may read than could then read it.",
+        field="visibility_scope",
+        remedy="Narrow or delete these facts first.",
+    )
+
+
+async def _split(connection: DriverConnection, name: str, entity_id: int, *, principal: Principal) -> None:
+    facts = readable_facts(principal)
+    cursor = await connection.execute(
+        SPLIT.format(readable=facts.sql), facts.values | {"id": entity_id, "twin": given_way(name)}
+    )
+    await renew_vectors(connection, sorted({row[0] for row in await cursor.fetchall()}))
+
+
+def taken(what: str) -> ConflictError:
+    return ConflictError(
+        f"The external_id is taken: there is {what} that you may not replace.",
         field="external_id",
         remedy="Choose another external_id.",
     )
 
 
+def not_given(field: str) -> InvalidInputError:
+    """It is said of every name of that form that the principal does not see, whether or not it is there."""
+    return InvalidInputError(
+        "The external_id has the form of those that are made here, and follows from something else.",
+        field=field,
+        remedy="Leave external_id out, or choose one of another form.",
+    )
+
+
+def readers_stay(what: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"The external_id of the {what} was made from who may read it.",
+        field="visibility_scope",
+        remedy="Leave sensitivity, visibility_scope and owner as they are, or store it anew and delete this one.",
+    )
+
+
 async def insert_undeclared(
-    connection: DriverConnection, called: Mapping[str, tuple[str | None, str]], *, principal: Principal
-) -> None:
-    """Make the entities that facts name and nobody declared: (kind, name) by external_id. Known ones stay."""
+    connection: DriverConnection, called: Mapping[str, Called], *, principal: Principal
+) -> dict[str, int]:
+    """Make the entities that facts name and nobody declared, by external_id, and return their ids."""
+    await make_way(connection, list(called), principal=principal)
     rows = [
         entity_row(
             external_id,
             EntityDraft(
-                name=name,
-                attributes=DocumentAttributes(artifact_type=kind or ENTITY, sensitivity=UNDECLARED.sensitivity),
+                name=one.name,
+                attributes=DocumentAttributes(
+                    artifact_type=one.kind or ENTITY,
+                    sensitivity=one.readers.sensitivity,
+                    visibility_scope=one.readers.scope,
+                    owner=one.readers.owner,
+                ),
             ),
             declared=False,
         )
-        for external_id, (kind, name) in called.items()
+        for external_id, one in called.items()
     ]
     cursor = await connection.execute(INSERT_NEW, {"workspace": principal.workspace, "rows": Jsonb(rows)})
     await renew_vectors(connection, [row[1] for row in await cursor.fetchall()])
+    cursor = await connection.execute(IDS, {"workspace": principal.workspace, "external_ids": list(called)})
+    return {row[0]: row[1] for row in await cursor.fetchall()}
 
 
 def entity_row(external_id: str, draft: EntityDraft, *, declared: bool = True) -> dict[str, object]:
@@ -222,9 +331,9 @@ def entity_row(external_id: str, draft: EntityDraft, *, declared: bool = True) -
 
 
 async def renew_vectors(connection: DriverConnection, ids: Sequence[int]) -> None:
-    """Drop the vectors of entities that read otherwise now; take those that the cache knows, and list the rest."""
+    """Drop the vectors of entities that read otherwise now, and list them: what is known, the worker takes over."""
     if ids:
-        for statement in (FORGET_VECTORS, REUSE_CACHED_VECTORS, ENQUEUE):
+        for statement in (FORGET_VECTORS, ENQUEUE):
             await connection.execute(statement, {"ids": list(ids)})
 
 
@@ -241,12 +350,11 @@ async def delete_entity(connection: DriverConnection, external_id: str, *, princ
     row = await cursor.fetchone()
     if row is None:
         raise NotFoundError("There is no such entity.", field="external_id")
-    entity_id, name = row
+    (entity_id,) = row
     cursor = await connection.execute(DELETE_FACTS.format(readable=facts.sql), facts.values | {"id": entity_id})
     ends = {end for pair in await cursor.fetchall() for end in pair} - {entity_id}
     if await (await connection.execute(DELETE_ONE, {"id": entity_id})).fetchone() is None:
-        plain = entity_row(external_id, EntityDraft(name=name, attributes=UNDECLARED), declared=False)
-        await connection.execute(UNDECLARE, {"id": entity_id, "rows": Jsonb([plain])})
+        await connection.execute(UNDECLARE, {"id": entity_id})
         await renew_vectors(connection, [entity_id])
     await drop_unnamed(connection, sorted(ends))
 

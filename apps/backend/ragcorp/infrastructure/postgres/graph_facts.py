@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -9,42 +10,26 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ragcorp.domain.documents import IngestStatus
-from ragcorp.domain.exceptions import ConflictError, InvalidInputError, NotFoundError, RagcorpError
-from ragcorp.domain.graph import EntityReference, FactDraft, GraphFailure, GraphOutcome, Provenance, fact_name
+from ragcorp.domain.exceptions import InvalidInputError, NotFoundError, RagcorpError
+from ragcorp.domain.graph import (
+    MADE_FACT_NAME,
+    FactDraft,
+    GraphFailure,
+    GraphOutcome,
+    Provenance,
+    Readers,
+    fact_name,
+)
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.database import DriverConnection
-from ragcorp.infrastructure.postgres.graph_entities import aside, default_names, drop_unnamed, insert_undeclared
-from ragcorp.infrastructure.postgres.graph_predicates import readable_entities, readable_facts
+from ragcorp.infrastructure.postgres.graph_ends import SETTINGS, End, resolved
+from ragcorp.infrastructure.postgres.graph_entities import drop_unnamed, not_given, readers_stay, taken
+from ragcorp.infrastructure.postgres.graph_predicates import readable_facts
 from ragcorp.infrastructure.postgres.graph_rows import attribute_values
 from ragcorp.infrastructure.postgres.predicates import visibility
 
-SETTINGS = "SELECT set_config('enable_seqscan', 'off', true)"
-"""A load outruns the statistics of the tables that it fills: each reference would read them whole."""
-
-RESOLVE = """
-    SELECT sent.place, found.id, found.external_id
-    FROM jsonb_to_recordset(%(rows)s) AS sent (place integer, external_id text, name text, kind text, usual text)
-    CROSS JOIN LATERAL (
-        SELECT e.id, e.external_id FROM entities e
-        WHERE e.workspace = %(workspace)s AND e.external_id = sent.external_id AND {readable}
-        UNION ALL
-        (SELECT e.id, e.external_id
-         FROM folded_name(sent.name) AS called,
-              LATERAL (SELECT * FROM entities WHERE keys @> ARRAY[called] OFFSET 0) e
-         WHERE (sent.kind IS NULL OR e.artifact_type = sent.kind)
-           AND (folded_name(e.name) = called
-                OR EXISTS (SELECT FROM unnest(e.aliases) AS alias WHERE folded_name(alias) = called))
-           AND e.workspace = %(workspace)s
-           AND ((NOT e.declared AND e.external_id = sent.usual) OR ({readable}))
-         ORDER BY e.external_id = sent.usual DESC, folded_name(e.name) = called DESC, e.declared DESC, e.id
-         LIMIT 1)) AS found
-"""
-"""Finds entities by external_id, else by name. One that only facts name may be named by everyone: it says nothing.
-
-OFFSET 0: the look by name comes first, whatever the planner thinks of the table's size."""
-
 LOCATE = """
-    SELECT sent.place, d.id, c.id, c.chunk_index
+    SELECT sent.place, d.id, c.id, c.chunk_index, d.sensitivity, d.visibility_scope, d.owner
     FROM jsonb_to_recordset(%(rows)s) AS sent (place integer, document text, chunk_index integer, chunk_id bigint)
     LEFT JOIN chunks named ON named.id = sent.chunk_id AND named.workspace = %(workspace)s
     JOIN documents d ON d.deleted_at IS NULL AND {visible}
@@ -53,11 +38,17 @@ LOCATE = """
 """
 
 LOCK = """
-    SELECT f.external_id, f.subject_id, f.object_id, {readable}
+    SELECT f.external_id, f.subject_id, f.object_id, ({readable}) IS TRUE, f.sensitivity, f.visibility_scope, f.owner
     FROM facts f
     WHERE f.workspace = %(workspace)s AND f.external_id = ANY(%(external_ids)s)
     ORDER BY f.external_id
     FOR UPDATE
+"""
+
+GIVE_WAY = """
+    UPDATE facts SET external_id = sent.other
+    FROM jsonb_to_recordset(%(rows)s) AS sent (external_id text, other text)
+    WHERE facts.workspace = %(workspace)s AND facts.external_id = sent.external_id
 """
 
 COLUMNS = (
@@ -88,20 +79,22 @@ DELETE_ONE = """
 
 
 @dataclass(frozen=True, slots=True)
+class _Existing:
+    subject_id: int
+    object_id: int
+    readable: bool
+    readers: Readers
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a fact is from."""
 
     document_id: UUID | None = None
     chunk_id: int | None = None
     chunk_index: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """An entity that was found for a reference."""
-
-    id: int
-    external_id: str
+    readers: Readers | None = None
+    """Of the document."""
 
 
 async def save_facts(
@@ -109,32 +102,34 @@ async def save_facts(
 ) -> list[GraphOutcome | GraphFailure]:
     """Create or replace the facts, in the order of ``drafts``; of two with one external_id the later stands.
 
-    One whose entity or provenance does not exist, or whose external_id is taken by a fact that the principal may not
-    read, is refused; the others are stored.
+    One whose entity or provenance does not exist, or whose external_id, of the caller's own, is taken by a fact that
+    the principal may not read, is refused; the others are stored.
     """
     await connection.execute(SETTINGS)
     places = await _located(connection, drafts, principal=principal)
     usable = [number for number in range(len(drafts)) if not isinstance(places[number], GraphFailure)]
-    ends = await resolved(connection, [drafts[number] for number in usable], principal=principal)
+    ends = await resolved(
+        connection,
+        [drafts[number] for number in usable],
+        [place.readers for place in places if isinstance(place, Place)],
+        principal=principal,
+    )
     outcomes: dict[int, GraphOutcome | GraphFailure] = {
         number: place for number, place in enumerate(places) if isinstance(place, GraphFailure)
     }
     rows: dict[int, dict[str, object]] = {}
+    made: dict[int, str] = {}
     for number, pair in zip(usable, ends, strict=True):
         place = places[number]
         if isinstance(pair, GraphFailure):
             outcomes[number] = pair
         elif isinstance(place, Place):
             rows[number] = fact_row(drafts[number], *pair, place)
+            made[number] = made_name(drafts[number], *pair, place)
+    readers = [Readers.of(draft.attributes) for draft in drafts]
     for numbers in _rounds(rows):
-        outcomes |= await _store(connection, {number: rows[number] for number in numbers}, principal=principal)
-    hidden = {
-        number: {**row, "external_id": aside(str(row["external_id"]), principal)}
-        for number, row in rows.items()
-        if drafts[number].external_id is None and isinstance(outcomes[number], GraphFailure)
-    }
-    for numbers in _rounds(hidden):
-        outcomes |= await _store(connection, {number: hidden[number] for number in numbers}, principal=principal)
+        sent = {number: rows[number] for number in numbers}
+        outcomes |= await _store(connection, sent, readers, made, principal=principal)
     return [outcomes[number] for number in range(len(drafts))]
 
 
@@ -143,15 +138,7 @@ def fact_row(
 ) -> dict[str, object]:
     """Return the columns of a fact as JSON carries them."""
     return attribute_values(draft.attributes) | {
-        "external_id": draft.external_id
-        or fact_name(
-            subject=subject.external_id,
-            predicate=draft.predicate,
-            object=target.external_id,
-            valid_from=draft.valid_from,
-            document_id=place.document_id,
-            chunk_index=place.chunk_index,
-        ),
+        "external_id": draft.external_id or made_name(draft, subject, target, place),
         "subject_id": subject.id,
         "object_id": target.id,
         "predicate": draft.predicate,
@@ -163,6 +150,18 @@ def fact_row(
         "extracted": extracted,
         "quote": draft.quote,
     }
+
+
+def made_name(draft: FactDraft, subject: End, target: End, place: Place) -> str:
+    return fact_name(
+        subject=subject.external_id,
+        predicate=draft.predicate,
+        object=target.external_id,
+        valid_from=draft.valid_from,
+        document_id=place.document_id,
+        chunk_index=place.chunk_index,
+        readers=Readers.of(draft.attributes),
+    )
 
 
 async def upsert(
@@ -207,35 +206,57 @@ def _rounds(rows: Mapping[int, Mapping[str, object]]) -> Iterator[list[int]]:
 
 
 async def _store(
-    connection: DriverConnection, rows: Mapping[int, Mapping[str, object]], *, principal: Principal
+    connection: DriverConnection,
+    rows: Mapping[int, Mapping[str, object]],
+    readers: Sequence[Readers],
+    made: Mapping[int, str],
+    *,
+    principal: Principal,
 ) -> dict[int, GraphOutcome | GraphFailure]:
     readable = readable_facts(principal)
     cursor = await connection.execute(
         LOCK.format(readable=readable.sql),
         readable.values | {"external_ids": sorted(str(row["external_id"]) for row in rows.values())},
     )
-    existing = {row[0]: row[1:] for row in await cursor.fetchall()}
-    refused = {name for name, found in existing.items() if not found[2]}
-    sent = [row for row in rows.values() if row["external_id"] not in refused]
-    visible = visibility(principal, alias="facts")
-    changed = await upsert(connection, sent, replaceable=visible.sql, values=visible.values)
-    left = {end for name in changed & existing.keys() for end in existing[name][:2]}
-    await drop_unnamed(connection, sorted(left))
+    found = {row[0]: _Existing(row[1], row[2], row[3], Readers.named(*row[4:])) for row in await cursor.fetchall()}
+    existing = {name: one for name, one in found.items() if one.readable}
     outcomes: dict[int, GraphOutcome | GraphFailure] = {}
+    sent: dict[str, Mapping[str, object]] = {}
     for number, row in rows.items():
         name = str(row["external_id"])
-        if name in refused:
-            outcomes[number] = GraphFailure(
-                error=ConflictError(
-                    "The external_id is taken by a fact that you may not replace.",
-                    field="external_id",
-                    remedy="Choose another external_id.",
-                )
+        error = _objection(name, readers[number], found.get(name), made=name == made[number])
+        if error is None:
+            sent[name] = row
+        else:
+            outcomes[number] = GraphFailure(error=error)
+    hidden = [name for name in found.keys() - existing.keys() if name in sent]
+    if hidden:
+        ways = [{"external_id": name, "other": f"fact:{secrets.token_hex(16)}"} for name in hidden]
+        await connection.execute(GIVE_WAY, {"workspace": principal.workspace, "rows": Jsonb(ways)})
+    visible = visibility(principal, alias="facts")
+    changed = await upsert(connection, list(sent.values()), replaceable=visible.sql, values=visible.values)
+    left = {end for name in changed & existing.keys() for end in (existing[name].subject_id, existing[name].object_id)}
+    await drop_unnamed(connection, sorted(left))
+    for number, row in rows.items():
+        name = str(row["external_id"])
+        if number not in outcomes:
+            status = IngestStatus.UPDATED if name in existing else IngestStatus.CREATED
+            outcomes[number] = GraphOutcome(
+                external_id=name, status=status if name in changed else IngestStatus.UNCHANGED
             )
-            continue
-        status = IngestStatus.UPDATED if name in existing else IngestStatus.CREATED
-        outcomes[number] = GraphOutcome(external_id=name, status=status if name in changed else IngestStatus.UNCHANGED)
     return outcomes
+
+
+def _objection(name: str, readers: Readers, found: _Existing | None, *, made: bool) -> RagcorpError | None:
+    """Return why a fact may not be stored under its name, if so: as of entities."""
+    is_made = MADE_FACT_NAME.fullmatch(name) is not None
+    if found is None or not found.readable:
+        if is_made and not made:
+            return not_given("external_id")
+        return taken("a fact") if found is not None and not is_made else None
+    if is_made and found.readers != readers:
+        return readers_stay("fact")
+    return None
 
 
 async def _located(
@@ -255,7 +276,7 @@ async def _located(
     if sent:
         visible = visibility(principal, alias="d")
         cursor = await connection.execute(LOCATE.format(visible=visible.sql), visible.values | {"rows": Jsonb(sent)})
-        found = {row[0]: Place(*row[1:]) for row in await cursor.fetchall()}
+        found = {row[0]: Place(row[1], row[2], row[3], Readers.named(*row[4:])) for row in await cursor.fetchall()}
     return [
         Place() if draft.provenance is None else _checked(draft.provenance, found.get(number))
         for number, draft in enumerate(drafts)
@@ -281,65 +302,3 @@ def _checked(provenance: Provenance, place: Place | None) -> Place | GraphFailur
             )
         )
     return place
-
-
-async def resolved(
-    connection: DriverConnection, drafts: Sequence[FactDraft], *, principal: Principal
-) -> list[tuple[End, End] | GraphFailure]:
-    """Return subject and object of each draft, making those that are named and not known."""
-    references = [reference for draft in drafts for reference in (draft.subject, draft.object)]
-    named = [(reference.kind, reference.name or "") for reference in references]
-    usual = await default_names(connection, named)
-    found = await _found(connection, references, usual, principal=principal)
-    missing = {
-        usual[place]: named[place]
-        for place, reference in enumerate(references)
-        if place not in found and reference.name is not None
-    }
-    if missing:
-        await insert_undeclared(connection, missing, principal=principal)
-        found = await _found(connection, references, usual, principal=principal)
-        # a name that is taken by an entity which the principal may not see is made a second time, under its own name
-        hidden = {
-            aside(usual[place], principal): named[place]
-            for place, reference in enumerate(references)
-            if place not in found and reference.name is not None
-        }
-        if hidden:
-            await insert_undeclared(connection, hidden, principal=principal)
-            usual = [name if place in found else aside(name, principal) for place, name in enumerate(usual)]
-            found = await _found(connection, references, usual, principal=principal)
-    pairs: list[tuple[End, End] | GraphFailure] = []
-    for place in range(0, len(references), 2):
-        ends = found.get(place), found.get(place + 1)
-        if ends[0] is not None and ends[1] is not None:
-            pairs.append((ends[0], ends[1]))
-        else:
-            pairs.append(GraphFailure(error=_unknown(references[place if ends[0] is None else place + 1])))
-    return pairs
-
-
-def _unknown(reference: EntityReference) -> RagcorpError:
-    return InvalidInputError(
-        f"{reference.field} is no entity that is stored.",
-        field=f"{reference.field}.external_id",
-        remedy="Load the entity first, or call it by its name: then it is made.",
-    )
-
-
-async def _found(
-    connection: DriverConnection, references: Sequence[EntityReference], usual: Sequence[str], *, principal: Principal
-) -> dict[int, End]:
-    rows = [
-        {
-            "place": place,
-            "external_id": reference.external_id,
-            "name": reference.name,
-            "kind": reference.kind,
-            "usual": name,
-        }
-        for place, (reference, name) in enumerate(zip(references, usual, strict=True))
-    ]
-    readable = readable_entities(principal)
-    cursor = await connection.execute(RESOLVE.format(readable=readable.sql), readable.values | {"rows": Jsonb(rows)})
-    return {row[0]: End(row[1], row[2]) for row in await cursor.fetchall()}

@@ -17,10 +17,12 @@ from ragcorp.domain.graph import (
     GraphFailure,
     GraphOutcome,
     GraphSelection,
+    Readers,
 )
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres import graph_entities, graph_facts, graph_rows
 from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.graph_names import Called, made_names
 from ragcorp.infrastructure.postgres.graph_predicates import readable_entities, readable_facts
 from ragcorp.infrastructure.postgres.predicates import ENTITIES, FACTS, Predicate, filtered
 
@@ -35,22 +37,21 @@ class PostgresGraphRepository:
         self, drafts: Sequence[EntityDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
         async with self._database.driver_transaction() as connection:
-            usual = await graph_entities.default_names(
-                connection, [(draft.attributes.artifact_type, draft.name) for draft in drafts]
+            usual = await made_names(
+                connection,
+                [
+                    Called(kind=draft.attributes.artifact_type, name=draft.name, readers=Readers.of(draft.attributes))
+                    for draft in drafts
+                ],
+                principal=principal,
             )
             names = [draft.external_id or name for draft, name in zip(drafts, usual, strict=True)]
-            outcomes: dict[str, GraphOutcome | GraphFailure] = {}
-            for rename in (False, True):
-                if rename:
-                    names = [
-                        graph_entities.aside(name, principal)
-                        if draft.external_id is None and isinstance(outcomes[name], GraphFailure)
-                        else name
-                        for draft, name in zip(drafts, names, strict=True)
-                    ]
-                left = {name: draft for name, draft in zip(names, drafts, strict=True) if name not in outcomes}
-                if left:  # of two drafts with one name the later stands
-                    outcomes |= await graph_entities.save_entities(connection, left, principal=principal)
+            outcomes = await graph_entities.save_entities(
+                connection,
+                dict(zip(names, drafts, strict=True)),  # of two drafts with one name the later stands
+                made={name for name, own in zip(names, usual, strict=True) if name == own},
+                principal=principal,
+            )
         return [outcomes[name] for name in names]
 
     async def get_entity(self, external_id: str, *, principal: Principal) -> Entity:

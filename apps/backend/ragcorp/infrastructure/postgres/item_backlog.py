@@ -54,20 +54,15 @@ STORE_VECTOR = """
         ON CONFLICT (item_id, model_id) DO UPDATE SET embedding = excluded.embedding)
     DELETE FROM {backlog} b USING item WHERE b.item_id = item.id
 """
-
-CACHE = """
-    INSERT INTO embedding_cache (workspace, content_hash, model_id, embedding)
-    SELECT %(workspace)s, %(content_hash)s, id, %(embedding)s FROM embedding_models
-    WHERE name = %(name)s AND dimensions = %(dimensions)s
-    ON CONFLICT DO NOTHING
-"""
+"""No vector of an item goes into the cache, where it would outlive the item."""
 
 FAIL = """
-    UPDATE {backlog}
+    UPDATE {backlog} b
     SET attempts = attempts + 1, reason = %(reason)s,
         failed = attempts + 1 >= %(max_attempts)s,
         available_at = clock_timestamp() + make_interval(secs => %(delay)s * power(2, least(attempts, 10)))
-    WHERE item_id = ANY(%(ids)s)
+    FROM unnest(%(ids)s::bigint[], %(hashes)s::bytea[]) AS refused (id, content_hash), {items} i
+    WHERE b.item_id = refused.id AND i.id = refused.id AND i.content_hash = refused.content_hash
 """
 
 RELEASE = """
@@ -115,7 +110,6 @@ class PostgresItemBacklog:
         rows = [
             {
                 "id": pending.chunk_id,
-                "workspace": pending.workspace,
                 "content_hash": pending.index_hash,
                 "embedding": PgVector(list(vector)),
                 "name": model.name,
@@ -126,13 +120,13 @@ class PostgresItemBacklog:
         async with self._database.driver_transaction() as connection:
             await connection.execute(self._sql(LOCK_ITEMS), {"ids": [row["id"] for row in rows]})
             await connection.cursor().executemany(self._sql(STORE_VECTOR), rows)
-            # in one order for all writers: each waits for another's row of the same text
-            by_text = {(row["workspace"], row["content_hash"]): row for row in rows}
-            await connection.cursor().executemany(CACHE, [by_text[key] for key in sorted(by_text)])
 
-    async def fail(self, chunk_ids: Sequence[int], *, reason: str, retry_in_seconds: float, max_attempts: int) -> None:
-        values = {"reason": reason, "delay": retry_in_seconds, "max_attempts": max_attempts}
-        await self._change(FAIL, chunk_ids, values)
+    async def fail(
+        self, chunks: Sequence[PendingChunk], *, reason: str, retry_in_seconds: float, max_attempts: int
+    ) -> None:
+        values: dict[str, object] = {"reason": reason, "delay": retry_in_seconds, "max_attempts": max_attempts}
+        values["hashes"] = [chunk.index_hash for chunk in chunks]
+        await self._change(FAIL, [chunk.chunk_id for chunk in chunks], values)
 
     async def release(self, chunk_ids: Sequence[int]) -> None:
         await self._change(RELEASE, chunk_ids, {})

@@ -10,6 +10,7 @@ from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome,
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.item_names import read_name_key
 from ragcorp.infrastructure.postgres.item_rows import COLUMNS, TABLES, item
 from ragcorp.infrastructure.postgres.item_writes import save_items
 from ragcorp.infrastructure.postgres.predicates import Predicate, filtered, visibility
@@ -46,10 +47,24 @@ class PostgresItemRepository:
         self._database = database
         self._collection = collection
         self._tables, self._filter_table = TABLES[collection]
+        self._name_key: bytes | None = None
 
     async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[ItemOutcome]:
+        try:
+            return await self._save(drafts, principal)
+        except ConflictError:
+            if all(draft.external_id is not None for draft in drafts):
+                raise
+            # what had a made name may have been hidden between the look and the write: one more look sees it
+            return await self._save(drafts, principal)
+
+    async def _save(self, drafts: Sequence[ItemDraft], principal: Principal) -> list[ItemOutcome]:
         async with self._database.driver_transaction() as connection:
-            return await save_items(connection, self._tables, drafts, principal=principal)
+            if self._name_key is None and any(draft.external_id is None for draft in drafts):
+                self._name_key = await read_name_key(connection)
+            return await save_items(
+                connection, self._tables, drafts, principal=principal, name_key=self._name_key or b""
+            )
 
     async def change(
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal

@@ -60,6 +60,7 @@ def items_table(name: str, *, kind: str) -> Table:
     )
     Index(f"ix_{name}_workspace_occurred_at", table.c.workspace, table.c.occurred_at)
     Index(f"ix_{name}_workspace_session", table.c.workspace, table.c.session)
+    Index(f"ix_{name}_workspace_content_hash", table.c.workspace, table.c.content_hash)
     Index(
         f"ix_{name}_workspace_id",
         table.c.workspace,
@@ -107,6 +108,10 @@ memory_backlog = item_backlog_table("memory_backlog", items="memory_items")
 history_turns = items_table("history_turns", kind="turn")
 history_embeddings = item_embeddings_table("history_embeddings", items="history_turns")
 history_backlog = item_backlog_table("history_backlog", items="history_turns")
+
+item_name_key = Table(
+    "item_name_key", metadata, Column("key", Uuid, primary_key=True, server_default=func.gen_random_uuid())
+)
 
 document_embeddings = Table(
     "document_embeddings",

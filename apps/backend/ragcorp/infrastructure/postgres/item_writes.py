@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import uuid4
 
 from psycopg.types.json import Jsonb
 
@@ -14,6 +13,7 @@ from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.database import DriverConnection
+from ragcorp.infrastructure.postgres.item_names import item_name
 from ragcorp.infrastructure.postgres.item_rows import ItemTables, content_hash
 from ragcorp.infrastructure.postgres.predicates import visibility
 
@@ -68,17 +68,6 @@ COUNT_UNREADABLE = """
     WHERE i.workspace = %(workspace)s AND i.external_id = ANY(%(external_ids)s) AND NOT ({readable})
 """
 
-REUSE_CACHED_VECTORS = """
-    INSERT INTO {embeddings} (item_id, model_id, workspace, embedding)
-    SELECT i.id, cache.model_id, i.workspace, cache.embedding
-    FROM {items} i
-    JOIN embedding_models m ON m.active
-    JOIN embedding_cache cache
-      ON cache.workspace = i.workspace AND cache.content_hash = i.content_hash AND cache.model_id = m.id
-    WHERE i.id = ANY(%(ids)s)
-    ON CONFLICT DO NOTHING
-"""
-
 ENQUEUE_REST = """
     WITH without AS (
         SELECT i.id, i.workspace FROM {items} i
@@ -90,6 +79,8 @@ ENQUEUE_REST = """
     INSERT INTO {backlog} (item_id, workspace) SELECT id, workspace FROM without ORDER BY id
     ON CONFLICT (item_id) DO UPDATE SET attempts = 0, failed = false, reason = NULL, available_at = clock_timestamp()
 """
+"""A vector that is known already is taken over by the worker, not here: that no one waits would tell the writer that
+somebody has, or had, an item with this text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +90,33 @@ class _Stored:
 
 
 async def save_items(
-    connection: DriverConnection, tables: ItemTables, drafts: Sequence[ItemDraft], *, principal: Principal
+    connection: DriverConnection,
+    tables: ItemTables,
+    drafts: Sequence[ItemDraft],
+    *,
+    principal: Principal,
+    name_key: bytes = b"",
 ) -> list[ItemOutcome]:
     """Create or replace the items inside the connection's transaction; outcomes in the order of ``drafts``.
 
     Of drafts with one name the last stands, and all have its outcome. A draft without occurred_at keeps the stored
-    item's. Raises ConflictError for an item that exists and that the principal may not read.
+    item's. Raises ConflictError for an item that exists and that the principal may not read, if the caller named it.
     """
-    names = [uuid4().hex if draft.external_id is None else draft.external_id for draft in drafts]
+    names = [item_name(draft, key=name_key) for draft in drafts]
     by_name = dict(zip(names, drafts, strict=True))
-    stored = await _stored(connection, tables, by_name, principal=principal)
+    stored, hidden = await _stored(connection, tables, by_name, principal=principal)
+    attempt = 0
+    while hidden:
+        attempt += 1
+        if any(by_name[name].external_id is not None for name in hidden):
+            raise _taken()
+        others = {name: item_name(by_name[name], key=name_key, attempt=attempt) for name in hidden}
+        names = [others.get(name, name) for name in names]
+        by_name = {others.get(name, name): draft for name, draft in by_name.items()}
+        found, hidden = await _stored(
+            connection, tables, {name: by_name[name] for name in others.values()}, principal=principal
+        )
+        stored |= found
     changed = sorted(name for name in by_name if name not in stored or not stored[name].equal)
     statuses = dict.fromkeys(by_name, IngestStatus.UNCHANGED)
     for part in _parts(changed, by_name):
@@ -133,19 +141,23 @@ def _parts(names: Sequence[str], by_name: Mapping[str, ItemDraft]) -> Iterator[l
 
 async def _stored(
     connection: DriverConnection, tables: ItemTables, by_name: dict[str, ItemDraft], *, principal: Principal
-) -> dict[str, _Stored]:
-    """Return what there is of these names. What changes between this look and the write is replaced all the same."""
+) -> tuple[dict[str, _Stored], list[str]]:
+    """Return what there is of these names, and those of items that the principal may not read.
+
+    What changes between this look and the write is replaced all the same.
+    """
     readable = visibility(principal, alias="i")
     rows = [_row(name, draft, None) for name, draft in by_name.items()]
     cursor = await connection.execute(
         FIND_STORED.format(items=tables.items, readable=readable.sql), readable.values | {"items": Jsonb(rows)}
     )
-    stored = {}
+    stored, hidden = {}, []
     for external_id, occurred_at, may_read, equal in await cursor.fetchall():
-        if not may_read:
-            raise _taken()
-        stored[external_id] = _Stored(occurred_at, equal)
-    return stored
+        if may_read:
+            stored[external_id] = _Stored(occurred_at, equal)
+        else:
+            hidden.append(external_id)
+    return stored, hidden
 
 
 async def _upsert(
@@ -165,11 +177,10 @@ async def _upsert(
         )
         if (await cursor.fetchall())[0][0]:
             raise _taken()
-    ids = {"ids": [row[0] for row in written]}
-    for statement in (REUSE_CACHED_VECTORS, ENQUEUE_REST):
-        await connection.execute(
-            statement.format(items=tables.items, embeddings=tables.embeddings, backlog=tables.backlog), ids
-        )
+    await connection.execute(
+        ENQUEUE_REST.format(items=tables.items, embeddings=tables.embeddings, backlog=tables.backlog),
+        {"ids": [row[0] for row in written]},
+    )
     return {name: IngestStatus.CREATED if created else IngestStatus.UPDATED for _, name, created in written}
 
 

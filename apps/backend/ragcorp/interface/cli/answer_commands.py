@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Annotated
 
@@ -261,6 +261,20 @@ def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
                         style="dim",
                     )
                 )
+        for step, note in hit.steps.items():
+            told = ", ".join(f"{name} {_shown(value)}" for name, value in note.items())
+            console.print(plain(f"     {step}: {told}", style="dim"))
+
+
+def _shown(value: object) -> str:
+    match value:
+        case float():
+            return f"{value:.6g}"
+        case Mapping():
+            return " ".join(_shown(part) for part in value.values())
+        case list() | tuple():
+            return "; ".join(_shown(part) for part in value) or "none"
+    return "none" if value is None else str(value)
 
 
 def _print_explanation(console: Console, response: SearchResponse) -> None:

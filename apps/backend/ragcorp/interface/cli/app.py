@@ -42,8 +42,8 @@ HELP = """Search and cited answers over your documents, in one PostgreSQL.
 Without DATABASE_URL an embedded PostgreSQL is started in the data folder, and stopped by the last command that uses it.
 Start with `ragcorp demo`, or with `ragcorp ingest FOLDER` and `ragcorp ask QUESTION`.
 
-Exit codes: 0 done, 1 failed or problems found, 2 wrong input or settings, 3 database or model provider out of reach,
-130 interrupted.
+Exit codes: 0 done, 1 failed or problems found, 2 wrong input (also a file that there is not) or settings, 3 database or
+model provider out of reach, 130 interrupted.
 """
 
 COMMANDS: dict[str, CommandFunction] = {

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import FILTER_FIELDS, Filters
-from ragcorp.interface.request_values import parse_filters
+from ragcorp.interface.request_values import parse_filters, parse_selection
 
 
 def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
@@ -40,7 +40,16 @@ def parse_filter_pairs(pairs: Sequence[str] | None) -> Filters:
 
     The value of a field is text, also where it could be a number: ``external_id=5``.
     """
-    return parse_filters(parse_pairs([_as_text(pair) for pair in pairs or ()], option="--filter"))
+    return parse_filters(_filters(pairs))
+
+
+def parse_selection_pairs(pairs: Sequence[str] | None) -> Filters:
+    """Return the same filters of what is stored, whose collections are known. Raises InvalidInputError."""
+    return parse_selection(_filters(pairs))
+
+
+def _filters(pairs: Sequence[str] | None) -> dict[str, object]:
+    return parse_pairs([_as_text(pair) for pair in pairs or ()], option="--filter")
 
 
 def _as_text(pair: str) -> str:

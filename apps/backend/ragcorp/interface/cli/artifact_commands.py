@@ -20,7 +20,7 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli import item_options as options
 from ragcorp.interface.cli.answer_commands import Filter
-from ragcorp.interface.cli.arguments import parse_filter_pairs
+from ragcorp.interface.cli.arguments import parse_selection_pairs
 from ragcorp.interface.cli.calls import Call
 from ragcorp.interface.cli.document_commands import Prefix, Yes, confirm, print_documents
 from ragcorp.interface.cli.item_commands import attribute_change, make_vectors_now, require_change, shortened, show
@@ -120,7 +120,7 @@ async def list_artifacts(
     cursor: options.Cursor = None,
 ) -> None:
     """List documents in the order of their external_id."""
-    selection = DocumentSelection(prefix=prefix, filters=parse_filter_pairs(filters))
+    selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters))
     async with call.services.open(call.target) as opened:
         documents, next_cursor = await opened.documents.execute(
             selection, principal=opened.principal, limit=limit, cursor=cursor
@@ -149,7 +149,7 @@ async def list_chunks(
     cursor: options.Cursor = None,
 ) -> None:
     """List passages in the order of their documents and of the text."""
-    selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_filter_pairs(filters))
+    selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_selection_pairs(filters))
     async with call.services.open(call.target) as opened:
         chunks, next_cursor = await opened.collections.chunks.execute(
             selection, principal=opened.principal, limit=limit, cursor=cursor

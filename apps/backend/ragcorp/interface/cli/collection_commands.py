@@ -9,7 +9,7 @@ from rich.table import Table
 from ragcorp.domain.collections import Collection
 from ragcorp.interface.cli import artifact_commands as artifacts
 from ragcorp.interface.cli.answer_commands import Filter
-from ragcorp.interface.cli.arguments import parse_filter_pairs
+from ragcorp.interface.cli.arguments import parse_selection_pairs
 from ragcorp.interface.cli.calls import Call, CommandFunction, add_command
 from ragcorp.interface.cli.document_commands import delete
 from ragcorp.interface.cli.history_import import import_history
@@ -63,7 +63,7 @@ async def collections(call: Call, filters: Filter = None) -> None:
     """Count what there is to find, by collection, type, language and month."""
     async with call.services.open(call.target) as session:
         counted = await session.collections.facets.execute(
-            principal=session.principal, filters=parse_filter_pairs(filters)
+            principal=session.principal, filters=parse_selection_pairs(filters)
         )
     facets = facets_document(counted)
 

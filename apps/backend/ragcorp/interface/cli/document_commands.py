@@ -15,7 +15,7 @@ from ragcorp.domain.documents import Document
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.cli.answer_commands import Filter
-from ragcorp.interface.cli.arguments import parse_filter_pairs
+from ragcorp.interface.cli.arguments import parse_selection_pairs
 from ragcorp.interface.cli.calls import Call
 from ragcorp.interface.cli.output import plain
 from ragcorp.interface.cli.shapes import document_document, ingest_document
@@ -34,7 +34,7 @@ async def list_documents(
     deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted and can be restored.")] = False,
 ) -> None:
     """List documents in the order of their external_id."""
-    selection = DocumentSelection(prefix=prefix, filters=parse_filter_pairs(filters), deleted=deleted)
+    selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters), deleted=deleted)
     async with call.services.open(call.target) as session:
         documents, next_cursor = await session.documents.execute(
             selection, principal=session.principal, limit=limit, cursor=cursor
@@ -106,7 +106,7 @@ async def delete(
     yes: Yes = False,
 ) -> None:
     """Hide a document, or all that a prefix and filters select. `restore` brings back what was not purged."""
-    selection = DocumentSelection(prefix=prefix, filters=parse_filter_pairs(filters))
+    selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters))
     if (external_id is None) == (not selection.prefix and not selection.filters):
         raise InvalidInputError(
             "Name one document, or a selection.",

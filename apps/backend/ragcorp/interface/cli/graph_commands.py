@@ -18,7 +18,7 @@ from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphOutcome, Graph
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli import item_options as options
 from ragcorp.interface.cli.answer_commands import Filter
-from ragcorp.interface.cli.arguments import parse_filter_pairs
+from ragcorp.interface.cli.arguments import parse_selection_pairs
 from ragcorp.interface.cli.calls import Call, CommandFunction, add_command
 from ragcorp.interface.cli.document_commands import Yes, confirm
 from ragcorp.interface.cli.graph_options import (
@@ -39,7 +39,7 @@ from ragcorp.interface.cli.graph_options import (
 from ragcorp.interface.cli.graph_options import Kind as EntityKind
 from ragcorp.interface.cli.ingest_commands import embed_with_progress
 from ragcorp.interface.cli.item_commands import make_vectors_now, shortened
-from ragcorp.interface.cli.output import EXIT_FAILED, Output, error_document, plain
+from ragcorp.interface.cli.output import EXIT_FAILED, Output, error_document, plain, sentences
 from ragcorp.interface.cli.progress import progress
 from ragcorp.interface.cli.services import Services, Session
 from ragcorp.interface.graph_shape import (
@@ -102,7 +102,7 @@ async def entities(
     cursor: options.Cursor = None,
 ) -> None:
     """List entities in the order of their external_id."""
-    selection = GraphSelection(prefix=prefix, filters=parse_filter_pairs(filters), name=name)
+    selection = GraphSelection(prefix=prefix, filters=parse_selection_pairs(filters), name=name)
     async with call.services.open(call.target) as opened:
         page, next_cursor = await opened.graph.read.entities(
             selection, principal=opened.principal, limit=limit, cursor=cursor
@@ -122,7 +122,7 @@ async def facts(
     cursor: options.Cursor = None,
 ) -> None:
     """List facts in the order of their external_id."""
-    selection = GraphSelection(prefix=prefix, filters=parse_filter_pairs(filters), entity=entity)
+    selection = GraphSelection(prefix=prefix, filters=parse_selection_pairs(filters), entity=entity)
     async with call.services.open(call.target) as opened:
         page, next_cursor = await opened.graph.read.facts(
             selection, principal=opened.principal, limit=limit, cursor=cursor
@@ -167,6 +167,7 @@ async def add_fact(
     predicate: Predicate,
     object: Object,  # noqa: A002 - a fact's own word
     external_id: ExternalId = None,
+    kind: Annotated[str, typer.Option("--kind", help="Its type, such as relationship.")] = FACT,
     weight: Weight = 1.0,
     valid_from: Annotated[str | None, typer.Option("--from", help="True since: ISO 8601.", show_default=False)] = None,
     valid_to: Annotated[str | None, typer.Option("--to", help="True until: ISO 8601.", show_default=False)] = None,
@@ -192,7 +193,7 @@ async def add_fact(
             valid_from=begun,
             valid_to=ended,
             provenance=None if document is None else Provenance(document=document),
-            attributes=_attributes(opened, FACT, language, sensitivity, scope, owner, metadata),
+            attributes=_attributes(opened, kind, language, sensitivity, scope, owner, metadata),
         )
         outcome = await opened.graph.save_facts.execute(draft, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
@@ -294,7 +295,7 @@ def _print_failures(output: Output, done: GraphLoad) -> None:
     for failure in done.failures[:MAX_SHOWN_FAILURES]:
         field = f"{failure.error.field}: " if failure.error.field else ""
         line = plain(f"line {failure.line}", style="red")
-        line.append_text(plain(f": {field}{failure.error}"))
+        line.append_text(plain(f": {field}{sentences(error_document(failure.error))}"))
         output.notes.print(line)
     if len(done.failures) > MAX_SHOWN_FAILURES:
         output.note(f"and {len(done.failures) - MAX_SHOWN_FAILURES:,} more bad lines (--json has them all)")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.moments import written_moment
 
 GraphId = Annotated[str, typer.Argument(metavar="EXTERNAL_ID", show_default=False)]
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="Name of an entity.", show_default=False)]
@@ -43,7 +44,7 @@ MostChunks = Annotated[
 def moment_of(text: str | None, *, option: str) -> datetime | None:
     """Raises InvalidInputError."""
     try:
-        return None if text is None else datetime.fromisoformat(text)
+        return None if text is None else written_moment(text)
     except ValueError:
         raise InvalidInputError(
             f"{option} is not an ISO 8601 time.", field=option, remedy="Write it as 2026-03-31T00:00:00Z."

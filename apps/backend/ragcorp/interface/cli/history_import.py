@@ -18,7 +18,7 @@ from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli import item_options as options
 from ragcorp.interface.cli.calls import Call
 from ragcorp.interface.cli.ingest_commands import embed_with_progress
-from ragcorp.interface.cli.output import EXIT_FAILED, Output, error_document, plain
+from ragcorp.interface.cli.output import EXIT_FAILED, Output, error_document, plain, sentences
 from ragcorp.interface.cli.progress import progress
 from ragcorp.interface.line_files import lines_of, opened_lines
 
@@ -85,7 +85,7 @@ def print_failures(output: Output, done: ImportReport) -> None:
     for failure in done.failures[:MAX_SHOWN_FAILURES]:
         field = f"{failure.error.field}: " if failure.error.field else ""
         line = plain(f"line {failure.line}", style="red")
-        line.append_text(plain(f": {field}{failure.error}"))
+        line.append_text(plain(f": {field}{sentences(error_document(failure.error))}"))
         output.notes.print(line)
     if done.failed > MAX_SHOWN_FAILURES:
         output.note(f"and {done.failed - MAX_SHOWN_FAILURES:,} more bad lines")

@@ -18,7 +18,7 @@ from ragcorp.domain.ingestion import IngestFailure
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli.arguments import parse_pairs
 from ragcorp.interface.cli.calls import Call
-from ragcorp.interface.cli.output import EXIT_FAILED, Output, plain
+from ragcorp.interface.cli.output import EXIT_FAILED, Output, error_document, plain, sentences
 from ragcorp.interface.cli.progress import progress
 from ragcorp.interface.cli.services import Session
 from ragcorp.interface.cli.shapes import failure_document
@@ -168,7 +168,7 @@ async def ingest_path(
 def print_failures(output: Output, failures: Sequence[IngestFailure]) -> None:
     for failure in failures:
         line = plain(failure.external_id, style="red")
-        line.append_text(plain(f": {failure.error}"))
+        line.append_text(plain(f": {sentences(error_document(failure.error))}"))
         output.notes.print(line)
 
 

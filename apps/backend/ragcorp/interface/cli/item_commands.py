@@ -17,7 +17,7 @@ from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli import item_options as options
 from ragcorp.interface.cli.answer_commands import Filter
-from ragcorp.interface.cli.arguments import parse_filter_pairs
+from ragcorp.interface.cli.arguments import parse_selection_pairs
 from ragcorp.interface.cli.calls import Call, CommandFunction
 from ragcorp.interface.cli.document_commands import Yes, confirm
 from ragcorp.interface.cli.output import plain
@@ -136,7 +136,7 @@ class ItemCommands:
         cursor: options.Cursor = None,
     ) -> None:
         """List items in the order of their external_id."""
-        selection = ItemSelection(prefix=prefix, filters=parse_filter_pairs(filters))
+        selection = ItemSelection(prefix=prefix, filters=parse_selection_pairs(filters))
         async with call.services.open(call.target) as opened:
             items, next_cursor = await self._of(opened).items.execute(
                 selection, principal=opened.principal, limit=limit, cursor=cursor
@@ -163,7 +163,7 @@ class ItemCommands:
         yes: Yes = False,
     ) -> None:
         """Delete an item for good, or all that a prefix and filters select."""
-        selection = ItemSelection(prefix=prefix, filters=parse_filter_pairs(filters))
+        selection = ItemSelection(prefix=prefix, filters=parse_selection_pairs(filters))
         if (external_id is None) == (not selection.prefix and not selection.filters):
             raise InvalidInputError(
                 "Name one item, or a selection.",

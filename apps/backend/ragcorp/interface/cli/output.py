@@ -12,7 +12,13 @@ from io import TextIOWrapper
 from rich.console import Console
 from rich.text import Text
 
-from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError, RagcorpError, SourceUnavailableError
+from ragcorp.domain.exceptions import (
+    ConfigurationError,
+    InvalidInputError,
+    MissingFileError,
+    RagcorpError,
+    SourceUnavailableError,
+)
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -64,11 +70,7 @@ class Output:
             self.write_json({"error": document})
             return
         line = Text("error: ", style="bold red")
-        line.append_text(plain(str(document["message"])))
-        if document["limit"] and str(document["limit"]) not in str(document["message"]):
-            line.append_text(plain(f" Limit: {document['limit']}."))
-        if document["remedy"]:
-            line.append_text(plain(f" {document['remedy']}"))
+        line.append_text(plain(sentences(document)))
         self.notes.print(line)
 
 
@@ -80,6 +82,16 @@ def _console(stream: TextIOWrapper) -> Console:
 def plain(text: str, *, style: str = "") -> Text:
     """Return text for the terminal, without its control characters."""
     return Text(text.translate(_CONTROLS), style=style)
+
+
+def sentences(error: Mapping[str, object]) -> str:
+    """Return what an error document says, its limit and its remedy."""
+    said = [str(error["message"])]
+    if error["limit"] and str(error["limit"]) not in said[0]:
+        said.append(f"Limit: {error['limit']}.")
+    if error["remedy"]:
+        said.append(str(error["remedy"]))
+    return " ".join(said)
 
 
 def error_document(error: RagcorpError) -> dict[str, object]:
@@ -95,6 +107,6 @@ def error_document(error: RagcorpError) -> dict[str, object]:
 
 def exit_code(error: RagcorpError) -> int:
     """Return 2 where the caller's input or settings are at fault, 3 for an outage, else 1."""
-    if isinstance(error, InvalidInputError | ConfigurationError):
+    if isinstance(error, InvalidInputError | ConfigurationError | MissingFileError):
         return EXIT_USAGE
     return EXIT_UNAVAILABLE if isinstance(error, SourceUnavailableError) else EXIT_FAILED

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
@@ -24,8 +25,15 @@ CLIENT_GONE = 499
 """nginx's status for a client that left; nobody receives it, the metrics count it."""
 
 
+_left: set[asyncio.Task[Response]] = set()
+"""Handlers that were cancelled and have not ended yet: the event loop itself keeps no task alive."""
+
+
 class BoundedRoute(APIRoute):
-    """Refuses unknown and repeated query parameters; cancels a handler that does not return its response in time."""
+    """Refuses unknown and repeated query parameters; cancels a handler that does not return its response in time.
+
+    It is not waited for: a database that hangs takes many seconds to let go of a statement that is cancelled.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -36,16 +44,29 @@ class BoundedRoute(APIRoute):
         async def bounded(request: Request) -> Response:
             check_parameters(request, parameters)
             limits: HttpLimits = request.app.state.limits
+            handling: asyncio.Task[Response] | None = None
             try:
                 async with asyncio.timeout(limits.request_timeout_seconds) as deadline:
                     request.scope[DEADLINE_KEY] = deadline
-                    return await handle(request)
+                    handling = asyncio.create_task(handle(request))
+                    return await asyncio.shield(handling)
             except TimeoutError:
                 return timed_out().response(request.scope)
             except ClientDisconnect:
                 return Response(status_code=CLIENT_GONE)
+            finally:
+                if handling is not None and not handling.done():
+                    handling.cancel()
+                    _left.add(handling)
+                    handling.add_done_callback(_ended)
 
         return bounded
+
+
+def _ended(task: asyncio.Task[Response]) -> None:
+    _left.discard(task)
+    if not task.cancelled():
+        task.exception()  # what it says now, nobody waits for
 
 
 def check_parameters(request: Request, known: frozenset[str]) -> None:
@@ -54,6 +75,14 @@ def check_parameters(request: Request, known: frozenset[str]) -> None:
     Of two values one would be ignored, and on DELETE the other one decides what is deleted.
     """
     names = [name for name, _ in request.query_params.multi_items()]
+    if not _is_utf8(request.scope["query_string"]):
+        raise RequestRefusedError(
+            FieldError(
+                field="query",
+                message="The query parameters are not valid UTF-8.",
+                remedy="Percent-encode them as UTF-8.",
+            )
+        )
     if not known.issuperset(names):
         raise RequestRefusedError(
             FieldError(
@@ -68,6 +97,14 @@ def check_parameters(request: Request, known: frozenset[str]) -> None:
         raise RequestRefusedError(
             *(FieldError(field=name, message="The parameter is given twice.", remedy="Give it once.") for name in twice)
         )
+
+
+def _is_utf8(query_string: bytes) -> bool:
+    try:
+        unquote_to_bytes(query_string).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _names(parameter: FieldInfo, alias: str) -> frozenset[str]:

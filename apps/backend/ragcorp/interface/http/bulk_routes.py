@@ -26,7 +26,8 @@ DESCRIPTION = """\
 Each line is a document: `external_id` and the fields of PUT. Each is answered by a line
 `{"line", "external_id", "status"}` or `{"line", "external_id", "error": {"code", "detail", "errors"}}`, and all of them
 by a last one `{"summary": {"created", "updated", "unchanged", "failed"}}`: an answer without it broke off.
-A bad line stops no other one. The same request may be sent again: what is stored already is `unchanged`.
+A bad line stops no other one, and a line of a name that came before is a later write of it. The same request may be
+sent again: what is stored already is `unchanged`.
 """
 
 

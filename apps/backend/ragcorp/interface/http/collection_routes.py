@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ragcorp.application.attribute_checks import MAX_EXTERNAL_ID
-from ragcorp.domain.collections import Collection
+from ragcorp.domain.collections import MAX_ITEM_NAME, Collection
 from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.http.artifact_handlers import ArtifactHandlers, ChunkHandlers
 from ragcorp.interface.http.bulk_routes import document_lines
@@ -60,7 +60,10 @@ CollectionName = Annotated[Collection, Path(description="The collection.")]
 ExternalId = Annotated[
     str,
     Path(
-        description="The item's name, percent-encoded; of artifact_chunks, the passage's id.",
+        description=(
+            f"The item's name, percent-encoded, of at most {MAX_EXTERNAL_ID} characters, and of memory and history "
+            f"{MAX_ITEM_NAME}; of artifact_chunks, the passage's id."
+        ),
         examples=["preferences/priya-seat"],
         json_schema_extra={"minLength": 1, "maxLength": MAX_EXTERNAL_ID},
     ),
@@ -69,20 +72,22 @@ WRITTEN = ItemStored | ArtifactStored | ChunkEdited
 
 ADD = """\
 An item of `memory` (a fact, preference, person, place or relationship), a turn of `history`, an artifact as text, or a
-passage to add to an artifact. An item of an `external_id` that is taken is replaced; without an `external_id`, one is
-made of the content.
+passage to add to an artifact (`after`: 409 where that passage cannot be told from equal text in its line). An item of
+an `external_id` that is taken is replaced; without an `external_id`, one is made of the content.
 """
 PUT = """\
 Creates or replaces the item; an equal one is left as it is. Artifacts are sent as to `PUT /documents/{external_id}`.
 A passage is replaced in its artifact's text, which is then cut and indexed anew: 409 where the artifact is no text or
-Markdown, or was written meanwhile.
+Markdown, was written meanwhile, or where the passage's text stands several times in its line, or nowhere in it (inside
+a table, with the header repeated): then write the artifact.
 """
 PATCH = (
-    "Changes what the body names; `metadata` and lists are replaced as a whole. Of a passage, it does what PUT does."
+    "Changes what the body names; `metadata` and lists are replaced as a whole. Of a passage, it does what PUT does, "
+    "and 409 says the same."
 )
 DELETE = """\
 Memories and turns are gone for good; artifacts can be restored until they are purged; a passage is taken out of its
-artifact's text, and the answer says what became of that.
+artifact's text, and the answer says what became of that; 409 as for PUT, and for the only passage of its artifact.
 """
 BULK = """\
 One item a line, answered by a line each and a last one with the counts, as `POST /documents/bulk` does. `history` takes
@@ -274,8 +279,8 @@ class CollectionRoutes:
     async def bulk(self, collection: BulkCollection, request: Request, principal: CurrentPrincipal) -> Response:
         handler: LineHandler[Any] = (
             document_lines(self._services, self._limits, principal)
-            if collection is Collection.ARTIFACTS
-            else self._items[collection].lines(principal)
+            if collection == "artifacts"
+            else self._items[Collection(collection)].lines(principal)
         )
         return await self._stream.respond(request, handler)
 

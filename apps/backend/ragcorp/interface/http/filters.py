@@ -19,11 +19,11 @@ from ragcorp.domain.filters import (
     MAX_FILTER_VALUES,
     Filters,
 )
+from ragcorp.domain.moments import written_moment
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.http.json_body import check_json
-from ragcorp.interface.request_values import parse_filters
+from ragcorp.interface.request_values import parse_selection
 
-MAX_TIME_CHARACTERS = 40
 FILTERS_REF = {"$ref": "#/components/schemas/Filters"}
 
 
@@ -85,7 +85,10 @@ FiltersJson = Annotated[dict[str, JsonValue], WithJsonSchema(FILTERS_REF)]
 
 
 def filters_of_text(text: str | None, *, max_depth: int) -> Filters:
-    """Return the filters of a JSON object in a query parameter. Raises InvalidInputError or RequestRefusedError."""
+    """Return the filters of a JSON object in a query parameter, of what is stored.
+
+    Raises InvalidInputError or RequestRefusedError.
+    """
     if text is None:
         return ()
     filters = check_json(text.encode("utf-8", errors="replace"), max_depth=max_depth, field="filters")
@@ -93,7 +96,7 @@ def filters_of_text(text: str | None, *, max_depth: int) -> Filters:
         raise InvalidInputError(
             "filters is not a JSON object.", field="filters", remedy='Send an object such as {"language": "es"}.'
         )
-    return parse_filters(filters)
+    return parse_selection(filters)
 
 
 def parse_time(value: object) -> datetime:
@@ -101,8 +104,8 @@ def parse_time(value: object) -> datetime:
     if isinstance(value, datetime):
         return value
     try:
-        if isinstance(value, str) and len(value) <= MAX_TIME_CHARACTERS:
-            moment = datetime.fromisoformat(value)
+        if isinstance(value, str):
+            moment = written_moment(value)
             return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         pass

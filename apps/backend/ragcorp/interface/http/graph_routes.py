@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from enum import Enum
 from operator import attrgetter
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from ragcorp.application.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.application.load_graph import GraphDraft
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.graph import GraphFailure, GraphOutcome, GraphSelection
+from ragcorp.domain.graph import EntityDraft, GraphFailure, GraphOutcome, GraphSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.graph_shape import (
     entity_document,
@@ -64,7 +64,7 @@ ExternalId = Annotated[
     str,
     Path(
         description="The external_id, percent-encoded.",
-        examples=["person:maria perez"],
+        examples=["person:maria perez~1f0c2a9be4d75831"],
         json_schema_extra={"minLength": 1, "maxLength": MAX_EXTERNAL_ID},
     ),
 ]
@@ -294,4 +294,17 @@ class GraphRoutes:
                 for draft, outcome in zip(drafts, outcomes, strict=True)
             ]
 
-        return LineHandler(read=read, name_of=attrgetter("external_id"), store=store, batch_lines=BATCH_LINES)
+        return LineHandler(
+            read=read,
+            name_of=attrgetter("external_id"),
+            store=store,
+            batch_lines=BATCH_LINES,
+            identity_of=_identity,
+        )
+
+
+def _identity(draft: GraphDraft) -> Hashable:
+    """Return what a line is stored under. A fact without external_id is None: said twice, it is unchanged anyway."""
+    if draft.external_id is not None:
+        return type(draft), draft.external_id
+    return (draft.attributes.artifact_type, draft.name.casefold()) if isinstance(draft, EntityDraft) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, Tag
 
 from ragcorp.application.attribute_checks import MAX_EXTERNAL_ID, MAX_LABEL, MAX_OWNER
 from ragcorp.application.graph_drafts import entity_draft, fact_draft, reference
@@ -109,6 +109,13 @@ class NamedEntity(StrictModel):
     kind: str | None = Field(None, max_length=MAX_LABEL)
 
 
+End = Annotated[
+    Annotated[str, Tag("a name")] | Annotated[NamedEntity, Tag("an object")],
+    Discriminator(lambda said: "a name" if isinstance(said, str) else "an object"),
+]
+"""An error is one of what was sent, not of both forms."""
+
+
 class ProvenanceBody(StrictModel):
     """Where a fact is from: a document by external_id and perhaps a chunk of it, or a chunk by id."""
 
@@ -122,9 +129,10 @@ class FactBody(GraphFields):
 
     model_config = ConfigDict(json_schema_extra={"examples": [FACT_EXAMPLE]})
 
-    subject: str | NamedEntity = Field(description="A name, or an object that names the entity.")
-    object: str | NamedEntity = Field(description="A name, or an object that names the entity.")
+    subject: End = Field(description="A name, or an object that names the entity.")
+    object: End = Field(description="A name, or an object that names the entity.")
     predicate: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_PREDICATE})
+    kind: str = Field(FACT, min_length=1, max_length=MAX_LABEL, description="Its type, such as `relationship`.")
     weight: float = Field(1.0, ge=0, le=1)
     valid_from: Moment = Field(None, description="UTC where no zone is given.")
     valid_to: Moment = Field(None, description="Left out: still true.")
@@ -137,7 +145,7 @@ class FactBody(GraphFields):
             subject=_reference(self.subject, "subject"),
             object=_reference(self.object, "object"),
             predicate=self.predicate,
-            attributes=self.attributes(FACT, default_language=default_language),
+            attributes=self.attributes(self.kind, default_language=default_language),
             external_id=external_id,
             weight=self.weight,
             valid_from=self.valid_from,
@@ -233,6 +241,7 @@ class StoredFact(StoredNode):
     subject: StoredEnd
     object: StoredEnd
     predicate: str
+    kind: str = Field(description="Its type: fact, relationship, ...")
     weight: float
     valid_from: datetime | None
     valid_to: datetime | None

@@ -11,10 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ragcorp.application.chat_turns import TurnDefaults, TurnReader
-from ragcorp.domain.collections import Collection, ItemDraft, ItemFailure, ItemOutcome, ItemSelection
+from ragcorp.application.item_drafts import content_name
+from ragcorp.domain.collections import MAX_ITEM_NAME, Collection, ItemDraft, ItemFailure, ItemOutcome, ItemSelection
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.text import require_length
 from ragcorp.interface.collection_use_cases import ItemUseCases
 from ragcorp.interface.http.bodies import read_json
 from ragcorp.interface.http.filters import filters_of_text
@@ -91,6 +93,7 @@ class ItemHandlers:
         return await self._save(self._draft(body, external_id), principal)
 
     async def patch(self, external_id: str, request: Request, principal: Principal) -> Response:
+        _require_name(external_id)
         body = await read_json(request, self._models.partial, self._limits)
         return self._stored(await self._use_cases.save.change(external_id, body.as_change(), principal=principal))
 
@@ -102,9 +105,11 @@ class ItemHandlers:
         return json_response({"items": [item_document(item) for item in items], "next_cursor": next_cursor})
 
     async def get(self, external_id: str, principal: Principal) -> Response:
+        _require_name(external_id)
         return json_response(item_document(await self._use_cases.items.get(external_id, principal=principal)))
 
     async def delete(self, external_id: str, principal: Principal) -> Response:
+        _require_name(external_id)
         await self._use_cases.delete.execute(external_id, principal=principal)
         return Response(status_code=204)
 
@@ -126,7 +131,15 @@ class ItemHandlers:
             ]
 
         read = self._turn_reader(principal) if self._collection is Collection.HISTORY else self._read
-        return LineHandler(read=read, name_of=attrgetter("external_id"), store=store, batch_lines=BATCH_ITEMS)
+        return LineHandler(
+            read=read,
+            name_of=attrgetter("external_id"),
+            store=store,
+            batch_lines=BATCH_ITEMS,
+            identity_of=lambda draft: (
+                draft.external_id or draft.named_after or content_name(draft, principal=principal)
+            ),
+        )
 
     def _turn_reader(self, principal: Principal) -> Callable[[bytes], ItemDraft]:
         attributes = DocumentAttributes(language=self._services.default_language)
@@ -164,3 +177,8 @@ class ItemHandlers:
     def _wake(self, *outcomes: ItemOutcome) -> None:
         if any(outcome.status is not IngestStatus.UNCHANGED for outcome in outcomes):
             self._services.wake_embedding()
+
+
+def _require_name(external_id: str) -> None:
+    """Raise InvalidInputError for what no item can be called."""
+    require_length(external_id, field="external_id", limit=MAX_ITEM_NAME, minimum=1)

@@ -59,7 +59,14 @@ ExternalName = Annotated[
         json_schema_extra={"minLength": 1, "maxLength": MAX_ITEM_NAME},
     ),
 ]
-BulkCollection = Literal[Collection.ARTIFACTS, Collection.MEMORY, Collection.HISTORY]
+ArtifactName = Annotated[
+    str | None,
+    Field(
+        description="Left out: one is made of the content, so that the same request may be sent again.",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_EXTERNAL_ID},
+    ),
+]
+BulkCollection = Literal["artifacts", "memory", "history"]
 """The collections that take many items in one request."""
 
 
@@ -179,7 +186,7 @@ class ArtifactItem(DocumentBody):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"external_id": "a.md", **DOCUMENT_EXAMPLE}]})
 
-    external_id: ExternalName = None
+    external_id: ArtifactName = None
 
 
 class ItemStored(BaseModel):

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from ragcorp.application.json_lines import MAX_DIGITS
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.interface.http.problems import FieldError, RequestRefusedError
 from ragcorp.interface.http.validation import refused
@@ -25,11 +26,18 @@ _AS_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
 def parse_model(body: bytes, model: type[Model], *, max_depth: int, field: str = "body") -> Model:
     """Return ``body`` as a model. Raises InvalidInputError or RequestRefusedError."""
-    check_json(body, max_depth=max_depth, field=field)
+    value = check_json(body, max_depth=max_depth, field=field)
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        raise refused(error, model) from None
+        if _holds_half_a_pair(value):
+            raise _malformed(
+                field,
+                "holds half of a surrogate pair, which is no character.",
+                limit="U+D800 to U+DFFF in pairs",
+                remedy="Send whole characters.",
+            ) from None
+        raise refused(error, model, field=field) from None
 
 
 def check_json(body: bytes, *, max_depth: int, field: str = "body") -> Any:
@@ -39,21 +47,52 @@ def check_json(body: bytes, *, max_depth: int, field: str = "body") -> Any:
     """
     _check_depth(body, max_depth, field)
     try:
-        return json.loads(body.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_not_a_number)
+        return json.loads(
+            body.decode("utf-8"),
+            object_pairs_hook=_without_duplicates,
+            parse_constant=_not_a_number,
+            parse_int=_whole_number,
+        )
     except _DuplicateNameError:
         raise InvalidInputError(
             f"{field} names a member twice in one object.", field=field, remedy="Name each member once."
         ) from None
-    except (ValueError, RecursionError):
-        raise RequestRefusedError(
-            FieldError(field=field, message="This is not valid JSON.", remedy="Send JSON (RFC 8259) in UTF-8."),
-            code="malformed_json",
-            detail=f"{field} is not valid JSON.",
+    except _LongNumberError:
+        raise _malformed(
+            field, "holds a number that is too long.", limit=f"{MAX_DIGITS} digits", remedy="Send it as a text."
         ) from None
+    except (ValueError, RecursionError):
+        raise _malformed(field, "is not valid JSON.", remedy="Send JSON (RFC 8259) in UTF-8.") from None
+
+
+def _malformed(field: str, message: str, *, remedy: str, limit: str | None = None) -> RequestRefusedError:
+    return RequestRefusedError(
+        FieldError(field=field, message=f"This {message}", limit=limit, remedy=remedy),
+        code="malformed_json",
+        detail=f"{field} {message}",
+    )
+
+
+def _holds_half_a_pair(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 class _DuplicateNameError(ValueError):
     pass
+
+
+class _LongNumberError(ValueError):
+    pass
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits.removeprefix("-")) > MAX_DIGITS:
+        raise _LongNumberError
+    return int(digits)
 
 
 def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -53,20 +53,35 @@ class LineOutcome:
 class LineHandler(Generic[Entry]):
     """``read`` makes an entry of a line or raises a RagcorpError or RequestRefusedError; ``store`` keeps a batch.
 
-    ``name_of`` is the entry's external_id.
+    ``name_of`` is the entry's external_id, and ``identity_of``, where it is more than that, what the entry is stored
+    under. A batch ends before an identity comes again, so that what becomes of a line does not depend on where batches
+    end.
     """
 
     read: Callable[[bytes], Entry]
     name_of: Callable[[Entry], str | None]
     store: Callable[[Sequence[Entry]], Awaitable[Sequence[LineOutcome]]]
     batch_lines: int
+    identity_of: Callable[[Entry], Hashable] | None = None
+
+    def identity(self, entry: Entry) -> Hashable:
+        """Return what the entry is stored under; None where that is not known."""
+        return self.name_of(entry) if self.identity_of is None else self.identity_of(entry)
 
 
 @dataclass(slots=True)
 class _Batch(Generic[Entry]):
     lines: list[int] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
+    identities: set[Hashable] = field(default_factory=set)
     size: int = 0
+
+    def add(self, entry: Entry, identity: Hashable, *, line: int, size: int) -> None:
+        self.lines.append(line)
+        self.entries.append(entry)
+        self.size += size
+        if identity is not None:
+            self.identities.add(identity)
 
 
 class TwoWayStream(StreamingResponse):
@@ -142,12 +157,15 @@ class LineStream:
                 try:
                     if line is None:
                         raise too_large(self._limits.max_body_bytes, "MAX_BODY_BYTES", field="line")
-                    batch.entries.append(handler.read(line))
+                    entry = handler.read(line)
                 except (RagcorpError, RequestRefusedError) as error:
                     put([_failed(number, None, problem_of(error))])
                     continue
-                batch.lines.append(number)
-                batch.size += len(line)
+                identity = handler.identity(entry)
+                if identity in batch.identities:
+                    put(await self._store(batch, handler))
+                    batch = _Batch()
+                batch.add(entry, identity, line=number, size=len(line))
                 if len(batch.entries) >= handler.batch_lines or batch.size >= BATCH_BYTES:
                     put(await self._store(batch, handler))
                     batch = _Batch()

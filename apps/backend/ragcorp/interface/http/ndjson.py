@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator
 
 
 async def lines(chunks: AsyncIterator[bytes], *, limit: int) -> AsyncIterator[bytes | None]:
-    """Yield each line without its end, and None for a line of more than ``limit`` bytes, which is never held whole."""
+    """Yield each line without its end, and None for a line of more than ``limit`` bytes, which is never held whole.
+
+    A byte order mark before the first line is no part of it.
+    """
+    first = True
+    async for line in _lines(chunks, limit=limit):
+        yield line.removeprefix(BOM_UTF8) if first and line is not None else line
+        first = False
+
+
+async def _lines(chunks: AsyncIterator[bytes], *, limit: int) -> AsyncIterator[bytes | None]:
     held = bytearray()
     overlong = False
     async for chunk in chunks:

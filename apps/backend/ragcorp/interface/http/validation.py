@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -21,8 +21,8 @@ MAX_ERRORS = 20
 _LIMITS = ("max_length", "min_length", "le", "ge", "lt", "gt", "expected")
 
 
-def refused(error: ValidationError, model: type[BaseModel]) -> RequestRefusedError:
-    """Return the refusal for a body that does not fit ``model``."""
+def refused(error: ValidationError, model: type[BaseModel], *, field: str = "body") -> RequestRefusedError:
+    """Return the refusal for a body, or a ``field`` of it, that does not fit ``model``."""
     details = error.errors(include_input=False, include_url=False)
     if details and details[0]["type"] == "json_invalid":
         return RequestRefusedError(
@@ -30,7 +30,7 @@ def refused(error: ValidationError, model: type[BaseModel]) -> RequestRefusedErr
             code="malformed_json",
             detail="The body is not valid JSON.",
         )
-    return RequestRefusedError(*field_errors(details, known=field_names(model)))
+    return RequestRefusedError(*field_errors(details, known=field_names(model), root=field, model=model))
 
 
 def field_names(model: type[BaseModel]) -> frozenset[str]:
@@ -38,26 +38,40 @@ def field_names(model: type[BaseModel]) -> frozenset[str]:
     names: set[str] = set()
     for name, info in model.model_fields.items():
         names.add(name)
-        for part in (info.annotation, *getattr(info.annotation, "__args__", ())):
-            if isinstance(part, type) and issubclass(part, BaseModel):
-                names |= field_names(part)
+        for part in _models_in(info.annotation):
+            names |= field_names(part)
     return frozenset(names)
 
 
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models_in(part)]
+
+
 def field_errors(
-    details: Iterable[ErrorDetails | Mapping[str, Any]], *, known: frozenset[str], root: str = "body"
+    details: Iterable[ErrorDetails | Mapping[str, Any]],
+    *,
+    known: frozenset[str],
+    root: str = "body",
+    model: type[BaseModel] | None = None,
 ) -> Sequence[FieldError]:
-    """Return one error a field. Only ``known`` names are repeated: any other part of a path is the caller's text."""
+    """Return one error a field. Only ``known`` names are repeated: any other part of a path is the caller's text.
+
+    Of an unknown field those are named that ``model`` has in its place.
+    """
     found: dict[str, FieldError] = {}
     for detail in details:
-        error = _field_error(detail, known, root)
+        error = _field_error(detail, known, root, model)
         found.setdefault(error.field, error)
         if len(found) == MAX_ERRORS:
             break
     return tuple(found.values())
 
 
-def _field_error(detail: ErrorDetails | Mapping[str, Any], known: frozenset[str], root: str) -> FieldError:
+def _field_error(
+    detail: ErrorDetails | Mapping[str, Any], known: frozenset[str], root: str, model: type[BaseModel] | None
+) -> FieldError:
     location: Sequence[int | str] = detail["loc"]
     if detail["type"] == "extra_forbidden":
         if len(location) == 1 and location[0] in RESERVED_FIELDS:
@@ -67,6 +81,7 @@ def _field_error(detail: ErrorDetails | Mapping[str, Any], known: frozenset[str]
         return FieldError(
             field=_path(location[:-1], known) or root,
             message="Unknown field.",
+            limit=", ".join(_names_at(location[:-1], model)) or None,
             remedy="Send only the fields that the OpenAPI description names.",
         )
     context: Mapping[str, Any] = detail.get("ctx") or {}
@@ -78,6 +93,16 @@ def _field_error(detail: ErrorDetails | Mapping[str, Any], known: frozenset[str]
         limit=limit,
         remedy="Send a value within the limit." if limit else "Send what the OpenAPI description asks for.",
     )
+
+
+def _names_at(location: Sequence[int | str], model: type[BaseModel] | None) -> list[str]:
+    """Return the names of the fields that may stand there."""
+    models = [] if model is None else [model]
+    for part in location:
+        steps = [found.model_fields[part].annotation for found in models if part in found.model_fields]
+        if steps:  # any other part is an index, or says which member of a union it is
+            models = [inner for step in steps for inner in _models_in(step)]
+    return sorted({name for found in models for name in found.model_fields})
 
 
 def _path(location: Sequence[int | str], known: frozenset[str]) -> str:

@@ -20,7 +20,7 @@ from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.interface.collection_use_cases import ItemUseCases
 from ragcorp.interface.line_files import lines_of, opened_lines
-from ragcorp.interface.request_values import parse_filters
+from ragcorp.interface.request_values import parse_selection
 
 _TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
 
@@ -122,7 +122,7 @@ class Items(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Item, ...], str | None]:
         """Return a page of items in the order of external_id, and the cursor of the next page."""
-        selection = ItemSelection(prefix=prefix, filters=parse_filters(filters or {}))
+        selection = ItemSelection(prefix=prefix, filters=parse_selection(filters or {}))
         return await self._use_cases.items.execute(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def get(self, external_id: str) -> Item:
@@ -135,7 +135,7 @@ class Items(Facade):
     async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
         """Remove for good what the prefix and the filters select; return how many."""
         return await self._use_cases.delete.execute_selection(
-            ItemSelection(prefix=prefix, filters=parse_filters(filters or {})), principal=self._principal
+            ItemSelection(prefix=prefix, filters=parse_selection(filters or {})), principal=self._principal
         )
 
 
@@ -233,7 +233,7 @@ class Chunks(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Chunk, ...], str | None]:
         """Return a page of passages in the order of their documents and of the text, and the next page's cursor."""
-        selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_filters(filters or {}))
+        selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_selection(filters or {}))
         return await self._chunks.execute(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def get(self, chunk_id: str) -> Chunk:

@@ -24,7 +24,7 @@ from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.interface.graph_use_cases import GraphUseCases
 from ragcorp.interface.library.collections import Facade
 from ragcorp.interface.line_files import lines_of, opened_lines
-from ragcorp.interface.request_values import parse_filters
+from ragcorp.interface.request_values import parse_selection
 
 
 class Graph(Facade):
@@ -49,7 +49,7 @@ class Graph(Facade):
         owner: str = "",
         metadata: Mapping[str, object] | None = None,
     ) -> GraphOutcome:
-        """Create the entity or replace the one of that name; without ``external_id`` kind and name are its name."""
+        """Create the entity or replace the one of that name; without ``external_id`` kind, name and readers name it."""
         draft = entity_draft(
             name=name,
             external_id=external_id,
@@ -73,6 +73,7 @@ class Graph(Facade):
         object: str | EntityReference,  # noqa: A002 - a fact's own word
         *,
         external_id: str | None = None,
+        kind: str = FACT,
         weight: float = 1.0,
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
@@ -86,7 +87,8 @@ class Graph(Facade):
     ) -> GraphOutcome:
         """Create the fact or replace the one of that name.
 
-        A subject or object that is text is a name, and made if it is not known. A time without a zone is in UTC.
+        A subject or object that is text is a name, and made if it is not known. ``kind`` is the fact's type: of a
+        relationship that is over, decay stops at the evergreen floor. A time without a zone is in UTC.
         """
         draft = fact_draft(
             subject=reference(field="subject", name=subject) if isinstance(subject, str) else subject,
@@ -100,7 +102,7 @@ class Graph(Facade):
             quote=quote,
             attributes=DocumentAttributes(
                 language=language or self._default_language,
-                artifact_type=FACT,
+                artifact_type=kind,
                 sensitivity=sensitivity,
                 visibility_scope=visibility_scope,
                 owner=owner,
@@ -119,7 +121,7 @@ class Graph(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Entity, ...], str | None]:
         """Return a page of entities, all or those of a name or alias, and the cursor of the next page."""
-        selection = GraphSelection(prefix=prefix, filters=parse_filters(filters or {}), name=name)
+        selection = GraphSelection(prefix=prefix, filters=parse_selection(filters or {}), name=name)
         return await self._use_cases.read.entities(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def facts(
@@ -132,7 +134,7 @@ class Graph(Facade):
         cursor: str | None = None,
     ) -> tuple[tuple[Fact, ...], str | None]:
         """Return a page of facts, all or those on an entity (external_id), and the cursor of the next page."""
-        selection = GraphSelection(prefix=prefix, filters=parse_filters(filters or {}), entity=entity)
+        selection = GraphSelection(prefix=prefix, filters=parse_selection(filters or {}), entity=entity)
         return await self._use_cases.read.facts(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def entity(self, external_id: str) -> Entity:

@@ -27,7 +27,14 @@ from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.graph_use_cases import GraphUseCases
 from ragcorp.interface.library.collections import Artifacts, Chunks, History, Items
 from ragcorp.interface.library.graph import Graph
-from ragcorp.interface.request_values import parse_filters, parse_method, parse_mode, parse_syntax, text_file
+from ragcorp.interface.request_values import (
+    parse_filters,
+    parse_method,
+    parse_mode,
+    parse_selection,
+    parse_syntax,
+    text_file,
+)
 
 LOCAL = Principal()
 """Who calls where no credential says otherwise."""
@@ -105,7 +112,7 @@ class Rag:
     async def facets(self, *, filters: Mapping[str, object] | None = None) -> Facets:
         """Count what there is to find, by collection, artifact_type, language and month."""
         return await self._use_cases.collections.facets.execute(
-            principal=self._principal, filters=parse_filters(filters or {})
+            principal=self._principal, filters=parse_selection(filters or {})
         )
 
     async def search(
@@ -276,7 +283,7 @@ class Rag:
         deleted: bool = False,
     ) -> tuple[tuple[Document, ...], str | None]:
         """Return a page of documents in the order of external_id, and the cursor of the next page."""
-        selection = DocumentSelection(prefix=prefix, filters=parse_filters(filters or {}), deleted=deleted)
+        selection = DocumentSelection(prefix=prefix, filters=parse_selection(filters or {}), deleted=deleted)
         return await self._use_cases.documents.execute(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def document(self, external_id: str) -> Document:
@@ -293,7 +300,7 @@ class Rag:
     async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
         """Hide all documents that the prefix and the filters select; return how many."""
         return await self._use_cases.delete.execute_selection(
-            DocumentSelection(prefix=prefix, filters=parse_filters(filters or {})), principal=self._principal
+            DocumentSelection(prefix=prefix, filters=parse_selection(filters or {})), principal=self._principal
         )
 
     async def restore(self, external_id: str) -> IngestResult:
@@ -308,7 +315,7 @@ class Rag:
         return await self._use_cases.language.execute(language, principal=self._principal)
 
     async def pending(self) -> BacklogCounts:
-        """Return how many passages still wait for a vector."""
+        """Return how many passages and items of the workspace still wait for a vector, whoever may read them."""
         return await self._use_cases.embed_pending.counts(workspace=self._principal.workspace)
 
     async def embed_pending(self, *, on_progress: Callable[[int, int], None] | None = None) -> BacklogCounts:
