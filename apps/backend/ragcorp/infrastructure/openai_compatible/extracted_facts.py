@@ -18,12 +18,19 @@ MAX_FACTS = 40
 MAX_PREDICATE = 200
 STEM = 4
 
-MONTHS = tuple(
-    part.split()
-    for part in (
-        "ener janu janeir, febr fever, marz march marco, abri apri, mayo may maio, juni june junh, juli july julh, "
-        "agos augu, sept seti sete, octu octo outu, novi nove, dici dece deze"
-    ).split(", ")
+MONTHS = (
+    ("ener", "janu", "janeir"),
+    ("febr", "fever"),
+    ("marz", "march", "marco"),
+    ("abri", "apri"),
+    ("mayo", "may", "maio"),
+    ("juni", "june", "junh"),
+    ("juli", "july", "julh"),
+    ("agos", "augu"),
+    ("sept", "seti", "sete"),
+    ("octu", "octo", "outu"),
+    ("novi", "nove"),
+    ("dici", "dece", "deze"),
 )
 """How the months begin in Spanish, English and Portuguese, folded."""
 
