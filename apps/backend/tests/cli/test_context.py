@@ -33,7 +33,8 @@ def test_a_conversation_is_remembered(filled: Ragcorp) -> None:
     assert re.fullmatch("MEMORY-[0-9a-f]{16}", lines[0])
     assert lines[1] == "<memory>"
     assert f'- user said: "{first}"' in lines
-    body = filled("context", "plazo de entrega", "--limit", "2", "--json").json
+    assert filled("context", "plazo de entrega", "--json").json["items"] == []
+    body = filled("context", "plazo de entrega", "--limit", "2", "--session", "c1", "--json").json
     assert len(body["items"]) == 2
     assert body["items"][0]["source_session"] == "c1"
 
