@@ -18,7 +18,7 @@ run: $(VENV)/.run  ## install, start everything, ingest the demo corpus, answer 
 	@exec $(BIN)/ragcorp demo --data-dir $(DATA_DIR)
 
 test: lint  ## everything that must hold before a change goes in
-	$(BIN)/pytest -m "not soak"
+	$(BIN)/pytest -m "not soak" --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/.dev  ## style, types and the arrows between the layers
 	$(BIN)/ruff check

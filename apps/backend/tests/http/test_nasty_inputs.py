@@ -88,7 +88,7 @@ async def test_n04_n05_nothing_to_store(
     (call,) = nasty[line].calls
     answer = await ingest(database_client, call)
     assert answer.status_code == 422
-    assert "no text" in answer.json()["detail"]
+    assert "empty" in answer.json()["detail"]
     assert (await database_client.get("/documents")).json()["documents"] == []
 
 

@@ -25,8 +25,8 @@ class ExtractiveAnswerer:
         self._documents = documents
 
     async def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
-        if is_small_talk(prompt.question) or not content_words(prompt.question):
-            yield AnswerFinished(abstained=True)  # "gracias" asks for no passage that says it
+        if not content_words(prompt.question) and not is_small_talk(prompt.question):
+            yield AnswerFinished(abstained=True)  # "¿Y ella?" asks, but names nothing to look for
             return
         question = parse_question(prompt.question)
         readings = await read(prompt, question, analyzer=self._analyzer, documents=self._documents)
