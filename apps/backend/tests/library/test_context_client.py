@@ -117,7 +117,7 @@ async def test_an_empty_memory_is_empty() -> None:
         {"body": b"[" * 200_000},
         {"body": json.dumps({"context": "x" * (MAX_CONTEXT_CHARACTERS + 1)}).encode()},
         {"body": json.dumps({"context": "x", "items": "y" * MAX_RESPONSE_BYTES}).encode()},
-        {"body": gzip.compress(GOOD), "headers": {"Content-Encoding": "gzip"}},
+        {"body": gzip.compress(GOOD, mtime=0), "headers": {"Content-Encoding": "gzip"}},
         {"headers": {"Content-Length": str(len(GOOD) + 5)}},
         {"headers": {"Content-Length": "-1"}},
     ],
