@@ -113,8 +113,8 @@ def replace_all(
     for number, policy in enumerate(facts):
         behind = number % len(documents) if documents else None
         fact_id = insert(
-            "WITH ends AS (INSERT INTO entities (workspace, external_id, name, declared, content_hash)"
-            " VALUES (%s, gen_random_uuid()::text, 'X', false, '') RETURNING id, workspace)"
+            "WITH ends AS (INSERT INTO entities (workspace, external_id, name, declared, sensitivity, content_hash)"
+            " VALUES (%s, gen_random_uuid()::text, 'X', false, 0, '') RETURNING id, workspace)"
             " INSERT INTO facts (workspace, sensitivity, visibility_scope, owner, external_id, document_id, subject_id,"
             " object_id, predicate) SELECT workspace, %s, %s, %s, %s, %s, id, id, 'aguja' FROM ends RETURNING id",
             policy,
