@@ -10,7 +10,7 @@ from psycopg.rows import TupleRow
 
 from ragcorp.domain.candidates import Description, Features
 from ragcorp.domain.documents import Chunk, VisibilityScope
-from ragcorp.domain.filters import Filters, fields_of, narrowed_to
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey
 from ragcorp.infrastructure.postgres import candidate_statements
@@ -123,20 +123,14 @@ def _asked(keys: Sequence[HitKey], principal: Principal, filters: Filters = ()) 
     tables: list[tuple[CollectionTable, str]] = []
     values: dict[str, object] = {}
     for name, table in TABLES.items():
-        narrowed = narrowed_to(filters, name)
-        if name not in by_collection or narrowed is None or fields_of(narrowed) - table.fields:
-            continue
         number = len(tables)
-        visible = table.visible(principal)
-        condition = table.narrowed(narrowed) if narrowed else None
-        # what is left of a filter differs by collection, and so does what a name stands for
-        named = {value: f"{value}_of_{number}" for value in condition.values} if condition else {}
-        met = f" AND {condition.sql % {old: f'%({new})s' for old, new in named.items()}}" if condition else ""
-        values |= visible.values
-        values |= {named[value]: bound for value, bound in condition.values.items()} if condition else {}
+        passing = table.passing(principal, filters, place=number) if name in by_collection else None
+        if passing is None:
+            continue
+        values |= passing.values
         values[f"numbers_{number}"] = list(by_collection[name])
         values[f"keys_{number}"] = list(by_collection[name].values())
-        tables.append((table, visible.sql + met))
+        tables.append((table, passing.sql))
     return _Asked(tables=tuple(tables), values=values, keys=pool)
 
 

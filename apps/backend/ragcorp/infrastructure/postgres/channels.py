@@ -8,14 +8,15 @@ from uuid import UUID
 from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.documents import Chunk, VisibilityScope
+from ragcorp.domain.documents import Chunk
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import SimilarChunks
-from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.infrastructure.postgres import similarity_scores, statements
 from ragcorp.infrastructure.postgres.chunk_ids import database_ids
+from ragcorp.infrastructure.postgres.chunk_rows import chunk
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.model_registry import ActiveModel
 from ragcorp.infrastructure.postgres.predicates import filtered, matching_documents, visibility
@@ -102,7 +103,7 @@ class ChunkChannels:
                 cursor = await connection.execute(statement, values, prepare=True, binary=True)
                 return await cursor.fetchall()
 
-        return {str(row[0]): _chunk(row) for row in await self._database.read(work)}
+        return {str(row[0]): chunk(row) for row in await self._database.read(work)}
 
     async def chunk_ids(
         self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
@@ -119,32 +120,3 @@ class ChunkChannels:
                 return await (await connection.execute(statement, values)).fetchall()
 
         return {(row[0], row[1]): str(row[2]) for row in await self._database.read(work)}
-
-
-def _chunk(row: TupleRow) -> Chunk:
-    (
-        chunk_id, document_id, external_id, chunk_index, content, heading_path, title, language,
-        path, metadata, line_start, line_end, page_start, page_end, artifact_type, sensitivity,
-        visibility_scope, owner, occurred_at,
-    ) = row  # fmt: skip
-    return Chunk(
-        id=str(chunk_id),
-        document_id=document_id,
-        external_id=external_id,
-        chunk_index=chunk_index,
-        content=content,
-        heading_path=tuple(heading_path),
-        title=title,
-        language=language,
-        path=path,
-        metadata=metadata,
-        line_start=line_start,
-        line_end=line_end,
-        page_start=page_start,
-        page_end=page_end,
-        artifact_type=artifact_type,
-        sensitivity=Sensitivity(sensitivity),
-        visibility_scope=VisibilityScope(visibility_scope),
-        owner=owner,
-        occurred_at=occurred_at,
-    )

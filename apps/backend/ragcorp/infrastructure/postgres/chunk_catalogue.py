@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.documents import Chunk, VisibilityScope
 from ragcorp.domain.ports.chunks import ChunkPage, ChunkPosition, ChunkSelection
-from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.principal import Principal
+from ragcorp.infrastructure.postgres import chunk_rows
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.predicates import filtered, visibility
 
-LIST_CHUNKS = """
-    SELECT c.id, c.document_id, d.external_id, c.chunk_index, c.content, c.heading_path, c.title, c.language,
-           d.path, d.metadata, c.line_start, c.line_end, c.page_start, c.page_end, c.artifact_type, c.sensitivity,
-           c.visibility_scope, c.owner, c.occurred_at
+LIST_CHUNKS = f"""
+    SELECT {chunk_rows.COLUMNS}
     FROM documents d JOIN chunks c ON c.document_id = d.id
-    WHERE {conditions}
+    WHERE {{conditions}}
     ORDER BY d.external_id, c.chunk_index
     LIMIT %(limit)s
 """
@@ -60,35 +58,6 @@ class PostgresChunkCatalogue:
                 return await (await connection.execute(statement.encode(), values)).fetchall()
 
         rows = await self._database.read(work)
-        chunks = tuple(_chunk(row) for row in rows[:limit])
+        chunks = tuple(chunk_rows.chunk(row) for row in rows[:limit])
         last = chunks[-1] if len(rows) > limit else None
         return ChunkPage(chunks=chunks, next_after=(last.external_id, last.chunk_index) if last else None)
-
-
-def _chunk(row: TupleRow) -> Chunk:
-    (
-        chunk_id, document_id, external_id, chunk_index, content, heading_path, title, language,
-        path, metadata, line_start, line_end, page_start, page_end, artifact_type, sensitivity,
-        visibility_scope, owner, occurred_at,
-    ) = row  # fmt: skip
-    return Chunk(
-        id=str(chunk_id),
-        document_id=document_id,
-        external_id=external_id,
-        chunk_index=chunk_index,
-        content=content,
-        heading_path=tuple(heading_path),
-        title=title,
-        language=language,
-        path=path,
-        metadata=metadata,
-        line_start=line_start,
-        line_end=line_end,
-        page_start=page_start,
-        page_end=page_end,
-        artifact_type=artifact_type,
-        sensitivity=Sensitivity(sensitivity),
-        visibility_scope=VisibilityScope(visibility_scope),
-        owner=owner,
-        occurred_at=occurred_at,
-    )

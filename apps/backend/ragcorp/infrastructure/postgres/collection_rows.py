@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ragcorp.domain.collections import GRAPH, Collection
-from ragcorp.domain.filters import Filters
+from ragcorp.domain.filters import Filters, fields_of, narrowed_to
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres import predicates
@@ -124,6 +124,26 @@ class CollectionTable:
     def narrowed(self, filters: Filters) -> Predicate:
         """Return the filters as a condition on ``rows``. Raises InvalidInputError for a field that they lack."""
         return filtered(filters, table=self.filterable, alias=self.alias, documents_alias=self.documents_alias)
+
+    def passing(
+        self, principal: Principal, filters: Filters, *, place: int, collection: str | None = None
+    ) -> Predicate | None:
+        """Return ``visible`` and what the filters say of this collection, for a statement over several.
+
+        What is left of a filter differs by collection, and so does what a value's name stands for: names of values end
+        in the ``place`` of the collection. None where nothing of it passes, or it lacks a field. ``collection`` is
+        another one for which these rows stand.
+        """
+        narrowed = narrowed_to(filters, collection or self.collection)
+        if narrowed is None or fields_of(narrowed) - self.fields:
+            return None
+        visible, condition = self.visible(principal), self.narrowed(narrowed)
+        named = {name: f"{name}_of_{place}" for name in condition.values}
+        placeholders = {name: f"%({new})s" for name, new in named.items()}
+        return Predicate(
+            clauses=[*visible.clauses, *(clause % placeholders for clause in condition.clauses)],
+            values=visible.values | {named[name]: value for name, value in condition.values.items()},
+        )
 
 
 ARTIFACTS = CollectionTable(

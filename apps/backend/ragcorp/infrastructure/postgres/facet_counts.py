@@ -10,7 +10,7 @@ from functools import lru_cache
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.collections import FACETS, Facets
-from ragcorp.domain.filters import Filters, fields_of, narrowed_to
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres.collection_rows import ARTIFACTS, TABLES, CollectionTable
@@ -72,17 +72,11 @@ def _counted(principal: Principal, filters: Filters) -> tuple[tuple[_Branch, ...
     branches: list[_Branch] = []
     values: dict[str, object] = {}
     for place, (collection, (table, number)) in enumerate(COUNTED.items()):
-        narrowed = narrowed_to(filters, collection)
-        if narrowed is None or fields_of(narrowed) - table.fields:
+        passing = table.passing(principal, filters, place=place, collection=collection)
+        if passing is None:
             continue
-        visible, condition = table.visible(principal), table.narrowed(narrowed)
-        # what is left of a filter differs by collection, and so does what a name stands for
-        named = {name: f"{name}_of_{place}" for name in condition.values}
-        values |= visible.values | {named[name]: value for name, value in condition.values.items()}
-        met = condition.sql % {name: f"%({new})s" for name, new in named.items()}
-        branches.append(
-            _Branch(collection=collection, table=table, number=number, condition=f"{visible.sql} AND {met}")
-        )
+        values |= passing.values
+        branches.append(_Branch(collection=collection, table=table, number=number, condition=passing.sql))
     return tuple(branches), values
 
 

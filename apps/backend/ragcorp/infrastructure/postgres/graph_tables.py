@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pgvector.sqlalchemy import Vector
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -27,6 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 
+from ragcorp.infrastructure.postgres.item_tables import item_backlog_table, item_embeddings_table
 from ragcorp.infrastructure.postgres.tables import filter_columns, metadata
 
 entities = Table(
@@ -50,28 +50,8 @@ entities = Table(
 )
 Index("ix_entities_keys", entities.c["keys"], postgresql_using="gin", postgresql_with={"fastupdate": "off"})
 
-entity_embeddings = Table(
-    "entity_embeddings",
-    metadata,
-    Column("item_id", BigInteger, ForeignKey("entities.id", ondelete="CASCADE"), primary_key=True),
-    Column("model_id", SmallInteger, ForeignKey("embedding_models.id"), primary_key=True),
-    Column("workspace", Text, nullable=False),
-    Column("embedding", Vector(), nullable=False),
-)
-Index("ix_entity_embeddings_workspace", entity_embeddings.c.model_id, entity_embeddings.c.workspace)
-
-entity_backlog = Table(
-    "entity_backlog",
-    metadata,
-    Column("item_id", BigInteger, ForeignKey("entities.id", ondelete="CASCADE"), primary_key=True),
-    Column("workspace", Text, nullable=False),
-    Column("attempts", SmallInteger, nullable=False, server_default="0"),
-    Column("available_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Column("failed", Boolean, nullable=False, server_default=text("false")),
-    Column("reason", Text),
-)
-Index("ix_entity_backlog_workspace", entity_backlog.c.workspace)
-Index("ix_entity_backlog_available_at", entity_backlog.c.available_at, postgresql_where=text("not failed"))
+entity_embeddings = item_embeddings_table("entity_embeddings", items="entities")
+entity_backlog = item_backlog_table("entity_backlog", items="entities")
 
 facts = Table(
     "facts",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from ragcorp.infrastructure.postgres import chunk_rows
 from ragcorp.infrastructure.postgres.embedding_models import indexed_type
 
 SCAN_SETTINGS = """
@@ -114,14 +115,12 @@ def _short(statement: str) -> str:
     return " ".join(statement.split())
 
 
-CHUNKS_BY_ID = """
-    SELECT c.id, c.document_id, d.external_id, c.chunk_index, c.content, c.heading_path, c.title, c.language,
-           d.path, d.metadata, c.line_start, c.line_end, c.page_start, c.page_end, c.artifact_type, c.sensitivity,
-           c.visibility_scope, c.owner, c.occurred_at
+CHUNKS_BY_ID = f"""
+    SELECT {chunk_rows.COLUMNS}
     FROM unnest(%(ids)s::bigint[]) AS wanted (id)
     JOIN chunks c ON c.id = wanted.id
     JOIN documents d ON d.id = c.document_id
-    WHERE {visible}
+    WHERE {{visible}}
 """
 
 CHUNK_IDS_BY_POSITION = """

@@ -13,11 +13,10 @@ from ragcorp.application.edit_chunk import ChunkEdit
 from ragcorp.application.item_changes import AttributeChange
 from ragcorp.application.item_drafts import NAME_DIGITS
 from ragcorp.domain.collections import Collection
-from ragcorp.domain.documents import Chunk, Document, DocumentAttributes, VisibilityScope
+from ragcorp.domain.documents import Chunk, Document
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.ports.storage import DocumentSelection
-from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli import item_options as options
 from ragcorp.interface.cli.answer_commands import Filter
 from ragcorp.interface.cli.arguments import parse_selection_pairs
@@ -61,15 +60,15 @@ async def add_artifact(
         request = IngestRequest(
             external_id=name,
             file=text_file(name, written),
-            attributes=DocumentAttributes(
-                title=title or "",
+            attributes=options.attributes_of(
+                title=title,
+                kind=kind or "document",
                 language=language or opened.default_language,
-                artifact_type=kind or "document",
-                sensitivity=Sensitivity.NORMAL if sensitivity is None else options.level_of(sensitivity),
-                visibility_scope=VisibilityScope.WORKSPACE if scope is None else options.scope_of(scope),
-                owner=owner or "",
+                sensitivity=sensitivity,
+                scope=scope,
+                owner=owner,
                 occurred_at=when,
-                metadata=options.metadata_of(metadata or []),
+                metadata=metadata,
             ),
         )
         result = await opened.ingest.execute(request, principal=opened.principal)

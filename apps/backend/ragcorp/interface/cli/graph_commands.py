@@ -13,9 +13,7 @@ from rich.table import Table
 
 from ragcorp.application.graph_drafts import entity_draft, fact_draft, reference
 from ragcorp.application.load_graph import GraphLoad
-from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphOutcome, GraphSelection, Provenance
-from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli import item_options as options
 from ragcorp.interface.cli.answer_commands import Filter
 from ragcorp.interface.cli.arguments import parse_selection_pairs
@@ -41,7 +39,7 @@ from ragcorp.interface.cli.ingest_commands import embed_with_progress
 from ragcorp.interface.cli.item_commands import make_vectors_now, shortened
 from ragcorp.interface.cli.output import EXIT_FAILED, Output, error_document, plain, sentences
 from ragcorp.interface.cli.progress import progress
-from ragcorp.interface.cli.services import Services, Session
+from ragcorp.interface.cli.services import Services
 from ragcorp.interface.graph_shape import (
     entity_document,
     extraction_document,
@@ -154,7 +152,14 @@ async def add_entity(
             external_id=external_id,
             aliases=alias or (),
             description=description,
-            attributes=_attributes(opened, kind, language, sensitivity, scope, owner, metadata),
+            attributes=options.attributes_of(
+                kind=kind,
+                language=language or opened.default_language,
+                sensitivity=sensitivity,
+                scope=scope,
+                owner=owner,
+                metadata=metadata,
+            ),
         )
         outcome = await opened.graph.save_entities.execute(draft, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
@@ -193,7 +198,14 @@ async def add_fact(
             valid_from=begun,
             valid_to=ended,
             provenance=None if document is None else Provenance(document=document),
-            attributes=_attributes(opened, kind, language, sensitivity, scope, owner, metadata),
+            attributes=options.attributes_of(
+                kind=kind,
+                language=language or opened.default_language,
+                sensitivity=sensitivity,
+                scope=scope,
+                owner=owner,
+                metadata=metadata,
+            ),
         )
         outcome = await opened.graph.save_facts.execute(draft, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
@@ -263,25 +275,6 @@ def add_graph_group(app: typer.Typer, *, services: Services, output: Output) -> 
     for name, function in GRAPH_COMMANDS.items():
         add_command(group, name, function, services=services, output=output)
     app.add_typer(group, name="graph")
-
-
-def _attributes(
-    opened: Session,
-    kind: str,
-    language: str | None,
-    sensitivity: str | None,
-    scope: str | None,
-    owner: str | None,
-    metadata: list[str] | None,
-) -> DocumentAttributes:
-    return DocumentAttributes(
-        language=language or opened.default_language,
-        artifact_type=kind,
-        sensitivity=Sensitivity.NORMAL if sensitivity is None else options.level_of(sensitivity),
-        visibility_scope=VisibilityScope.WORKSPACE if scope is None else options.scope_of(scope),
-        owner=owner or "",
-        metadata=options.metadata_of(metadata or []),
-    )
 
 
 def _show(call: Call, outcome: GraphOutcome) -> None:

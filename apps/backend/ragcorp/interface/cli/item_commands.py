@@ -12,9 +12,7 @@ from rich.table import Table
 from ragcorp.application.item_changes import KEEP, AttributeChange, ItemChange
 from ragcorp.application.item_drafts import item_draft
 from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
-from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli import item_options as options
 from ragcorp.interface.cli.answer_commands import Filter
 from ragcorp.interface.cli.arguments import parse_selection_pairs
@@ -74,14 +72,14 @@ class ItemCommands:
                 session=session,
                 speaker=speaker,
                 entities=entity or (),
-                attributes=DocumentAttributes(
+                attributes=options.attributes_of(
+                    kind=kind or DEFAULT_TYPES[self._collection],
                     language=language or opened.default_language,
-                    artifact_type=kind or DEFAULT_TYPES[self._collection],
-                    sensitivity=Sensitivity.NORMAL if sensitivity is None else options.level_of(sensitivity),
-                    visibility_scope=VisibilityScope.WORKSPACE if scope is None else options.scope_of(scope),
-                    owner=owner or "",
+                    sensitivity=sensitivity,
+                    scope=scope,
+                    owner=owner,
                     occurred_at=when,
-                    metadata=options.metadata_of(metadata or []),
+                    metadata=metadata,
                 ),
             )
             outcome = await self._of(opened).save.execute(draft, principal=opened.principal)

@@ -11,7 +11,7 @@ from uuid import UUID
 import typer
 
 from ragcorp.application.chat_turns import moment
-from ragcorp.domain.documents import VisibilityScope
+from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli.arguments import parse_pairs
@@ -95,6 +95,30 @@ def level_of(option: str) -> Sensitivity:
 def metadata_of(option: list[str]) -> dict[str, object]:
     """Raises InvalidInputError."""
     return parse_pairs(option, option="--metadata")
+
+
+def attributes_of(
+    *,
+    kind: str,
+    language: str,
+    sensitivity: str | None,
+    scope: str | None,
+    owner: str | None,
+    metadata: list[str] | None,
+    title: str | None = None,
+    occurred_at: datetime | None = None,
+) -> DocumentAttributes:
+    """Return what the options describe; what was not given is the default. Raises InvalidInputError."""
+    return DocumentAttributes(
+        title=title or "",
+        language=language,
+        artifact_type=kind,
+        sensitivity=Sensitivity.NORMAL if sensitivity is None else level_of(sensitivity),
+        visibility_scope=VisibilityScope.WORKSPACE if scope is None else scope_of(scope),
+        owner=owner or "",
+        occurred_at=occurred_at,
+        metadata=metadata_of(metadata or []),
+    )
 
 
 def as_json(value: object) -> object:
