@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ from ragcorp.application import neighbour_expansion, reranking
 from ragcorp.application.artifact_deduplication import collections_of
 from ragcorp.application.list_fusion import Ranking
 from ragcorp.application.neighbour_expansion import expanded
+from ragcorp.application.step_pipeline import step_out
 from ragcorp.application.time_bound import TimeBound
 from ragcorp.application.visibility_policy import readable_passage
 from ragcorp.domain.candidates import Candidate, StepReport
@@ -17,7 +19,7 @@ from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import CHUNK_COLLECTION, FusedHit, HitKey, ScoreType
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, FusedHit, HitKey, ScoreType, SourceReport
 from ragcorp.domain.search import SearchHit
 
 
@@ -28,6 +30,7 @@ class ResultPage:
     hits: tuple[SearchHit, ...]
     end: int
     steps: tuple[StepReport, ...] = ()
+    reports: tuple[SourceReport, ...] = ()
 
 
 class PageReader:
@@ -63,11 +66,13 @@ class PageReader:
             ) from None
         if not neighbours:
             return ResultPage(hits=hits, end=end)
+        started = time.perf_counter()
         report = neighbour_expansion.report(len(hits), distance=neighbours)
         try:
             shown = await self._time_bound.run(self._expanded(hits, neighbours, principal), deadline=deadline)
-        except (TimeoutError, StorageUnavailableError):
-            return ResultPage(hits=hits, end=end, steps=(replace(report, skipped="timeout"),))
+        except (TimeoutError, StorageUnavailableError) as error:
+            late = step_out(neighbour_expansion.STEP, error, started)
+            return ResultPage(hits=hits, end=end, steps=(replace(report, skipped=late.reason),), reports=(late,))
         return ResultPage(hits=shown, end=end, steps=(report,))
 
     async def _page(

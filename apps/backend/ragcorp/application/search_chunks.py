@@ -119,7 +119,7 @@ class SearchChunks:
         return SearchResponse(
             mode_used=ranking.mode_used,
             hits=hits,
-            reports=(*(result.report for result in results), *(steps.reports if steps else ())),
+            reports=(*(result.report for result in results), *(steps.reports if steps else ()), *page.reports),
             next_cursor=page_cursor.encode(following, request) if page.end < len(window) else None,
             explanation=(
                 explanation(

@@ -84,7 +84,7 @@ class StepPipeline:
         except (TimeoutError, StorageUnavailableError) as error:
             count = len(ranking.hits)
             skipped = StepReport(step=DESCRIBE, before=count, after=count, skipped=_reason(error))
-            return PipelineResult(candidates=None, steps=(skipped,), reports=(_late(DESCRIBE, error, started),))
+            return PipelineResult(candidates=None, steps=(skipped,), reports=(step_out(DESCRIBE, error, started),))
         taken = [outcome.report]
         if steps.decay is not None:
             outcome = steps.decay.apply(outcome.candidates, now=now)
@@ -108,7 +108,7 @@ class StepPipeline:
             except (TimeoutError, StorageUnavailableError) as error:
                 count = len(outcome.candidates)
                 taken.append(StepReport(step=DIVERSIFY, before=count, after=count, skipped=_reason(error)))
-                reports.append(_late(DIVERSIFY, error, started))
+                reports.append(step_out(DIVERSIFY, error, started))
             else:
                 outcome = steps.diversify.apply(outcome.candidates, features)
                 taken.append(outcome.report)
@@ -186,7 +186,8 @@ def _reason(error: TimeoutError | StorageUnavailableError) -> str:
     return error.reason if isinstance(error, StorageUnavailableError) else "timeout"
 
 
-def _late(step: str, error: TimeoutError | StorageUnavailableError, started: float) -> SourceReport:
+def step_out(step: str, error: TimeoutError | StorageUnavailableError, started: float) -> SourceReport:
+    """Return the report of a step that could not be taken."""
     return SourceReport(
         source=step,
         outcome=SourceOutcome.TIMEOUT if isinstance(error, TimeoutError) else SourceOutcome.FAILED,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import cast
 from uuid import UUID
 
 import pytest
@@ -13,15 +14,19 @@ from ragcorp.application.diversification import Diversification
 from ragcorp.application.list_fusion import Ranking
 from ragcorp.application.rank_fusion import RankFusionService
 from ragcorp.application.retrieval_profile import RetrievalProfile, Steps
+from ragcorp.application.search_chunks import SearchChunks, SearchLimits
+from ragcorp.application.source_fan_out import SourceFanOut
 from ragcorp.application.step_pipeline import PipelineResult, RerankLimits, StepPipeline
 from ragcorp.application.temporal_decay import TemporalDecay
 from ragcorp.domain.candidates import Description, Features
 from ragcorp.domain.documents import Chunk, VisibilityScope
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.filters import Filters
+from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import Hit, HitKey, RankedList, ScoreType
-from ragcorp.domain.search import SearchMode
+from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest
+from support.sources import ScriptedSource
 
 pytestmark = pytest.mark.anyio
 
@@ -76,7 +81,11 @@ class Store:
     async def neighbours(
         self, centres: Sequence[tuple[UUID, int]], *, distance: int, principal: Principal
     ) -> dict[tuple[UUID, int], Chunk]:
+        await self._strike("neighbours")
         return {}
+
+    async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
+        return {chunk_id: passage((chunk_id, "", 0)) for chunk_id in chunk_ids}
 
 
 def passage(key: HitKey) -> Chunk:
@@ -262,3 +271,60 @@ async def test_a_pool_whose_similarities_do_not_come_in_time_keeps_its_order_and
 @pytest.fixture
 def open_steps() -> Steps:
     return Steps(decay=TemporalDecay(), deduplicate=True, diversify=Diversification())
+
+
+def searching(
+    store: Store,
+    hits: Sequence[Hit],
+    steps: Steps,
+    clock: list[datetime],
+    reranker: LengthReranker | None = None,
+    *,
+    seconds: float = 5.0,
+) -> SearchChunks:
+    source = ScriptedSource(*hits, name="s")
+    profile = RetrievalProfile(name="p", mode=SearchMode.HYBRID, sources=("s",), steps=steps)
+    return SearchChunks(
+        fan_out=SourceFanOut(sources={"s": source}, source_timeout_seconds=1.0),
+        repository=cast("DocumentRepository", store),
+        store=store,
+        fusions={FusionMethod.RRF: RankFusionService()},
+        profiles={"p": profile},
+        default_mode=SearchMode.HYBRID,
+        limits=SearchLimits(total_timeout_seconds=seconds),
+        pipeline=StepPipeline(store=store, reranker=reranker),
+        now=lambda: clock[0],
+    )
+
+
+async def test_a_later_page_counts_ages_from_the_moment_of_the_first() -> None:
+    store = Store({key(name): described(age_days=3) for name in "abc"})
+    clock = [NOW]
+    search = searching(store, [hit(name) for name in "abc"], Steps(decay=TemporalDecay()), clock)
+    first = await search.execute(SearchRequest(query="q", profile="p", limit=2), principal=ANN)
+    clock[0] += timedelta(hours=10)
+    asked = SearchRequest(query="q", profile="p", limit=2, cursor=first.next_cursor)
+    (last,) = (await search.execute(asked, principal=ANN)).hits
+    assert last.steps["temporal_decay"]["age_days"] == first.hits[0].steps["temporal_decay"]["age_days"] == 3
+
+
+async def test_what_began_without_a_reranker_goes_on_without_it() -> None:
+    store = Store({key(name): described() for name in "abc"})
+    reranker = LengthReranker(error=SourceUnavailableError("down", reason="unreachable"))
+    search = searching(store, [hit(name) for name in "abc"], Steps(), [NOW], reranker)
+    first = await search.execute(SearchRequest(query="q", profile="p", limit=2), principal=ANN)
+    assert [found.chunk.id for found in first.hits] == ["a", "b"]
+    reranker.error = None
+    asked = SearchRequest(query="q", profile="p", limit=2, cursor=first.next_cursor)
+    response = await search.execute(asked, principal=ANN)
+    assert [found.chunk.id for found in response.hits] == ["c"]
+
+
+async def test_neighbours_that_do_not_come_in_time_are_left_out_and_named() -> None:
+    store = Store({key("7", "artifact_chunks"): described(collection="artifact_chunks", artifact="d")})
+    store.hangs = "neighbours"
+    search = searching(store, [hit("7", "artifact_chunks")], Steps(neighbours=1), [NOW], seconds=0.2)
+    response = await search.execute(SearchRequest(query="q", profile="p"), principal=ANN)
+    assert [found.chunk.id for found in response.hits] == ["7"]
+    assert [(step.step, step.skipped) for step in response.steps] == [("neighbour_expansion", "timeout")]
+    assert [(report.source, report.reason) for report in response.degraded][-1:] == [("neighbour_expansion", "timeout")]
