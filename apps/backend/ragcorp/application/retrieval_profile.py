@@ -34,10 +34,11 @@ MEMORY_FULL_TEXT = "memory.full_text"
 HISTORY_DENSE = "history.dense"
 HISTORY_FULL_TEXT = "history.full_text"
 GRAPH_FACTS = "graph"
+GREP = "grep"
 
 DENSE_SOURCES = (DENSE, ARTIFACTS_DENSE, MEMORY_DENSE, HISTORY_DENSE)
 FULL_TEXT_SOURCES = (FULL_TEXT, ARTIFACTS_FULL_TEXT, MEMORY_FULL_TEXT, HISTORY_FULL_TEXT)
-OWN_SOURCES = frozenset({*DENSE_SOURCES, *FULL_TEXT_SOURCES, GRAPH_FACTS})
+OWN_SOURCES = frozenset({*DENSE_SOURCES, *FULL_TEXT_SOURCES, GRAPH_FACTS, GREP})
 """Sources that may find the query or its filters at fault."""
 OWN_LISTS = OWN_SOURCES | {IDENTIFIERS, ALL_WORDS}
 """Lists that hold what the principal may read and nothing else."""

@@ -143,3 +143,48 @@ class AllSourcesFailedError(SourceUnavailableError):
     """No retrieval source could reply: an error, never an empty result."""
 
     code = "all_sources_failed"
+
+
+class FileAccessError(RagcorpError):
+    """A file below the allowed roots cannot be read. Its text starts with ``[ERROR: <kind>]``, whatever shows it."""
+
+    code = "file_access"
+    kind = "FILE_ACCESS"
+
+    def __init__(self, message: str, *, limit: str | None = None, remedy: str | None = None) -> None:
+        super().__init__(f"[ERROR: {self.kind}] {message}", field="path", limit=limit, remedy=remedy)
+
+
+class FileNotFoundInRootsError(FileAccessError, NotFoundError):
+    """There is no such file below the roots."""
+
+    code = "not_found"
+    kind = "NOT_FOUND"
+
+
+class FileAccessDeniedError(FileAccessError):
+    """The path leads out of the roots, through a link, to what is no file, or to what the caller may not read."""
+
+    code = "access_denied"
+    kind = "ACCESS_DENIED"
+
+
+class FileTooLargeError(FileAccessError, PayloadTooLargeError):
+    """The file, or what was asked of it, is over its limit."""
+
+    code = "too_large"
+    kind = "TOO_LARGE"
+
+
+class FileIsBinaryError(FileAccessError, UnsupportedMediaTypeError):
+    """The file holds binary data."""
+
+    code = "binary"
+    kind = "BINARY"
+
+
+class FileUndecodableError(FileAccessError, UnreadableDocumentError):
+    """The file is text in no encoding that could be detected."""
+
+    code = "undecodable"
+    kind = "DECODE"

@@ -32,6 +32,7 @@ CHUNK_COLLECTION = "artifact_chunks"
 
 class ScoreType(StrEnum):
     COSINE_SIMILARITY = "cosine_similarity"
+    COSINE_DISTANCE = "cosine_distance"
     HALF_CENTRED_COSINE = "half_centred_cosine"
     TS_RANK_CD = "ts_rank_cd"
     BM25 = "bm25"
@@ -40,6 +41,7 @@ class ScoreType(StrEnum):
     RRF = "rrf"
     LINEAR = "linear"
     GRAPH = "graph"
+    GREP = "grep"
     DECAYED = "decayed"
     RELEVANCE = "relevance"
 

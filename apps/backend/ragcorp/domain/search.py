@@ -85,6 +85,8 @@ class SearchRequest:
     rerank: bool | None = None
     require_all: bool = False
     facets: bool = False
+    exact_keywords: str | None = None
+    vector_score_threshold: float | None = None
     conversation_id: str | None = None
 
     def __post_init__(self) -> None:
@@ -96,6 +98,8 @@ class SearchRequest:
             ("fusion.rank_constant", self.rank_constant, int, "a whole number"),
             ("fusion.rank_window_size", self.rank_window_size, int, "a whole number"),
             ("expand_neighbors", self.expand_neighbors, int, "a whole number"),
+            ("exact_keywords", self.exact_keywords, str, "text"),
+            ("vector_score_threshold", self.vector_score_threshold, (int, float), "a number"),
             ("conversation_id", self.conversation_id, str, "text"),
         ):
             if value is not None:

@@ -12,6 +12,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.principal import WORKSPACE_PATTERN
 from ragcorp.domain.search import FusionMethod, SparseOperator, SparseRanking
 
 LOCAL_MODEL = ("multilingual-e5-small", 384)
@@ -109,6 +110,30 @@ class Settings(BaseSettings):
     )
     default_lookback_hours: float = Field(
         168.0, gt=0, le=876_000, description="How far back profile memory looks for words in history."
+    )
+
+    # files
+    allowed_paths: str = Field(
+        "",
+        description="Folders whose files may be searched and read, as [name=]dir[:[name=]dir...]; empty: none.",
+    )
+    files_workspace: str = Field(
+        "default", pattern=WORKSPACE_PATTERN.pattern, description="The workspace whose callers may read these files."
+    )
+    files_sensitivity: Literal["public", "normal", "confidential", "restricted"] = Field(
+        "normal", description="The clearance that a reader of these files needs."
+    )
+    files_hard_links: bool = Field(False, description="Read files that have further hard links.")
+    files_max_read_bytes: int = Field(
+        1024 * 1024, ge=1024, le=64 * 1024 * 1024, description="Longest text of one reading of a file, as UTF-8."
+    )
+    grep_timeout_seconds: float = Field(2.0, gt=0, le=120, description="Deadline of a search in files.")
+    vector_score_threshold: float | None = Field(
+        None,
+        gt=0,
+        le=2,
+        allow_inf_nan=False,
+        description="Cosine distance from which profile files drops a vector hit; unset: the model's own, else 0.5.",
     )
 
     # memory briefing

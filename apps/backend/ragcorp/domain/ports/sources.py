@@ -20,7 +20,8 @@ class SourceQuery:
     """What every source is asked: up to ``limit`` hits for ``text`` that pass the filters and the principal.
 
     ``now`` is the moment of the search, and ``since``, where a profile bounds a source in time, the earliest moment
-    that counts. ``explain`` asks for the answer's notes.
+    that counts. ``keywords`` are what the caller would have looked for literally, where the caller said it. ``explain``
+    asks for the answer's notes.
     """
 
     text: str
@@ -30,6 +31,7 @@ class SourceQuery:
     syntax: QuerySyntax = QuerySyntax.PLAIN
     now: datetime | None = None
     since: datetime | None = None
+    keywords: str | None = None
     explain: bool = False
 
 

@@ -86,6 +86,8 @@ Index(
     "ix_documents_metadata", documents.c.metadata, postgresql_using="gin", postgresql_ops={"metadata": "jsonb_path_ops"}
 )
 
+Index("ix_documents_workspace_path", documents.c.workspace, func.md5(documents.c.path))
+
 document_sources = Table(
     "document_sources",
     metadata,
@@ -126,10 +128,12 @@ embedding_models = Table(
     Column("active", Boolean, nullable=False, server_default=text("false")),
     Column("evidence_weight", Double),
     Column("identifier_weight", Double),
+    Column("distance_threshold", Double),
     UniqueConstraint("name", "dimensions"),
     CheckConstraint("dimensions between 1 and 4000", name="dimensions"),
     CheckConstraint("evidence_weight >= 0", name="evidence_weight"),
     CheckConstraint("identifier_weight >= 0", name="identifier_weight"),
+    CheckConstraint("distance_threshold > 0 and distance_threshold <= 2", name="distance_threshold"),
 )
 Index("ix_embedding_models_active", embedding_models.c.active, unique=True, postgresql_where=text("active"))
 
