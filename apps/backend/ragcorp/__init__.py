@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.domain.exceptions import FileAccessError, RagcorpError
+from ragcorp.domain.files import FileText, GrepPassage, GrepResult
 from ragcorp.domain.principal import Principal, Sensitivity
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "FileAccessError",
+    "FileText",
+    "GrepPassage",
+    "GrepResult",
     "Parts",
     "Principal",
     "RagcorpError",

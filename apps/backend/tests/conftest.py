@@ -14,6 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import settings as hypothesis_settings
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
@@ -24,6 +25,9 @@ from ragcorp.main.settings import load_settings
 from support.embedders import TEST_MODEL, HashingEmbedder
 
 EVAL_DIR = "RAGCORP_EVAL_DIR"
+
+hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is no fault of what is tested
+hypothesis_settings.load_profile("untimed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

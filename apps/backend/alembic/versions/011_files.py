@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from alembic import op
 
+from ragcorp.infrastructure.postgres.embedding_models import know_distances
 from ragcorp.infrastructure.postgres.indexes import create_index_concurrently, drop_index_concurrently
 
 revision = "011"
@@ -23,6 +24,7 @@ def upgrade() -> None:
                 CONSTRAINT ck_embedding_models_distance_threshold
                 CHECK (distance_threshold > 0 AND distance_threshold <= 2)
     """)
+    know_distances(op.get_bind())
 
 
 def downgrade() -> None:

@@ -154,7 +154,7 @@ def _citation(passage: Passage, quotes: Sequence[str]) -> Citation:
         external_id=chunk.external_id,
         title=chunk.title or neutral_name(chunk.speaker or ""),
         quote=" … ".join(dict.fromkeys(map(harmless, quotes))),
-        path=chunk.path,
+        path=chunk.source_path,
         line_start=line_start,
         line_end=line_end,
         page=chunk.page_start,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -21,6 +22,7 @@ from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.ports.text import Chunker, DocumentParser
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.source_paths import metadata_path, shown_path
 from ragcorp.domain.text import clean_text, is_blank
 
 MAX_NAME = 100
@@ -81,7 +83,7 @@ class DocumentPreparation:
     def index(self, checked: IngestRequest, parsed: ParsedText, *, content_hash: bytes) -> DocumentWrite:
         """Chunk a parsed document. Raises UnreadableDocumentError if no text is left."""
         title = checked.attributes.title or _found_title(parsed, external_id=checked.external_id)
-        attributes = replace(checked.attributes, title=title, path=checked.attributes.path or checked.external_id)
+        attributes = replace(checked.attributes, title=title, path=_path(checked))
         if is_blank(parsed.text):
             raise UnreadableDocumentError(
                 "The document holds no text.", field="text", remedy="Send a document with at least one word."
@@ -131,11 +133,26 @@ def as_requested(document: Document, parsed: ParsedText) -> DocumentAttributes:
     """Return a stored document's attributes with those blank that it was given for want of any: they are found anew."""
     attributes = document.attributes
     found = attributes.title == _found_title(parsed, external_id=document.external_id)
-    return replace(
-        attributes,
-        title="" if found else attributes.title,
-        path=None if attributes.path == document.external_id else attributes.path,
+    given_path = attributes.path not in (
+        document.external_id,
+        _found_path(attributes.metadata, external_id=document.external_id, filename=document.filename),
     )
+    return replace(attributes, title="" if found else attributes.title, path=attributes.path if given_path else None)
+
+
+def _path(checked: IngestRequest) -> str:
+    return checked.attributes.path or _found_path(
+        checked.attributes.metadata, external_id=checked.external_id, filename=checked.file.filename
+    )
+
+
+def _found_path(metadata: Mapping[str, object], *, external_id: str, filename: str) -> str:
+    """Return the path of a document that was given none: the metadata's, else the external_id.
+
+    An external_id that names no file ("local_file") gives way to the name of the file.
+    """
+    named = external_id if shown_path(external_id) else shown_path(filename)
+    return metadata_path(metadata) or named or external_id
 
 
 def _found_title(parsed: ParsedText, *, external_id: str) -> str:

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from ragcorp.application.evaluated_profile import EvaluatedProfile
-from ragcorp.application.retrieval_profile import FULL_TEXT
+from ragcorp.application.retrieval_profile import FULL_TEXT, GREP
 from ragcorp.application.task_progress import Progress, no_progress
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.files import FILES
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
@@ -68,7 +70,7 @@ class EvaluateRetrieval:
                 response = await self._search.execute(profile.request(query.text, limit=depth), principal=principal)
                 latencies[query.id] = (self._clock() - started) * 1000
                 rankings[query.id] = best_passages(
-                    RankedDocument(hit.chunk.external_id, hit.score) for hit in response.hits
+                    RankedDocument(_document(hit.chunk), hit.score) for hit in response.hits
                 )
                 if _found_no_words(response):
                     empty.add(query.id)
@@ -82,7 +84,12 @@ class EvaluateRetrieval:
         )
 
 
+def _document(chunk: Chunk) -> str:
+    """Return the passage's document; of a file that lies below the root of a tree, its path there."""
+    return chunk.external_id.partition("/")[2] if chunk.collection == FILES else chunk.external_id
+
+
 def _found_no_words(response: SearchResponse) -> bool:
-    """Say whether the sparse source found nothing; in a search without one, whether nothing was found."""
-    sparse = [report for report in response.reports if report.source == FULL_TEXT]
+    """Say whether the sources of words found nothing; in a search without one, whether nothing was found."""
+    sparse = [report for report in response.reports if report.source in (FULL_TEXT, GREP)]
     return not any(report.hits for report in sparse or response.reports)

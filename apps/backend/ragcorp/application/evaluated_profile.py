@@ -20,10 +20,20 @@ _MODES: Mapping[str, tuple[SearchMode, FusionMethod | None]] = {
     **{name: (SearchMode.HYBRID, method) for name, method in _FUSIONS.items()},
 }
 
-WIRED = ("collections", "everything")
-"""Profiles that a request asks for by their names."""
+WIRED = {
+    "collections": SearchMode.HYBRID,
+    "everything": SearchMode.HYBRID,
+    "files": SearchMode.HYBRID,
+    "grep": SearchMode.SPARSE,
+    "vectors": SearchMode.DENSE,
+}
+"""Profiles that a request asks for by their names, with the mode that says what they need: vectors or none."""
+
+OF_FILES = ("files", "grep")
+"""Those that search files where they lie."""
 
 STANDARD = tuple(name for name in ("dense", "sparse", "hybrid", "linear") if name in _MODES)
+STANDARD_OF_TREES = ("dense", "grep", "files")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +50,10 @@ class EvaluatedProfile:
     rank_constant: int | None = None
     rank_window_size: int | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def searches_files(self) -> bool:
+        return self.profile in OF_FILES
 
     def request(self, query: str, *, limit: int) -> SearchRequest:
         return SearchRequest(
@@ -67,7 +81,7 @@ def parse_profile(written: str) -> EvaluatedProfile:
             limit=", ".join((*_MODES, *WIRED)),
             remedy="Name one of them, with overrides as in hybrid:k=20 if need be.",
         )
-    mode, method = _MODES.get(base, (SearchMode.HYBRID, None))
+    mode, method = _MODES.get(base, (WIRED.get(base, SearchMode.HYBRID), None))
     numbers = dict(_override(part) for part in overrides.split(",") if part.strip())
     constant, window = numbers.pop(RANK_CONSTANT, None), numbers.pop(WINDOW, None)
     return EvaluatedProfile(

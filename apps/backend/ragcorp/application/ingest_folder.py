@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio.to_thread
 
+from ragcorp.application.folder_documents import FolderDocuments, unlisted
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
-from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestRequest
-from ragcorp.domain.ports.files import DocumentFiles
-from ragcorp.domain.ports.use_cases import BatchIngestion
+from ragcorp.domain.ingestion import IngestFailure, IngestOutcome
+from ragcorp.domain.ports.folders import FolderFiles, FolderOptions
 from ragcorp.domain.principal import Principal
-
-BATCH_DOCUMENTS = 16
-BATCH_BYTES = 8 * 1024 * 1024
 
 ProgressCallback = Callable[[int, int], None]
 """Told how many of how many files are done."""
@@ -37,10 +35,17 @@ class FolderReport:
 
 
 class IngestFolder:
-    """Stores the files of a folder under their relative paths. One bad file stops no other."""
+    """Stores the files of a folder under their relative paths. One bad file stops no other.
 
-    def __init__(self, *, ingest: BatchIngestion, files: DocumentFiles, default_language: str) -> None:
-        self._ingest = ingest
+    It is recorded what was stored from the folder: a later watch deletes it with its file.
+    """
+
+    def __init__(
+        self, *, files: FolderFiles, default_language: str, documents: FolderDocuments | None = None, ingest: Any = None
+    ) -> None:
+        if documents is None:  # TEMPORARY: until main/container.py uses main/ingestion_parts.py
+            documents = FolderDocuments(ingest=ingest, preparation=ingest._preparation, files=files)
+        self._documents = documents
         self._files = files
         self._default_language = default_language
 
@@ -51,32 +56,41 @@ class IngestFolder:
         principal: Principal,
         prefix: str = "",
         attributes: DocumentAttributes | None = None,
+        by_kind: bool | None = None,
+        gitignore: bool = True,
         on_progress: ProgressCallback | None = None,
     ) -> FolderReport:
-        """Ingest what is below ``root``; ``prefix`` goes before each external_id. Raises NotFoundError."""
-        entries = await anyio.to_thread.run_sync(self._files.find, root)
-        attributes = attributes or DocumentAttributes(language=self._default_language)
-        outcomes: list[IngestOutcome] = []
-        batch: list[IngestRequest] = []
-        size = 0
-        for entry in entries:
-            external_id = prefix + entry.relative
-            try:
-                file = await anyio.to_thread.run_sync(self._files.read, entry)
-            except RagcorpError as error:
-                outcomes.append(IngestFailure(external_id=external_id, error=error))
-                continue
-            batch.append(IngestRequest(external_id=external_id, file=file, attributes=attributes))
-            size += len(file.content)
-            if len(batch) >= BATCH_DOCUMENTS or size >= BATCH_BYTES:
-                outcomes += await self._ingest.execute_many(batch, principal=principal)
-                batch, size = [], 0
+        """Ingest what is below ``root``; ``prefix`` goes before each external_id. Raises NotFoundError.
+
+        ``by_kind``: source code is stored as artifact_type ``code`` (None: where no attributes are given).
+        """
+        tree = await anyio.to_thread.run_sync(self._files.locate, root)
+        scan = await anyio.to_thread.run_sync(lambda: self._files.scan(tree, gitignore=gitignore))
+        entries = [found.entry for found in scan.files]
+        options = FolderOptions(
+            attributes=attributes or DocumentAttributes(language=self._default_language),
+            prefix=prefix,
+            by_kind=attributes is None if by_kind is None else by_kind,
+            gitignore=gitignore,
+        )
+        outcomes: list[IngestOutcome] = [
+            IngestFailure(external_id=prefix + (path or "."), error=unlisted()) for path in scan.unlisted
+        ]
+        failed = len(outcomes)
+        stored = self._documents.store(
+            entries,
+            folder=tree.key,
+            options=options,
+            principal=principal,
+            even_moving=frozenset(entry.relative for entry in entries),
+        )
+        async with aclosing(stored) as batches:
+            async for batch in batches:
+                outcomes += [file.outcome for file in batch if file.outcome is not None]
                 if on_progress:
-                    on_progress(len(outcomes), len(entries))
-        if batch:
-            outcomes += await self._ingest.execute_many(batch, principal=principal)
-        if on_progress:
-            on_progress(len(outcomes), len(entries))
+                    on_progress(len(outcomes) - failed, len(entries))
+        if on_progress and not entries:
+            on_progress(0, 0)
         return _report(outcomes)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ragcorp.application.candidate_scoring import can_score_all, complete
 from ragcorp.application.retrieval_profile import DENSE, FULL_TEXT, IDENTIFIERS, RetrievalProfile
-from ragcorp.application.thresholds import Threshold, above_thresholds, applicable
+from ragcorp.application.thresholds import Threshold, above_thresholds, applicable, distances_of
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import FusionService, SourceResult
 from ragcorp.domain.retrieval import Contribution, FusedHit, RankedList, ScoreType
@@ -58,6 +58,8 @@ class ListFusion:
         lists = _lists(usable)
         if len(usable) > 1:  # alone, a source has met its own conditions
             lists = await _admitted(lists, usable)
+        distances = applicable(lists, distances_of(profile.thresholds))
+        lists = above_thresholds(lists, distances)
         if FusionMethod.RRF not in self._fusions:
             lists = [next((ranked for ranked in lists if ranked.hits), lists[0])]
         if len(lists) == 1:
@@ -67,6 +69,7 @@ class ListFusion:
                 hits=_as_ranked(ranked),
                 score_type=ranked.score_type,
                 profile=profile,
+                thresholds=distances,
             )
         if profile.method is FusionMethod.LINEAR:
             completed = await _completed(results, lists, deadline)
@@ -75,7 +78,8 @@ class ListFusion:
             lists = completed or lists
         # where a source is out or could not see everything, each bit of evidence of the others counts
         healthy = all(result.report.reason is None for result in results)
-        thresholds = applicable(lists, profile.thresholds) if healthy else []
+        shares = [each for each in profile.thresholds if not each.is_distance]
+        thresholds = applicable(lists, shares) if healthy else []
         lists = above_thresholds(lists, thresholds)
         weights = _weights(profile, usable, lists)
         fused = self._fusions[profile.method].fuse(lists, weights=weights, k=profile.rank_constant)
@@ -85,7 +89,7 @@ class ListFusion:
             score_type=SCORE_TYPE[profile.method],
             profile=profile,
             weights=weights,
-            thresholds=thresholds,
+            thresholds=(*distances, *thresholds),
         )
 
     def _mode_of(self, usable: Sequence[SourceResult], profile: RetrievalProfile) -> SearchMode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from ragcorp.application.attribute_checks import MAX_TITLE
 from ragcorp.application.task_progress import Progress, no_progress
@@ -17,7 +18,7 @@ BATCH = 32
 
 
 class LoadEvaluationSet:
-    """Stores each passage as a document of plain text under its id."""
+    """Stores each passage as a document under its id: of a tree, as the file that it is, else as plain text."""
 
     def __init__(self, *, ingest: BatchIngestion) -> None:
         self._ingest = ingest
@@ -28,21 +29,33 @@ class LoadEvaluationSet:
         """Store all passages. Raises InvalidInputError for one that cannot be stored."""
         attributes = DocumentAttributes(language=language)
         passages = evaluation_set.passages
+        make = _text_request if evaluation_set.tree is None else _file_request
         with progress("Ingesting the corpus", "passages") as report:
             for start in range(0, len(passages), BATCH):
-                requests = [_request(passage, attributes) for passage in passages[start : start + BATCH]]
+                requests = [make(passage, attributes) for passage in passages[start : start + BATCH]]
                 outcomes = await self._ingest.execute_many(requests, principal=principal)
                 for number, outcome in enumerate(outcomes, start=start + 1):
                     if isinstance(outcome, IngestFailure):
                         raise InvalidInputError(
                             f"Passage {number} of the corpus cannot be stored: {outcome.error.message}",
-                            field="corpus.jsonl",
+                            field="corpus.jsonl" if evaluation_set.tree is None else f"files/{outcome.external_id}",
                             remedy=outcome.error.remedy,
                         )
                 report(start + len(outcomes), len(passages))
 
 
-def _request(passage: Passage, attributes: DocumentAttributes) -> IngestRequest:
+def _file_request(passage: Passage, attributes: DocumentAttributes) -> IngestRequest:
+    """The kind is told by the name; what no parser takes is plain text."""
+    return IngestRequest(
+        external_id=passage.id,
+        file=SourceFile(
+            content=passage.text.encode(), media_type="text/plain", filename=PurePosixPath(passage.id).name
+        ),
+        attributes=attributes,
+    )
+
+
+def _text_request(passage: Passage, attributes: DocumentAttributes) -> IngestRequest:
     return IngestRequest(
         external_id=passage.id,
         file=SourceFile(content=passage.text.encode(), media_type="text/plain", filename="passage"),

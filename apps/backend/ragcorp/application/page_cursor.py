@@ -46,6 +46,8 @@ def fingerprint(request: SearchRequest) -> str:
         request.rank_window_size,
         request.include_memory,
         request.rerank,
+        request.exact_keywords,
+        request.vector_score_threshold,
     )
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 

@@ -10,12 +10,14 @@ from ragcorp.application import neighbour_expansion, reranking
 from ragcorp.application.artifact_deduplication import collections_of
 from ragcorp.application.list_fusion import Ranking
 from ragcorp.application.neighbour_expansion import expanded
+from ragcorp.application.retrieval_profile import GREP
 from ragcorp.application.step_pipeline import step_out
 from ragcorp.application.time_bound import TimeBound
 from ragcorp.application.visibility_policy import readable_passage
 from ragcorp.domain.candidates import Candidate, StepReport
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.domain.files import FILES, MATCHED_LINES
 from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
@@ -113,23 +115,18 @@ def _fused(item: FusedHit | Candidate) -> FusedHit:
 
 
 def _hit(rank: int, item: FusedHit | Candidate, passage: Chunk, ranking: Ranking) -> SearchHit:
-    if not isinstance(item, Candidate):
-        return SearchHit(
-            rank=rank,
-            score=item.score,
-            score_type=ranking.score_type,
-            chunk=passage,
-            sources=item.contributions,
-            collections=(passage.collection,),
-        )
+    fused = _fused(item)
+    collections = collections_of(item) if isinstance(item, Candidate) else (passage.collection,)
+    grepped = any(part.source == GREP for part in fused.contributions)
     return SearchHit(
         rank=rank,
         score=item.score,
-        score_type=_score_type(item, ranking),
+        score_type=_score_type(item, ranking) if isinstance(item, Candidate) else ranking.score_type,
         chunk=passage,
-        sources=item.fused.contributions,
-        collections=collections_of(item),
-        steps=item.notes,
+        sources=fused.contributions,
+        collections=tuple(dict.fromkeys((*collections, FILES))) if grepped else collections,
+        matched_lines=fused.hit.metadata.get(MATCHED_LINES, ()) if grepped else (),  # type: ignore[arg-type]
+        steps=item.notes if isinstance(item, Candidate) else {},
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from ragcorp.application.diversification import Diversification
 from ragcorp.application.rank_fusion import DEFAULT_RANK_CONSTANT
 from ragcorp.application.temporal_decay import TemporalDecay
-from ragcorp.application.thresholds import Threshold
+from ragcorp.application.thresholds import Threshold, distance_thresholds
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.retrieval import ScoreType
@@ -140,6 +140,11 @@ class RetrievalProfile:
         """Return the profile with what the request sets. Raises InvalidInputError for a value out of range."""
         if request.include_memory and not {MEMORY_DENSE, MEMORY_FULL_TEXT} & set(self.sources):
             return self.with_memory().overridden_by(replace(request, include_memory=False))
+        thresholds = self.thresholds
+        if request.vector_score_threshold is not None:
+            others = [each for each in thresholds if not each.is_distance]
+            dense = [source for source in self.sources if source in DENSE_SOURCES]
+            thresholds = (*others, *distance_thresholds(dense, request.vector_score_threshold))
         asked = [name for source in self.sources for name in LISTS.get(source, (source,))]
         if self.stand_in:
             asked += LISTS.get(self.stand_in, (self.stand_in,))
@@ -156,6 +161,7 @@ class RetrievalProfile:
             weights={**self.weights, **request.weights},
             chosen_weights=frozenset(request.weights),
             rank_window_size=self.rank_window_size if request.rank_window_size is None else request.rank_window_size,
+            thresholds=thresholds,
             fallback=self.fallback and self.fallback.overridden_by(replace(request, weights={})),
             steps=replace(
                 self.steps,

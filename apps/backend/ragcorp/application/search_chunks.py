@@ -22,6 +22,7 @@ from ragcorp.application.time_bound import TimeBound
 from ragcorp.domain.candidates import Candidate
 from ragcorp.domain.collections import FACETS
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.files import MAX_GREP_QUERY
 from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.sources import FusionService
 from ragcorp.domain.ports.storage import DocumentRepository
@@ -142,6 +143,9 @@ class SearchChunks:
             raise InvalidInputError("query is empty.", field="query", remedy="Ask for something.")
         require_length(request.query, field="query", limit=self._limits.max_query_characters)
         require_storable(request.query, field="query")
+        if request.exact_keywords is not None:
+            require_length(request.exact_keywords, field="exact_keywords", limit=MAX_GREP_QUERY)
+            require_storable(request.exact_keywords, field="exact_keywords")
         if not 1 <= request.limit <= self._limits.max_limit:
             raise InvalidInputError(
                 "limit is out of range.",

@@ -64,7 +64,7 @@ def explanation(
         "rank_constant": None if weights is None else profile.rank_constant,
         "weights": dict(weights or {}),
         "thresholds": [
-            {"source": threshold.source, "score_type": threshold.score_type, "minimum": threshold.minimum}
+            {"source": threshold.source, "score_type": threshold.score_type, **_bound(threshold)}
             for threshold in thresholds
         ],
         "rank_window_size": profile.rank_window_size,
@@ -97,3 +97,7 @@ def explanation(
             for result in results
         ],
     }
+
+
+def _bound(threshold: Threshold) -> dict[str, float | None]:
+    return {"below": threshold.below} if threshold.is_distance else {"minimum": threshold.minimum}

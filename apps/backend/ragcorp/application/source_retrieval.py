@@ -51,6 +51,7 @@ class SourceRetrieval:
                 explain=request.explain,
                 now=now,
                 since=None if hours is None else now - timedelta(hours=hours),
+                keywords=request.exact_keywords,
             )
 
         identify = partial(self._identified, filters=request.filters)

@@ -1,4 +1,4 @@
-"""The profiles that are always there: dense, sparse, hybrid, linear, collections, memory, everything."""
+"""The profiles that are always there, from ``dense`` to ``everything`` and ``files``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ragcorp.application.retrieval_profile import (
     DENSE,
     FULL_TEXT,
     GRAPH_FACTS,
+    GREP,
     HISTORY_DENSE,
     HISTORY_FULL_TEXT,
     LINEAR_WEIGHTS,
@@ -24,9 +25,13 @@ from ragcorp.application.retrieval_profile import (
     Steps,
 )
 from ragcorp.application.temporal_decay import TemporalDecay
+from ragcorp.application.thresholds import distance_thresholds
 from ragcorp.domain.collections import ASKED_KINDS
 from ragcorp.domain.filters import Condition, Operator
 from ragcorp.domain.search import FusionMethod, SearchMode
+
+DEFAULT_DISTANCE = 0.5
+"""The specification's ``vector_score_threshold``, for a model that has none of its own."""
 
 SPARSE_POOL, DENSE_POOL, GRAPH_POOL = 4.0, 2.0, 1.0
 """The context engine's pools, in quarters of the window."""
@@ -41,7 +46,8 @@ class ProfileParameters:
     """What the settings say of the profiles. ``overfetch_multiplier`` is in quarters of the window, as pools are.
 
     ``extra_sources`` are asked in every profile that asks several sources. The numbers of decay, diversification and
-    lookback are the context engine's.
+    lookback are the context engine's. ``vector_score_threshold`` is the cosine distance from which ``files`` and
+    ``vectors`` discard the hits of a dense source.
     """
 
     rank_constant: int = DEFAULT_RANK_CONSTANT
@@ -52,13 +58,15 @@ class ProfileParameters:
     decay: TemporalDecay = field(default_factory=TemporalDecay)
     diversification: Diversification = field(default_factory=Diversification)
     lookback_hours: float = 168.0
+    vector_score_threshold: float = DEFAULT_DISTANCE
 
 
 def standard_profiles(parameters: ProfileParameters | None = None) -> dict[str, RetrievalProfile]:
     """Return the profiles by name.
 
     ``collections`` is ADR-003's search over artifacts and their chunks, ``memory`` the context engine's over memory,
-    history and graph, and ``everything`` asks both kinds; a document does not lose its weight with age.
+    history and graph, and ``everything`` asks both kinds; a document does not lose its weight with age. ``files`` is
+    the file retrieval specification's search of vectors and files, ``grep`` and ``vectors`` are either side alone.
     """
     given = parameters or ProfileParameters()
     dense = RetrievalProfile(
@@ -88,7 +96,20 @@ def standard_profiles(parameters: ProfileParameters | None = None) -> dict[str, 
         pools={**memory.pools, **dict.fromkeys(collections.sources, given.overfetch_multiplier)},
         steps=Steps(deduplicate=True, diversify=given.diversification),
     )
-    return {profile.name: profile for profile in (dense, sparse, hybrid, linear, collections, memory, everything)}
+    vectors = replace(
+        dense,
+        name="vectors",
+        thresholds=(*dense.thresholds, *distance_thresholds((DENSE,), given.vector_score_threshold)),
+    )
+    files = replace(
+        vectors,
+        name="files",
+        mode=SearchMode.HYBRID,
+        sources=(DENSE, GREP, *given.extra_sources),
+    )
+    grep = replace(sparse, name="grep", sources=(GREP,))
+    every = (dense, sparse, hybrid, linear, collections, memory, everything, vectors, files, grep)
+    return {profile.name: profile for profile in every}
 
 
 def _collections(hybrid: RetrievalProfile, given: ProfileParameters) -> RetrievalProfile:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey, no_metadata
+from ragcorp.domain.source_paths import document_path, shown_path
 
 
 class VisibilityScope(StrEnum):
@@ -143,3 +144,11 @@ class Chunk:
     def of_document(self) -> bool:
         """Whether a document is behind the passage."""
         return self.collection in (CHUNK_COLLECTION, "artifacts")
+
+    @property
+    def source_path(self) -> str | None:
+        """The path of the document or file to cite with the passage's lines; None where neither is behind it."""
+        if not self.of_document:
+            return shown_path(self.path)
+        found = document_path(path=self.path, external_id=self.external_id, metadata=self.metadata, title=self.title)
+        return found or str(self.document_id)

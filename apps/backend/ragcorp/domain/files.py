@@ -26,6 +26,9 @@ MAX_GLOB = 200
 MAX_PASSAGES = 200
 DEFAULT_PASSAGES = 50
 
+MATCHED_LINES = "matched_lines"
+"""Metadata of a hit of files: the numbers of the lines that hold a match, ascending."""
+
 CONTEXT_LINES = 10
 """Lines before and behind each match."""
 MERGE_LINES = 20
@@ -252,7 +255,7 @@ def parse_passage_id(item_id: str) -> tuple[str, int, int] | None:
 
 def hit_of(passage: GrepPassage) -> Hit:
     """Return the hit of a passage: that of the chunk which holds its lines, else its own."""
-    metadata = {"matched_lines": tuple(sorted({mark.line for mark in passage.marks}))}
+    metadata = {MATCHED_LINES: tuple(sorted({mark.line for mark in passage.marks}))}
     if passage.chunk is not None:
         return Hit(chunk_id=passage.chunk.chunk_id, score=passage.score, metadata=metadata)
     return Hit(

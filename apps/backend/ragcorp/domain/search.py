@@ -119,7 +119,7 @@ class SearchHit:
     """A result: the passage, its rank in the whole ranking, and what each list gave to its score.
 
     ``collections`` are those in which it was found: its own first. ``steps`` has, for an explained search, what each
-    step after fusion did to it.
+    step after fusion did to it. ``matched_lines`` are the lines of its file that hold what was looked for literally.
     ``evidence`` has, for an explained search, the lexemes behind a list's score, by the name of the list.
     """
 
@@ -130,6 +130,7 @@ class SearchHit:
     sources: tuple[Contribution, ...]
     evidence: Mapping[str, LexicalEvidence] = field(default_factory=dict)
     collections: tuple[str, ...] = (CHUNK_COLLECTION,)
+    matched_lines: tuple[int, ...] = ()
     steps: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 

@@ -1,9 +1,12 @@
-"""The weight of the lexical share in linear fusion, estimated from an embedding model's similarities.
+"""What linear fusion and the distance threshold need to know of an embedding model, estimated from its similarities.
 
 w = 4 * mean over queries of the standard deviation, over the passages, of  cos(q - m/2, p - m/2),    a = w / 2
 
 with m the passages' mean vector: the half-centred cosine that linear fusion adds the share to. A score beside a cosine
 has to move as far as the cosines of one query differ, and models differ widely in that.
+
+distance threshold = the least multiple of .001 below which at least 99 % of the distances 1 - cos(q, p) lie, over the
+relevant passages p among the ten nearest of each query q
 """
 
 from __future__ import annotations
@@ -21,15 +24,25 @@ DEVIATIONS = 4.0
 MIN_PASSAGES = 2
 ENOUGH_QUERIES, ENOUGH_PASSAGES = 10, 50
 """Of fewer, the deviation is an accident of the set."""
+KEPT = 0.99
+ENOUGH_DISTANCES = 100
+"""Of fewer, the last hundredth is not even one passage."""
+STEPS = 1000
+"""Thresholds are thousandths."""
+MAX_DISTANCE = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """``deviation`` of cosines (mean over queries), and the weights of evidence and identifiers that follow from it."""
+    """``deviation`` of cosines (mean over queries), and the weights of evidence and identifiers that follow from it.
+
+    ``distance_threshold`` is None where too few relevant passages were near their queries.
+    """
 
     deviation: float
     queries: int
     passages: int
+    distance_threshold: float | None = None
 
     @property
     def evidence_weight(self) -> float:
@@ -64,6 +77,14 @@ def calibrate(queries: Sequence[Vector], passages: Sequence[Vector]) -> Calibrat
         for query in (_centred(query, half) for query in queries)
     ]
     return Calibration(deviation=math.fsum(deviations) / len(deviations), queries=len(queries), passages=len(passages))
+
+
+def distance_threshold(distances: Sequence[float]) -> float | None:
+    """Return the distance that 99 % of those to relevant passages stay below; None for fewer than a hundred."""
+    if len(distances) < ENOUGH_DISTANCES:
+        return None
+    kept = sorted(distances)[math.ceil(KEPT * len(distances)) - 1]
+    return min(MAX_DISTANCE, (math.floor(round(kept * STEPS, 6)) + 1) / STEPS)
 
 
 def _centred(vector: Vector, half: Sequence[float]) -> list[float]:

@@ -44,7 +44,7 @@ def chunk_document(chunk: Chunk) -> dict[str, object]:
         "title": chunk.title,
         "heading_path": list(chunk.heading_path),
         "language": chunk.language,
-        "path": chunk.path,
+        "path": chunk.source_path,
         "metadata": chunk.metadata,
         "line_start": chunk.line_start,
         "line_end": chunk.line_end,

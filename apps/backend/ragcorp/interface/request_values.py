@@ -12,6 +12,7 @@ from ragcorp.application.attribute_checks import require_text
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.files import GrepCase, GrepMode
 from ragcorp.domain.filters import (
     COLLECTION,
     MAX_FILTER_DEPTH,
@@ -65,6 +66,16 @@ def parse_method(method: str | None) -> FusionMethod | None:
 def parse_syntax(syntax: str) -> QuerySyntax:
     """Return the query syntax called ``syntax``. Raises InvalidInputError."""
     return _choice(QuerySyntax, syntax, field="syntax")
+
+
+def parse_grep_mode(mode: str) -> GrepMode:
+    """Return the mode of a search in files called ``mode``. Raises InvalidInputError."""
+    return _choice(GrepMode, mode, field="mode")
+
+
+def parse_grep_case(case: str) -> GrepCase:
+    """Return how such a search takes capital letters. Raises InvalidInputError."""
+    return _choice(GrepCase, case, field="case")
 
 
 _Choice = TypeVar("_Choice", bound=StrEnum)

@@ -27,6 +27,7 @@ def result_document(hit: SearchHit, *, explained: bool = False) -> dict[str, obj
         "entities": list(chunk.entities),
         "text": chunk.content,
         "title": chunk.title,
+        "matched_lines": list(hit.matched_lines),
         "metadata": chunk.metadata,
         "rank": hit.rank,
         "score": hit.score,
@@ -45,7 +46,7 @@ def result_document(hit: SearchHit, *, explained: bool = False) -> dict[str, obj
         ],
         "steps": {step: dict(note) for step, note in hit.steps.items()} if explained else None,
         "citation": {
-            "path": chunk.path,
+            "path": chunk.source_path,
             "title": chunk.title,
             "line_start": chunk.line_start,
             "line_end": chunk.line_end,

@@ -10,6 +10,7 @@ from functools import partial
 
 from fastapi import FastAPI
 from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ragcorp.application.embedding_worker import EmbeddingWorker
@@ -19,11 +20,14 @@ from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits, HttpServices
 from ragcorp.main.container import Container, Parts, open_container
 from ragcorp.main.conversation_parts import REWRITE_TIMEOUT_SECONDS
+from ragcorp.main.mcp import mounted_mcp
 from ragcorp.main.settings import AnswerProvider, Settings
 
 logger = logging.getLogger(__name__)
 
+MCP_PATH = "/mcp"
 ASK_MARGIN_SECONDS = 1.0
+GREP_MARGIN_SECONDS = 1.0
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -40,9 +44,14 @@ async def open_app(settings: Settings, dsn: str, *, parts: Parts | None = None) 
 
 @asynccontextmanager
 async def run_app(container: Container) -> AsyncIterator[FastAPI]:
-    """Yield the application over an open container; its workers run until the end of the block."""
+    """Yield the application over an open container; its workers run until the end of the block.
+
+    ``app.state.mcp`` is the endpoint of MCP clients (None without that extra): their streams last as long as they, so
+    whoever stops the service ends its sessions first.
+    """
     worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
-    app = create_app(http_services(container, worker), http_limits(container.settings))
+    limits = http_limits(container.settings)
+    app = create_app(http_services(container, worker), limits)
     tasks = []
     if container.embedder.model.dimensions > 0:
         tasks.append(asyncio.create_task(worker.run(), name="embedding worker"))
@@ -51,7 +60,11 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     for task in tasks:
         task.add_done_callback(_log_death)
     try:
-        yield app
+        async with mounted_mcp(container, limits) as endpoint:
+            app.state.mcp = endpoint
+            if endpoint is not None:
+                app.router.routes.append(Route(MCP_PATH, endpoint=endpoint, include_in_schema=False))
+            yield app
     finally:
         for task in tasks:
             task.cancel()
@@ -103,6 +116,8 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
         search=container.use_cases.search,
         answer=container.use_cases.answer,
         context=container.use_cases.context,
+        grep=container.use_cases.grep,
+        read_file=container.use_cases.read_file,
         ingest=container.use_cases.ingest,
         delete=container.use_cases.delete,
         restore=container.use_cases.restore,
@@ -131,6 +146,7 @@ def http_limits(settings: Settings) -> HttpLimits:
         max_query_characters=settings.max_query_characters,
         max_limit=settings.max_limit,
         request_timeout_seconds=settings.request_timeout_seconds,
+        grep_timeout_seconds=max(settings.request_timeout_seconds, settings.grep_timeout_seconds + GREP_MARGIN_SECONDS),
         ask_timeout_seconds=ask_seconds,
         allowed_hosts=LOOPBACK_HOSTS | {settings.host.lower()},
     )

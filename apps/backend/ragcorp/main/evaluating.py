@@ -38,6 +38,7 @@ PATIENT: dict[str, float] = {
     "source_timeout_seconds": 120,
     "search_timeout_seconds": 120,
     "embed_wait_seconds": 0,
+    "grep_timeout_seconds": 120,
     "query_cache_size": 1_000_000,
     "max_limit": 1000,
     "max_query_characters": 100_000,
@@ -47,6 +48,9 @@ PATIENT: dict[str, float] = {
 
 REMOVING = DatabaseOptions(pool_size=2, statement_timeout_ms=600_000)
 """A workspace goes in one statement, however much it holds."""
+
+TREE = "files"
+"""The root's name."""
 
 NAMES = "eval-[0-9a-f]{32}"
 ABANDONED_AFTER_DAYS = 1.0
@@ -75,7 +79,16 @@ async def open_evaluation(
 
     Raises what opening a session raises, and ConfigurationError for a cache folder that cannot be used.
     """
-    settings = settings_for(target, **PATIENT, default_language=options.language, chunk_max_tokens=options.chunk_tokens)
+    name = f"eval-{uuid4().hex}"
+    settings = settings_for(
+        target,
+        **PATIENT,
+        default_language=options.language,
+        chunk_max_tokens=options.chunk_tokens,
+        allowed_paths="" if options.tree is None else f"{TREE}={options.tree}",
+        files_workspace=name,
+        files_sensitivity="normal",
+    )
     async with AsyncExitStack() as stack:
         storage = await stack.enter_async_context(open_storage(settings))
         await prepare_storage(storage, settings)
@@ -83,10 +96,10 @@ async def open_evaluation(
         stack.push_async_callback(database.close)
         await database.open()
         workspaces = PostgresWorkspaces(database=database)
-        for name in await workspaces.abandoned(NAMES, older_than_days=ABANDONED_AFTER_DAYS):
-            await workspaces.remove(name)
+        for left in await workspaces.abandoned(NAMES, older_than_days=ABANDONED_AFTER_DAYS):
+            await workspaces.remove(left)
         # outside the container: what that does as it closes must not come after the removal
-        principal = await stack.enter_async_context(throw_away_workspace(workspaces, name=f"eval-{uuid4().hex}"))
+        principal = await stack.enter_async_context(throw_away_workspace(workspaces, name=name))
         parts = Parts(embedder=_embedder(settings, options.cache_dir), profiles=profiles or {})
         container = await stack.enter_async_context(open_container(settings, storage.dsn, parts=parts))
         session = replace(session_of(container), principal=principal)
@@ -102,6 +115,7 @@ async def open_evaluation(
             ),
             calibrate=CalibrateFusion(
                 embedder=container.embedder,
+                search=container.use_cases.search,
                 workspaces=workspaces,
                 store=PostgresCalibrationStore(database=database),
             ),

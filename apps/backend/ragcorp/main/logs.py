@@ -13,9 +13,11 @@ NOISY = {
     "httpcore2": logging.WARNING,
     "httpx": logging.WARNING,
     "httpx2": logging.WARNING,  # one line a request, with the URL and whatever secret is in it
+    "mcp": logging.WARNING,  # ids of sessions
     "openai": logging.WARNING,
     "psycopg.pool": logging.ERROR,  # each failed attempt is a warning; what it means is raised and reported
     "uvicorn": logging.WARNING,
+    "watchfiles": logging.WARNING,
 }
 
 

@@ -19,7 +19,7 @@ from ragcorp.application.retrieval_profile import (
 )
 from ragcorp.application.search_chunks import SearchChunks, SearchLimits
 from ragcorp.application.source_fan_out import SourceFanOut
-from ragcorp.application.standard_profiles import ProfileParameters, standard_profiles
+from ragcorp.application.standard_profiles import DEFAULT_DISTANCE, ProfileParameters, standard_profiles
 from ragcorp.application.step_pipeline import RerankLimits, StepPipeline
 from ragcorp.application.temporal_decay import TemporalDecay
 from ragcorp.domain.collections import Collection
@@ -101,6 +101,7 @@ def profiles_of(
             ),
             diversification=Diversification(trade_off=settings.mmr_lambda, pool_size=settings.mmr_candidate_pool_size),
             lookback_hours=settings.default_lookback_hours,
+            vector_score_threshold=distance_threshold(settings, model),
         )
     )
 
@@ -143,6 +144,14 @@ def chunk_search(
             total_timeout_seconds=settings.search_timeout_seconds,
         ),
     )
+
+
+def distance_threshold(settings: Settings, model: ActiveModel | None) -> float:
+    """Return the setting, else the model's own distance, else the specification's."""
+    if settings.vector_score_threshold is not None:
+        return settings.vector_score_threshold
+    stored = model.distance_threshold if model is not None else None
+    return DEFAULT_DISTANCE if stored is None else stored
 
 
 def linear_weights(model: ActiveModel | None) -> dict[str, float]:

@@ -77,6 +77,8 @@ async def serve_container(container: Container, listener: socket.socket, on_list
             task = asyncio.current_task()
             if task is not None:
                 task.uncancel()
+            if app.state.mcp is not None:
+                await app.state.mcp.end_sessions()
             server.should_exit = True
             await serving
 

@@ -58,6 +58,7 @@ def session_of(container: Container) -> Session:
         context=use_cases.context,
         ingest=use_cases.ingest,
         ingest_folder=use_cases.ingest_folder,
+        watch_folder=container.watch_folder,
         delete=use_cases.delete,
         restore=use_cases.restore,
         documents=use_cases.documents,

@@ -1,4 +1,4 @@
-"""The weights of linear fusion from an embedding model's cosines."""
+"""The weights of linear fusion and the distance threshold from an embedding model's cosines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import pytest
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.evaluation.calibration import calibrate
+from ragcorp.evaluation.calibration import calibrate, distance_threshold
 
 EAST, NORTH, WEST, SOUTH = (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)
 
@@ -37,3 +37,19 @@ def test_passages_that_are_all_alike_leave_no_weight() -> None:
 def test_too_little_is_refused(queries: list[tuple[float, ...]], passages: list[tuple[float, ...]]) -> None:
     with pytest.raises(InvalidInputError):
         calibrate(queries, passages)
+
+
+def test_the_distance_threshold_keeps_99_of_100() -> None:
+    # .001, .002, ... .100: the 99th is .099, and a threshold discards what equals it
+    assert distance_threshold([n / 1000 for n in range(100, 0, -1)]) == 0.1
+    # the 198th of 200
+    assert distance_threshold([0.12] * 197 + [0.1234, 0.5, 0.6]) == 0.124
+
+
+def test_a_distance_threshold_is_a_distance_that_can_be_stored() -> None:
+    assert distance_threshold([0.0] * 100) == 0.001
+    assert distance_threshold([2.0] * 100) == 2.0
+
+
+def test_fewer_than_a_hundred_distances_tell_no_threshold() -> None:
+    assert distance_threshold([0.1] * 99) is None

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FIELD_NAMES = {"top_k": "limit", "question": "query", "source": "external_id", "content": "text"}
+FIELD_NAMES = {"top_k": "limit", "question": "query", "source": "external_id", "content": "text", "pattern": "query"}
 """The file's names and ours."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import httpx
@@ -11,13 +10,12 @@ import pytest
 from ragcorp.domain.exceptions import AnswererUnavailableError, StorageUnavailableError
 from ragcorp.interface.http.ask_schema import AnswerBody
 from ragcorp.interface.http.search_schema import SearchResults
+from support.events import Event, events_of
 
 from .conftest import MakeApp, Serve
 from .fakes import World
 
 pytestmark = pytest.mark.anyio
-
-Event = tuple[str, Any]
 
 
 @pytest.fixture(autouse=True)
@@ -29,14 +27,8 @@ async def stored(client: httpx.AsyncClient) -> None:
 async def ask(url: str, **fields: Any) -> tuple[httpx.Response, list[Event]]:
     async with httpx.AsyncClient(base_url=url) as client:
         answer = await client.post("/ask", json={"query": "¿plazo?", "stream": True, **fields})
-    events: list[Event] = []
-    if not answer.headers["content-type"].startswith("text/event-stream"):
-        return answer, events
-    for block in answer.text.replace("\r\n", "\n").strip().split("\n\n"):
-        lines = dict(line.split(": ", 1) for line in block.split("\n") if not line.startswith(":"))
-        if "event" in lines:
-            events.append((lines["event"], json.loads(lines["data"])))
-    return answer, events
+    is_stream = answer.headers["content-type"].startswith("text/event-stream")
+    return answer, events_of(answer.text) if is_stream else []
 
 
 async def test_the_events_of_an_answer_come_in_order(world: World, make_app: MakeApp, serve: Serve) -> None:
@@ -51,7 +43,10 @@ async def test_the_events_of_an_answer_come_in_order(world: World, make_app: Mak
     assert names[-3:] == ["citation", "citation", "final_answer"]
     assert set(names[2:-3]) == {"message"}
     by_name = dict(events)
-    assert by_name["status"] == {"status": "answering", "passages": 2}
+    assert by_name["status"] == {
+        "status": "answering", "tool": "search", "passages": 2, "chunks": 2, "files": 2, "characters": 62,
+        "message": "search: 2 chunks, 62 characters",
+    }  # fmt: skip
     SearchResults.model_validate(by_name["search_results"])
     final = by_name["final_answer"]
     AnswerBody.model_validate(final)

@@ -1,4 +1,7 @@
-"""The lines of nasty_inputs.jsonl for ingest, search and ask, each over the whole service and a real database."""
+"""The lines of nasty_inputs.jsonl for ingest, search, ask, grep and read_file, each over the whole service.
+
+The database and the files are real ones.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import json
 import random
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,7 +32,8 @@ from .nasty_inputs import NastyInput, expand, read_nasty_inputs
 
 pytestmark = pytest.mark.anyio
 
-ENDPOINTS = {"ingest", "search", "ask"}
+SECRET = "contenido-del-secreto"
+ENDPOINTS = {"ingest", "search", "ask", "grep", "read_file"}
 MakeClient = Callable[[Any], httpx.AsyncClient]
 
 
@@ -57,7 +61,7 @@ async def test_every_line_for_these_endpoints_has_a_test(nasty: dict[str, NastyI
     names = " ".join(name for name in dir(sys.modules[__name__]) if name.startswith("test_n"))
     tested = {number.upper() for number in re.findall(r"_(n\d\d)", names)}
     assert {line.id for line in nasty.values() if line.endpoint in ENDPOINTS} == tested
-    assert {line.endpoint for line in nasty.values()} - ENDPOINTS <= {"grep", "read_file", "config"}
+    assert {line.endpoint for line in nasty.values()} - ENDPOINTS <= {"config"}
 
 
 def test_generators() -> None:
@@ -278,6 +282,77 @@ async def test_n50_an_embedder_that_hangs(
     assert answer.status_code == 200
     assert answer.json()["citations"][0]["external_id"] == "a.txt"
     assert [(source["source"], source["reason"]) for source in answer.json()["degraded"]] == [("dense", "timeout")]
+
+
+async def test_n54_a_regex_bomb(
+    tmp_path: Path, make_container: Callable[..., Any], make_client: MakeClient, nasty: dict[str, NastyInput]
+) -> None:
+    (call,) = nasty["N54"].calls
+    for name, content in nasty["N54"].notes["$file"].items():
+        (tmp_path / name).write_text(expand(content), encoding="utf-8")
+    container = await make_container(allowed_paths=f"docs={tmp_path}")
+    healthy = 0
+    async with run_app(container) as app, make_client(app) as client, asyncio.timeout(10):
+        asking = asyncio.create_task(client.post("/grep", json={**call, "mode": "regex"}))
+        while not asking.done():
+            healthy += (await client.get("/healthz")).status_code == 200
+            await asyncio.sleep(0)
+        answer = await asking
+    assert healthy > 0
+    assert answer.status_code == 200
+    found = answer.json()
+    assert (found["passages"], found["searched"], found["timed_out"]) == ([], 1, False)
+
+
+async def test_n58_an_open_bracket(rooted_client: httpx.AsyncClient, nasty: dict[str, NastyInput]) -> None:
+    (call,) = nasty["N58"].calls
+    answer = await rooted_client.post("/grep", json={**call, "mode": "regex"})
+    assert answer.status_code == 422
+    assert re.search(r"no regular expression.*character \d", answer.json()["detail"])
+    literal = await rooted_client.post("/grep", json=call)
+    assert (literal.status_code, literal.json()["passages"]) == (200, [])
+
+
+@pytest.fixture
+async def rooted_client(
+    tmp_path: Path, make_container: Callable[..., Any], make_client: MakeClient
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the service with the root ``docs``, which has a sibling with a secret, and links that lead out."""
+    root, sibling = tmp_path / "docs", tmp_path / "docs-secret"
+    root.mkdir()
+    sibling.mkdir()
+    (root / "a.txt").write_text("Hola.", encoding="utf-8")
+    (sibling / "s.txt").write_text(SECRET, encoding="utf-8")
+    (root / "enlace").symlink_to("/etc/passwd")
+    (root / "carpeta").symlink_to(sibling, target_is_directory=True)
+    container = await make_container(allowed_paths=str(root))
+    async with run_app(container) as app, make_client(app) as client:
+        yield client
+
+
+async def test_n62_a_sibling_of_the_root(rooted_client: httpx.AsyncClient, nasty: dict[str, NastyInput]) -> None:
+    (call,) = nasty["N62"].calls
+    there = await rooted_client.post("/files/read", json=call)
+    missing = await rooted_client.post("/files/read", json={"path": call["path"].replace("s.txt", "no.txt")})
+    for answer in (there, missing):
+        assert answer.status_code == 403
+        assert answer.json()["detail"].startswith("[ERROR: ACCESS_DENIED] ")
+        assert "Allowed roots: docs." in answer.json()["detail"]
+        assert SECRET not in answer.text
+    without_id = [{**answer.json(), "request_id": ""} for answer in (there, missing)]
+    assert without_id[0] == without_id[1]
+
+
+async def test_n63_links_that_lead_out(rooted_client: httpx.AsyncClient, nasty: dict[str, NastyInput]) -> None:
+    (call,) = nasty["N63"].calls
+    for path in (call["path"], f"docs/{call['path']}", "carpeta/s.txt", "docs/carpeta/s.txt", "carpeta"):
+        answer = await rooted_client.post("/files/read", json={"path": path})
+        assert answer.status_code == 403, path
+        assert answer.json()["detail"].startswith("[ERROR: ACCESS_DENIED] ")
+        assert "root:" not in answer.text
+        assert SECRET not in answer.text
+    found = (await rooted_client.post("/grep", json={"query": SECRET})).json()
+    assert found["passages"] == []
 
 
 def _unit(chance: random.Random) -> Vector:

@@ -39,6 +39,16 @@ DOCUMENT: dict[str, Any] = {
     "path": "p",
     "media_type": "text/plain",
 }
+GREP: dict[str, Any] = {
+    "query": "plazo",
+    "mode": "literal",
+    "case": "smart",
+    "globs": ["*.md"],
+    "max": 5,
+    "gitignore": True,
+    "stream": False,
+}
+READ: dict[str, Any] = {"path": "docs/a.md", "line_start": 1, "line_end": 2}
 BAD: list[Any] = [
     CANARY,
     LONG,
@@ -94,6 +104,16 @@ async def test_search_fields(client: httpx.AsyncClient, path: str) -> None:
         check(answer)
         refused += answer.status_code == 422
     assert refused > 100
+
+
+@pytest.mark.parametrize(("path", "good"), [("/grep", GREP), ("/files/read", READ)])
+async def test_file_fields(client: httpx.AsyncClient, path: str, good: dict[str, Any]) -> None:
+    refused = 0
+    for body in bad_bodies(good):
+        answer = await client.post(path, json=body)
+        check(answer)
+        refused += answer.status_code == 422
+    assert refused > 30
 
 
 async def test_document_fields(client: httpx.AsyncClient) -> None:

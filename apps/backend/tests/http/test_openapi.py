@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from ragcorp.interface.http.app import BODIES
 from ragcorp.interface.http.ask_schema import AnswerBody, AskBody
 from ragcorp.interface.http.document_schema import BulkDocument, DocumentBody, Stored
+from ragcorp.interface.http.file_schema import FileContent, GrepBody, GrepResults, ReadBody
 from ragcorp.interface.http.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, TurnPatch
 from ragcorp.interface.http.item_schema import ArtifactItem, HistoryTurn, MemoryItem
 from ragcorp.interface.http.openapi import ProblemDetails
@@ -51,6 +52,8 @@ async def test_operations_have_short_stable_names(description: dict[str, Any]) -
         ("post", "/search"): "search",
         ("post", "/ask"): "ask",
         ("get", "/context"): "load_context",
+        ("post", "/grep"): "grep",
+        ("post", "/files/read"): "read_file",
         ("post", "/documents/bulk"): "bulk_documents",
         ("get", "/documents"): "list_documents",
         ("delete", "/documents"): "delete_documents",
@@ -115,7 +118,7 @@ async def test_every_error_is_a_problem(description: dict[str, Any]) -> None:
 async def test_every_request_body_is_described(description: dict[str, Any]) -> None:
     bodies = {operation["operationId"] for _, _, operation in operations(description) if "requestBody" in operation}
     assert bodies == {
-        "search", "ask", "put_document", "bulk_documents", "add_item", "put_item", "patch_item", "bulk_items",
+        "search", "ask", "grep", "read_file", "put_document", "bulk_documents", "add_item", "put_item", "patch_item", "bulk_items",
         "add_entity", "put_entity", "add_fact", "put_fact", "bulk_graph", "extract_facts",
     }  # fmt: skip
     schemas = description["components"]["schemas"]
@@ -137,7 +140,10 @@ async def test_limits_are_those_of_the_settings(description: dict[str, Any], mak
 
 @pytest.mark.parametrize(
     "model",
-    [SearchBody, AskBody, DocumentBody, BulkDocument, SearchResults, Result, AnswerBody, Stored, ProblemDetails],
+    [
+        SearchBody, AskBody, DocumentBody, BulkDocument, SearchResults, Result, AnswerBody, Stored, ProblemDetails,
+        GrepBody, ReadBody, GrepResults, FileContent,
+    ],  # fmt: skip
 )
 async def test_examples_fit_their_schemas(description: dict[str, Any], model: Any) -> None:
     examples = description["components"]["schemas"][model.__name__]["examples"]

@@ -32,6 +32,7 @@ RESULT_FIELDS = {
     "entities",
     "text",
     "title",
+    "matched_lines",
     "metadata",
     "rank",
     "score",
@@ -68,6 +69,7 @@ async def test_the_response_has_the_same_shape_in_every_mode(client: httpx.Async
         "line_end": 1,
         "page": None,
     }
+    assert result["matched_lines"] == []
     assert result["collection"] == "artifact_chunks"
     assert result["metadata"] == {"n": 1}
     assert found["explanation"] is None

@@ -217,6 +217,12 @@ def test_every_domain_error_has_a_status() -> None:
         "EmbedderUnavailableError": 503,
         "AnswererUnavailableError": 503,
         "AllSourcesFailedError": 503,
+        "FileAccessError": 500,
+        "FileNotFoundInRootsError": 404,
+        "FileAccessDeniedError": 403,
+        "FileTooLargeError": 413,
+        "FileIsBinaryError": 415,
+        "FileUndecodableError": 422,
     }
     assert all(kind in statuses for kind in STATUS_BY_ERROR)
 

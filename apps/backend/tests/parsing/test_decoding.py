@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcorp.domain.exceptions import UnreadableDocumentError
-from ragcorp.infrastructure.parsing.decoding import clean, decode
+from ragcorp.infrastructure.parsing.decoding import clean, decode, decode_with_name
 
 SPANISH = "Año 2026: la cigüeña de Logroño costó 3 € — ¿«sí» o “no”?"
 
@@ -41,3 +41,63 @@ def test_a_stray_nul_is_no_binary_file() -> None:
 def test_clean() -> None:
     assert clean("a\r\nb\rc\x0cd\x0be\tf") == "a\nb\nc d e\tf"
     assert clean("an\u0303o con\u00adtra\u200bto \x1b[0m\x7f") == "año contrato [0m"
+
+
+# strictly, with the name of the encoding
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("utf-8", "utf-8"),
+        ("utf-8-sig", "utf-8"),
+        ("utf-16", "utf-16-le"),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+        ("utf-32", "utf-32-le"),
+        ("cp1252", "cp1252"),
+    ],
+)
+def test_the_encoding_is_named(written: str, name: str) -> None:
+    assert decode_with_name(SPANISH.encode(written)) == (SPANISH, name)
+
+
+def test_a_detected_encoding_is_named() -> None:
+    russian = "Договор вступает в силу с момента подписания и действует до полного исполнения обязательств."
+    assert decode_with_name(russian.encode("cp1251")) == (russian, "cp1251")
+
+
+def test_the_text_is_not_cleaned() -> None:
+    assert decode_with_name("an\u0303o\u00ad\r\n\x1b[0m\x0c".encode()).text == "an\u0303o\u00ad\r\n\x1b[0m\x0c"
+    assert decode_with_name(b"") == ("", "utf-8")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"uno\0dos", "uno\0dos".encode("utf-16"), bytes(range(1, 256)) * 4, bytes(range(1, 128)) * 4],
+    ids=["zero", "zero in UTF-16", "all bytes but zero", "ASCII with controls"],
+)
+def test_what_is_binary(data: bytes) -> None:
+    with pytest.raises(UnreadableDocumentError):
+        decode_with_name(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xef\xbb\xbfa\xf1o",
+        b"\xff\xfea\0b",
+        b"\xfe\xff\xd8\x00\x00a",
+        b"\xff\xfe\0\0\xff\xff\xff\xff",
+        "ñandú".encode() + b"\x81\x8d\x8f\x90\x9d" * 9,
+    ],
+)
+def test_what_is_text_in_no_encoding(data: bytes) -> None:
+    with pytest.raises(UnicodeError):
+        decode_with_name(data)
+
+
+def test_a_few_damaged_bytes_do_not_make_utf_8_another_encoding() -> None:
+    log = "La cigüeña voló. " * 20
+    assert decode_with_name(log.encode() + b"\xc3") == (log + "\ufffd", "utf-8")
+    assert decode_with_name(b"a\xf1o y \xf3rgano").text == "año y órgano"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ragcorp.application.retrieval_profile import RetrievalProfile
 from ragcorp.application.standard_profiles import ProfileParameters, standard_profiles
+from ragcorp.application.thresholds import distances_of
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.search import FusionMethod, SearchRequest
 
@@ -12,7 +14,18 @@ PROFILES = standard_profiles(ProfileParameters(rank_window_size=100))
 
 
 def test_their_names() -> None:
-    assert list(PROFILES) == ["dense", "sparse", "hybrid", "linear", "collections", "memory", "everything"]
+    assert list(PROFILES) == [
+        "dense",
+        "sparse",
+        "hybrid",
+        "linear",
+        "collections",
+        "memory",
+        "everything",
+        "vectors",
+        "files",
+        "grep",
+    ]
 
 
 def test_memory_takes_the_context_engines_pools_of_a_quarter_of_the_window() -> None:
@@ -99,6 +112,9 @@ def test_steps_of_each_profile() -> None:
         "collections": (False, True, False),
         "memory": (True, True, True),
         "everything": (False, True, True),
+        "vectors": (False, False, False),
+        "files": (False, False, False),
+        "grep": (False, False, False),
     }
 
 
@@ -108,3 +124,30 @@ def test_everything_asks_each_source_once() -> None:
     assert len(set(sources)) == len(sources)
     assert {PROFILES["everything"].pool(source) for source in PROFILES["collections"].sources} == {75}
     assert PROFILES["everything"].pool("graph") == 25
+
+
+def test_files_are_vectors_and_grep_by_rank() -> None:
+    files = PROFILES["files"]
+    assert (files.sources, files.stand_in, files.rank_constant) == (("dense", "grep"), "full_text", 60)
+    assert PROFILES["vectors"].sources == ("dense",)
+    assert PROFILES["grep"].sources == ("grep",)
+
+
+def test_a_distance_of_the_request_takes_the_place_of_the_profiles() -> None:
+    def distances(profile: RetrievalProfile) -> list[tuple[str, float | None]]:
+        return [(each.source, each.below) for each in distances_of(profile.thresholds)]
+
+    request = SearchRequest(query="q", vector_score_threshold=0.3)
+    assert distances(PROFILES["files"]) == [("dense", 0.5)]
+    assert distances(PROFILES["files"].overridden_by(request)) == [("dense", 0.3)]
+    assert distances(PROFILES["hybrid"]) == []
+    assert distances(PROFILES["collections"].overridden_by(request)) == [("dense", 0.3), ("artifacts.dense", 0.3)]
+    kept = PROFILES["hybrid"].overridden_by(request).thresholds
+    assert [each.score_type for each in kept] == ["evidence_share", "cosine_distance"]
+
+
+@pytest.mark.parametrize("distance", [0.0, -0.1, 2.1, float("nan"), float("inf")])
+def test_a_distance_is_that_of_two_vectors(distance: float) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        PROFILES["files"].overridden_by(SearchRequest(query="q", vector_score_threshold=distance))
+    assert caught.value.field == "vector_score_threshold"

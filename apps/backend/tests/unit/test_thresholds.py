@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from ragcorp.application.thresholds import Threshold, above_thresholds, applicable
+import pytest
+
+from ragcorp.application.thresholds import (
+    Threshold,
+    above_thresholds,
+    applicable,
+    distance_thresholds,
+    distances_of,
+)
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.retrieval import Hit, RankedList
 
 
@@ -21,6 +30,7 @@ def bm25(**evidence: float | None) -> RankedList:
 
 
 FIFTH = Threshold(source="full_text", score_type="evidence_share", minimum=0.2)
+HALF = Threshold(source="dense", score_type="cosine_distance", below=0.5)
 
 
 def identities(ranked_list: RankedList) -> list[str | None]:
@@ -65,3 +75,66 @@ def test_only_thresholds_whose_list_is_there_apply() -> None:
     lists = [bm25(a=0.3), ranked("identifiers", "identifier_match", a=0.1)]
     assert applicable(lists, [FIFTH, other]) == [FIFTH]
     assert [identities(kept) for kept in above_thresholds(lists, [FIFTH, other])] == [["a"], ["a"]]
+
+
+def test_vectors_below_the_distance_threshold_stay_and_those_at_it_or_above_are_discarded() -> None:
+    # the specification's scenarios: distances .49, .5, .51 and 1.2 against .5
+    lists = [ranked("dense", "cosine_similarity", a=0.51, b=0.5, c=0.49, d=-0.2)]
+    (kept,) = above_thresholds(lists, [HALF])
+    assert [(hit.chunk_id, hit.score) for hit in kept] == [("a", 0.51)]
+    assert applicable(lists, [HALF]) == [HALF]
+
+
+@pytest.mark.parametrize(("similarity", "below"), [(0.8, 0.2), (0.9, 0.1), (0.86, 0.14), (0.7, 0.3), (-0.1, 1.1)])
+def test_a_distance_that_equals_the_threshold_is_discarded_whatever_floating_point_makes_of_it(
+    similarity: float, below: float
+) -> None:
+    at = Threshold(source="dense", score_type="cosine_distance", below=below)
+    lists = [ranked("dense", "cosine_similarity", nearer=similarity + 1e-6, at=similarity)]
+    assert [identities(kept) for kept in above_thresholds(lists, [at])] == [["nearer"]]
+
+
+def test_a_distance_is_told_by_similarities_of_its_own_list_alone() -> None:
+    lists = [
+        ranked("dense", "half_centred_cosine", a=0.1),
+        ranked("memory", "cosine_similarity", a=0.1),
+        ranked("dense", "rrf", a=0.01),
+    ]
+    assert above_thresholds(lists, [HALF]) == lists
+    assert applicable(lists, [HALF]) == []
+
+
+def test_every_vector_may_be_too_far_away() -> None:
+    (kept,) = above_thresholds([ranked("dense", "cosine_similarity", a=0.1, b=0.0)], [HALF])
+    assert (kept.hits, kept.source, kept.score_type) == ((), "dense", "cosine_similarity")
+
+
+@pytest.mark.parametrize(
+    ("score_type", "bounds"),
+    [
+        ("cosine_distance", {"minimum": 0.5}),
+        ("cosine_distance", {}),
+        ("cosine_distance", {"minimum": 0.5, "below": 0.5}),
+        ("cosine_similarity", {"below": 0.5}),
+        ("bm25", {}),
+    ],
+)
+def test_a_bound_of_the_other_direction_is_refused(score_type: str, bounds: dict[str, float]) -> None:
+    with pytest.raises(InvalidInputError, match="below"):
+        Threshold(source="dense", score_type=score_type, **bounds)
+
+
+def test_a_distance_for_each_dense_list_and_the_distances_among_thresholds() -> None:
+    made = distance_thresholds(("dense", "memory.dense"), 0.5)
+    assert made == (HALF, Threshold(source="memory.dense", score_type="cosine_distance", below=0.5))
+    assert distances_of((FIFTH, *made)) == made
+
+
+@pytest.mark.parametrize("below", [0.0, -0.5, 2.01, float("nan"), float("inf")])
+def test_a_distance_out_of_range_is_refused(below: float) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        distance_thresholds(("dense",), below)
+    assert (refused.value.field, refused.value.limit) == (
+        "vector_score_threshold",
+        "above 0, up to 2, as a cosine distance",
+    )

@@ -27,6 +27,13 @@ class FileRepository(Protocol):
         """
         ...
 
+    async def names(self, path: str) -> tuple[str, ...]:
+        """Return the paths by which the file that ``path`` leads to can be read, ``root/relative`` first.
+
+        Raises a FileAccessError, and InvalidInputError for what is no path.
+        """
+        ...
+
     async def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
         """Return a file, or lines of it. Raises a FileAccessError, and InvalidInputError for lines that are none."""
         ...

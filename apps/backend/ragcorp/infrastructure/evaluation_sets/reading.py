@@ -1,7 +1,8 @@
 """Reads evaluation sets in the layout of BEIR: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv``.
 
 Thakur et al.: BEIR, NeurIPS 2021 (datasets and benchmarks). ``queries.jsonl`` may name a ``kind`` a query, and the
-judgements may stand in ``qrels/test.tsv``. Every error names file and line.
+judgements may stand in ``qrels/test.tsv``. In place of ``corpus.jsonl`` a set may hold the folder ``files``: each file
+of it is a passage, and its path below that folder is the id. Every error names file and line.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet, Passage, jud
 from ragcorp.infrastructure.evaluation_sets.lines import bad_line, numbered_lines
 
 CORPUS = "corpus.jsonl"
+TREE = "files"
 QUERIES = "queries.jsonl"
 QRELS = ("qrels.tsv", "qrels/test.tsv")
 
@@ -28,7 +30,8 @@ def read_set(folder: Path) -> EvaluationSet:
     """
     if not folder.is_dir():
         raise MissingFileError("There is no such folder.", field="DIR", remedy="Name the folder of an evaluation set.")
-    passages = _passages(folder)
+    tree = folder / TREE if (folder / TREE).is_dir() and not (folder / CORPUS).exists() else None
+    passages = _passages(folder) if tree is None else _files(tree)
     queries = _queries(folder)
     qrels = read_qrels(folder)
     measured = judged(queries, qrels)
@@ -38,7 +41,13 @@ def read_set(folder: Path) -> EvaluationSet:
             field=QRELS[0],
             remedy="Check that the judgements name the ids of queries.jsonl, and grades above 0.",
         )
-    return EvaluationSet(name=folder.resolve().name, passages=passages, queries=measured, qrels=qrels)
+    return EvaluationSet(
+        name=folder.resolve().name,
+        passages=passages,
+        queries=measured,
+        qrels=qrels,
+        tree=None if tree is None else tree.resolve(),
+    )
 
 
 def read_qrels(folder: Path) -> Qrels:
@@ -75,6 +84,31 @@ def _passages(folder: Path) -> list[Passage]:
             passages.append(Passage(id=_identity(entry, CORPUS, number), title=title, text=text))
     if not passages:
         raise bad_line(CORPUS, 1, "holds no passage", "an object with _id, title and text a line")
+    return passages
+
+
+def _files(tree: Path) -> list[Passage]:
+    """Hidden files and folders are no passages, nor are links."""
+    passages: list[Passage] = []
+    for path in sorted(tree.rglob("*")):
+        relative = path.relative_to(tree)
+        if path.is_symlink() or not path.is_file() or any(part.startswith(".") for part in relative.parts):
+            continue
+        name = relative.as_posix()
+        try:
+            text = path.read_bytes().decode()
+        except UnicodeDecodeError:
+            raise InvalidInputError(
+                "A file of the tree is not UTF-8.", field=f"{TREE}/{name}", limit="UTF-8", remedy="Convert the file."
+            ) from None
+        except OSError as error:
+            raise InvalidInputError(
+                "A file of the tree cannot be read.", field=f"{TREE}/{name}", remedy="Check its permissions."
+            ) from error
+        if not is_blank(text):
+            passages.append(Passage(id=name, title="", text=text))
+    if not passages:
+        raise InvalidInputError("The tree holds no text.", field=TREE, remedy="Put the files of the set there.")
     return passages
 
 

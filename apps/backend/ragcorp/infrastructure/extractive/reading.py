@@ -229,7 +229,7 @@ def _about(passage: Passage, opening: str) -> str:
     chunk = passage.chunk
     if not chunk.of_document:
         return subject(chunk)
-    path = _PATH_MARK.sub(" ", chunk.path or chunk.external_id)
+    path = _PATH_MARK.sub(" ", chunk.source_path or chunk.external_id)
     # a wide table's heads are no subject of the document; one of two columns describes it
     lines = [line for line in itertools.takewhile(_before_sections, opening.split("\n")) if line.count("|") < WIDE_ROW]
     return f"{chunk.title} . {path} . {' '.join(lines)[:OPENING]}"

@@ -1,35 +1,59 @@
-"""The port DocumentFiles over the file system."""
+"""The ports DocumentFiles and FolderFiles over the file system."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator
-from pathlib import Path
+import stat
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import MissingFileError, NotFoundError, PayloadTooLargeError, UnreadableDocumentError
 from ragcorp.domain.ports.files import FileEntry
+from ragcorp.domain.ports.folders import (
+    FileStamp,
+    FolderScan,
+    FoundFile,
+    StampedFile,
+    TreeState,
+    WatchedTree,
+    is_at,
+)
+from ragcorp.infrastructure.files.ignore_rules import IgnoreRules
+
+GONE = (FileNotFoundError, NotADirectoryError)
 
 
 class LocalFiles:
-    """Walks folders. Hidden files and folders are left out; symbolic links are not followed."""
+    """Walks folders. Hidden files and folders are left out, as is what a ``.gitignore`` in the folder excludes.
+
+    Symbolic links are not followed. ``suffixes`` are those of the files that are taken; one without a dot is the whole
+    name of a file. A file that is named itself is taken whatever ignores it.
+    """
 
     def __init__(self, *, suffixes: frozenset[str], max_bytes: int) -> None:
         self._suffixes = suffixes
         self._max_bytes = max_bytes
 
-    def find(self, root: Path) -> list[FileEntry]:
+    def find(self, root: Path, *, gitignore: bool = True) -> list[FileEntry]:
         if root.is_file():
             return [FileEntry(path=root, relative=root.name)]
         if not root.is_dir():
-            raise MissingFileError("There is no such file or folder.", field="path", remedy="Check the path.")
-        entries = [FileEntry(path=path, relative=path.relative_to(root).as_posix()) for path in self._walk(root)]
-        return sorted(entries, key=lambda entry: entry.relative)
+            raise _missing()
+        walk = _Walk(root, wanted=self._wanted, gitignore=gitignore)
+        return sorted((found.entry for found in walk.files("")), key=lambda entry: entry.relative)
 
     def read(self, entry: FileEntry) -> SourceFile:
+        return self.read_stamped(entry).file
+
+    def read_stamped(self, entry: FileEntry) -> StampedFile:
         try:
             with entry.path.open("rb") as file:
+                before = _stamp(os.fstat(file.fileno()))
                 content = file.read(self._max_bytes + 1)
+                after = _stamp(os.fstat(file.fileno()))
         except FileNotFoundError:
             raise NotFoundError("The file is gone.", field="path") from None
         except OSError as error:
@@ -43,13 +67,151 @@ class LocalFiles:
                 limit=f"{self._max_bytes} bytes",
                 remedy="Split it, or raise MAX_FILE_BYTES.",
             )
-        return SourceFile(content=content, media_type="", filename=entry.path.name)
+        file_of = SourceFile(content=content, media_type="", filename=entry.path.name)
+        return StampedFile(file=file_of, stamp=before, moving=before != after)
 
-    def _walk(self, root: Path) -> Iterator[Path]:
-        for folder, subfolders, names in os.walk(root):
-            subfolders[:] = [name for name in subfolders if not name.startswith(".")]
-            for name in names:
-                path = Path(folder) / name
-                wanted = not name.startswith(".") and path.suffix.lower() in self._suffixes
-                if wanted and path.is_file() and not path.is_symlink():
-                    yield path
+    def locate(self, path: Path) -> WatchedTree:
+        only = path.name if path.is_file() else None
+        if only is None and not path.is_dir():
+            raise _missing()
+        root = (path.parent if only else path).resolve()
+        return WatchedTree(root=root, key=hashlib.sha256(os.fsencode(root)).digest(), only=only)
+
+    def state(self, tree: WatchedTree) -> TreeState:
+        try:
+            status = tree.root.stat()
+            with os.scandir(tree.root) as entries:
+                empty = next(entries, None) is None
+        except OSError:
+            return TreeState(identity=None)
+        return TreeState(identity=(status.st_dev, status.st_ino), empty=empty)
+
+    def scan(self, tree: WatchedTree, *, below: Collection[str] | None = None, gitignore: bool = True) -> FolderScan:
+        walk = _Walk(tree.root, wanted=self._wanted, gitignore=gitignore)
+        if tree.only is not None:
+            found = list(walk.named(tree.only))
+        else:
+            found = [file for start in _outermost([""] if below is None else below) for file in walk.files(start)]
+        return FolderScan(
+            files=tuple(sorted(found, key=lambda file: file.entry.relative)), unlisted=tuple(sorted(walk.unlisted))
+        )
+
+    def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:
+        scan = self.scan(tree, below=paths, gitignore=gitignore)
+        there = {found.entry.relative for found in scan.files}
+        return [
+            path for path in paths if path not in there and not any(is_at(path, hidden) for hidden in scan.unlisted)
+        ]
+
+    def _wanted(self, name: str) -> bool:
+        lowered = name.lower()
+        return not name.startswith(".") and (
+            PurePosixPath(lowered).suffix in self._suffixes or lowered in self._suffixes
+        )
+
+
+class _Walk:
+    """One walk below ``root``. ``unlisted`` gathers the paths that no look was possible at."""
+
+    def __init__(self, root: Path, *, wanted: Callable[[str], bool], gitignore: bool) -> None:
+        self._root = root
+        self._wanted = wanted
+        self._rules = IgnoreRules(root) if gitignore else None
+        self.unlisted: set[str] = set()
+
+    def named(self, name: str) -> Iterator[FoundFile]:
+        """Yield the file of that name in the root, whatever it is called and whatever ignores it."""
+        try:
+            status = os.stat(self._root / name)  # noqa: PTH116 - the house's walks speak os
+        except GONE:
+            return
+        except OSError:
+            self.unlisted.add(name)
+            return
+        if stat.S_ISREG(status.st_mode):
+            yield self._found(name, status)
+
+    def files(self, start: str) -> Iterator[FoundFile]:
+        """Yield the files at and below ``start``; nothing where a part of it is hidden, excluded or a link."""
+        folder = ""
+        for name in start.split("/") if start else ():
+            path = _joined(folder, name)
+            try:
+                status = os.lstat(self._root / path)
+            except GONE:
+                return
+            except OSError:
+                self.unlisted.add(path)
+                return
+            is_folder = stat.S_ISDIR(status.st_mode)
+            if name.startswith(".") or self._excluded(path, folder=is_folder):
+                return
+            if not is_folder:
+                if path == start and stat.S_ISREG(status.st_mode) and self._wanted(name):
+                    yield self._found(path, status)
+                return
+            folder = path
+        yield from self._below(folder)
+
+    def _below(self, start: str) -> Iterator[FoundFile]:
+        waiting = [start]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                with os.scandir(self._root / folder) as entries:
+                    listed = sorted(entries, key=lambda entry: entry.name)
+            except GONE:
+                if not folder:
+                    self.unlisted.add("")
+                continue
+            except OSError:
+                self.unlisted.add(folder)
+                continue
+            for entry in listed:
+                path = _joined(folder, entry.name)
+                if entry.name.startswith(".") or entry.is_symlink():
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if not self._excluded(path, folder=True):
+                        waiting.append(path)
+                elif self._wanted(entry.name) and not self._excluded(path, folder=False):
+                    yield from self._regular(path, entry)
+
+    def _regular(self, path: str, entry: os.DirEntry[str]) -> Iterator[FoundFile]:
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except GONE:
+            return
+        except OSError:
+            self.unlisted.add(path)
+            return
+        if stat.S_ISREG(status.st_mode):
+            yield self._found(path, status)
+
+    def _excluded(self, path: str, *, folder: bool) -> bool:
+        return self._rules is not None and self._rules.excludes(path, folder=folder)
+
+    def _found(self, path: str, status: os.stat_result) -> FoundFile:
+        entry = FileEntry(path=self._root / path, relative=path)
+        return FoundFile(entry=entry, stamp=_stamp(status), seen_ns=time.time_ns())
+
+
+def _stamp(status: os.stat_result) -> FileStamp:
+    return FileStamp(size=status.st_size, mtime_ns=status.st_mtime_ns, ctime_ns=status.st_ctime_ns)
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _outermost(paths: Collection[str]) -> list[str]:
+    """Return the paths without those that lie below another of them."""
+    kept: list[str] = []
+    for path in sorted(paths, key=lambda path: path.split("/")):
+        if not kept or not is_at(path, kept[-1]):
+            kept.append(path)
+    return kept
+
+
+def _missing() -> MissingFileError:
+    return MissingFileError("There is no such file or folder.", field="path", remedy="Check the path.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from typing import NamedTuple
 
 from charset_normalizer import from_bytes
 
@@ -27,6 +28,7 @@ _CHARSET = re.compile(r"iso8859|cp\d|koi8|utf-(8|16|32)|gb|big5|euc|shift_jis|ma
 """The codecs that a file may declare; Python knows others that are not charsets, or slow."""
 
 _SAMPLE_BYTES = 64_000
+_SOUND_PER_DAMAGED = 20
 _ASCII = bytes(range(0x80))
 _MIN_WESTERN_SHARE = 0.95
 _MAX_ACCENTED_SHARE = 0.25
@@ -40,19 +42,74 @@ _CLEANED = {**_CONTROLS, **_INVISIBLE, 0x00: " ", 0x0B: " ", 0x0C: " "}
 _SUSPECT = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
+class Decoded(NamedTuple):
+    """A text and the Python codec that it was read with."""
+
+    text: str
+    encoding: str
+
+
 def decode(data: bytes, *, declared: str | None = None) -> str:
     """Return the text of ``data``: by byte order mark, as UTF-8, as ``declared``, by detection, as Windows-1252.
 
     Raises UnreadableDocumentError for what is not text at all.
     """
     text = _decode(data, declared)
-    if len(_SUSPECT.findall(text)) > max(_MAX_CONTROLS, _MAX_CONTROL_SHARE * len(text)):
-        raise UnreadableDocumentError(
-            "The file holds binary data, not text.",
-            field="content",
-            remedy="Check that the file name has the suffix of its real kind.",
-        )
+    _require_text(text)
     return text
+
+
+def decode_with_name(data: bytes) -> Decoded:
+    """Return the text of a file as it stands, and its encoding: by byte order mark, as UTF-8, by detection.
+
+    Stricter than ``decode``: a NUL makes the file binary (UnreadableDocumentError), and what no encoding gives as a
+    whole is no text (UnicodeError). Only in a text that is UTF-8 but for a few bytes are those replaced, by U+FFFD.
+    """
+    decoded = _decode_strictly(data)
+    if "\0" in decoded.text:
+        raise _binary()
+    _require_text(decoded.text)
+    return decoded
+
+
+def _decode_strictly(data: bytes) -> Decoded:
+    for mark, marked in _MARKS:
+        if data.startswith(mark):
+            return Decoded(data[len(mark) :].decode(marked), marked)
+    if unmarked := _unmarked_utf16(data):
+        return Decoded(data.decode(unmarked), unmarked)
+    if b"\0" in data:
+        raise _binary()
+    try:
+        return Decoded(data.decode(), "utf-8")
+    except UnicodeDecodeError:
+        _require_text(data.decode("latin-1"))
+        if (damaged := _damaged_utf8(data)) is not None:
+            return Decoded(damaged, "utf-8")
+        if (encoding := _detected(data)) is None:
+            raise
+        return Decoded(data.decode(encoding), encoding)
+
+
+def _damaged_utf8(data: bytes) -> str | None:
+    """Return the text if nearly all that is not ASCII is sound UTF-8, which no other encoding looks like."""
+    text = data.decode(errors="replace")
+    damaged = text.count("\ufffd")
+    sound = sum(not character.isascii() for character in text) - damaged
+    return text if sound >= _SOUND_PER_DAMAGED * damaged else None
+
+
+def _require_text(text: str) -> None:
+    if len(_SUSPECT.findall(text)) > max(_MAX_CONTROLS, _MAX_CONTROL_SHARE * len(text)):
+        raise _binary()
+
+
+def _binary() -> UnreadableDocumentError:
+    return UnreadableDocumentError(
+        "The file holds binary data, not text.",
+        field="content",
+        remedy="Check that the file name has the suffix of its real kind.",
+    )
 
 
 def _decode(data: bytes, declared: str | None) -> str:
@@ -66,7 +123,7 @@ def _decode(data: bytes, declared: str | None) -> str:
                 return data.decode(encoding)
             except UnicodeDecodeError:
                 continue
-    return data.decode(_guess(data), errors="replace")
+    return data.decode(_detected(data) or "cp1252", errors="replace")
 
 
 def _known(declared: str | None) -> str | None:
@@ -91,7 +148,7 @@ def _unmarked_utf16(data: bytes) -> str | None:
     return "utf-16-be" if sample[0::2].count(0) > 0.6 * half else None
 
 
-def _guess(data: bytes) -> str:
+def _detected(data: bytes) -> str | None:
     """Prefer Windows-1252 where nearly all that is not ASCII reads as the letters and signs of Western Europe."""
     sample = data[:_SAMPLE_BYTES]
     high = sample.translate(None, _ASCII).decode("cp1252", errors="replace")
@@ -99,7 +156,7 @@ def _guess(data: bytes) -> str:
     if western and len(high) <= max(_FEW_ACCENTS, _MAX_ACCENTED_SHARE * len(sample)):
         return "cp1252"
     best = from_bytes(sample).best()
-    return best.encoding if best else "cp1252"
+    return best.encoding if best else None
 
 
 def clean(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The kinds of file that are taken, by file name suffix."""
+"""The kinds of file that are taken, by file name suffix, or by a name that has none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,30 @@ PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentatio
 CSV = "text/csv"
 EML = "message/rfc822"
 
+CODE = frozenset((
+    ".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".go", ".rs",
+    ".java", ".kt", ".kts", ".scala", ".groovy", ".gradle", ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx",
+    ".cs", ".fs", ".vb", ".m", ".mm", ".swift", ".rb", ".php", ".pl", ".pm", ".lua", ".r", ".jl", ".dart", ".ex",
+    ".exs", ".erl", ".hrl", ".hs", ".clj", ".cljs", ".elm", ".ml", ".mli", ".nim", ".zig", ".sol", ".asm", ".s",
+    ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".cmd", ".sql", ".css", ".scss", ".sass", ".less", ".graphql",
+    ".gql", ".proto", ".thrift", ".tf", ".hcl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".properties",
+    ".json", ".jsonc", ".json5", ".jsonl", ".ndjson", ".xml", ".xsd", ".xsl", ".xslt", ".svg", ".cmake", ".mk",
+    ".dockerfile", "dockerfile", "containerfile", "makefile", "gnumakefile", "justfile", "rakefile", "gemfile",
+    "vagrantfile", "jenkinsfile",
+))  # fmt: skip
+"""Suffixes and whole names of source code and configuration: text whose lines are the file's own.
+
+They are ``text/plain`` whatever they hold: the original of one is served as no markup, style or script, and it can be
+edited as text.
+"""
+
 BY_SUFFIX = {
+    **dict.fromkeys(sorted(CODE), PLAIN),
+    ".rst": PLAIN,
+    ".adoc": PLAIN,
+    ".asciidoc": PLAIN,
+    ".tex": PLAIN,
+    ".org": PLAIN,
     ".md": MARKDOWN,
     ".markdown": MARKDOWN,
     ".txt": PLAIN,
@@ -41,9 +64,19 @@ _ALIASES = {
 }
 
 
+def suffix_of(filename: str) -> str:
+    """Return the suffix in lower case, or the whole name where it has none."""
+    path = PurePosixPath(filename.replace("\\", "/").lower())
+    return path.suffix or path.name
+
+
+def is_code(filename: str) -> bool:
+    return suffix_of(filename) in CODE
+
+
 def media_type_of(filename: str, declared: str | None) -> str:
-    """Return the media type by suffix, else the declared one without its parameters if it is known."""
-    by_name = BY_SUFFIX.get(PurePosixPath(filename.replace("\\", "/")).suffix.lower())
+    """Return the media type by name, else the declared one without its parameters if it is known."""
+    by_name = BY_SUFFIX.get(suffix_of(filename))
     if by_name:
         return by_name
     by_declaration = _ALIASES.get((declared or "").partition(";")[0].strip().lower())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from ragcorp.domain.documents import ParsedText, SourceFile
@@ -20,6 +21,12 @@ _MAX_TITLE = 300
 
 def _read_text(data: bytes, _: int) -> ParsedText:
     return ParsedText(text=decode(data))
+
+
+def _read_code(file: SourceFile) -> ParsedText:
+    """Return the text with the lines that a search in the file counts: a carriage return of its own ends none."""
+    text = decode(file.content).replace("\r\n", "\n").replace("\r", " ")
+    return ParsedText(text=text, title=PurePosixPath(file.filename.replace("\\", "/")).name)
 
 
 _READERS: Mapping[str, Callable[[bytes, int], ParsedText]] = MappingProxyType(
@@ -41,7 +48,7 @@ _CLEAN_PAGED = frozenset({media_types.PDF, media_types.PPTX})
 
 
 class MultiFormatParser:
-    """Text and Markdown are decoded here; other kinds need the extra ``parsers`` (kreuzberg, mammoth)."""
+    """Text, Markdown and source code are decoded here; other kinds need the extra ``parsers`` (kreuzberg, mammoth)."""
 
     def __init__(self, *, max_characters: int = MAX_CHARACTERS) -> None:
         self._max_characters = max_characters
@@ -49,6 +56,10 @@ class MultiFormatParser:
     @property
     def suffixes(self) -> frozenset[str]:
         return frozenset(media_types.BY_SUFFIX)
+
+    def artifact_type(self, filename: str) -> str:
+        """Return ``code`` for source code and configuration, else ``document``."""
+        return "code" if media_types.is_code(filename) else "document"
 
     def media_type(self, filename: str, declared: str | None = None) -> str:
         return media_types.media_type_of(filename, declared)
@@ -58,7 +69,8 @@ class MultiFormatParser:
         media_type = self.media_type(file.filename, file.media_type)
         if media_type.startswith("text/") and len(file.content) > 4 * self._max_characters:
             raise too_large(self._max_characters)
-        found = _READERS[media_type](file.content, self._max_characters)
+        is_code = media_types.is_code(file.filename)
+        found = _read_code(file) if is_code else _READERS[media_type](file.content, self._max_characters)
         if len(found.text) > self._max_characters:
             raise too_large(self._max_characters)
         text = found.text if media_type in _CLEAN_PAGED else clean(found.text)

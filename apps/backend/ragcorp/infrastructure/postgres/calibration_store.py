@@ -1,4 +1,4 @@
-"""The port CalibrationStore over PostgreSQL: the weights stand with the embedding model."""
+"""The port CalibrationStore over PostgreSQL: weights and distance stand with the embedding model."""
 
 from __future__ import annotations
 
@@ -20,4 +20,5 @@ class PostgresCalibrationStore:
             model=model,
             evidence_weight=calibration.evidence_weight,
             identifier_weight=calibration.identifier_weight,
+            distance_threshold=calibration.distance_threshold,
         )

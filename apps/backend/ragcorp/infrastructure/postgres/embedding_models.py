@@ -9,11 +9,20 @@ from ragcorp.infrastructure.postgres.indexes import create_index, create_index_c
 
 DEFAULT_MODEL = ("multilingual-e5-small", 384)
 
+DISTANCE_THRESHOLDS = {DEFAULT_MODEL: 0.19}
+"""The cosine distance from which a model's vectors say nothing, where we measured it (docs/retrieval.md)."""
+
 VECTOR_INDEX_LIMIT = 2000
 HALFVEC_INDEX_LIMIT = 4000
 """Most dimensions that pgvector indexes as ``vector`` (32-bit floats) and as ``halfvec`` (16-bit)."""
 
 ACTIVE_MODEL = "SELECT * FROM embedding_models WHERE active"
+
+KNOW_DISTANCE = """
+    UPDATE embedding_models SET distance_threshold = :distance
+    WHERE name = :name AND dimensions = :dimensions AND distance_threshold IS NULL
+"""
+"""A calibrated distance stays."""
 
 VECTOR_TABLES = (
     "chunk_embeddings",
@@ -66,16 +75,24 @@ def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_t
         if connection.execute(text(HAS_VECTORS), {"model_id": active.id}).scalar_one():
             raise incompatible(expected=(active.name, active.dimensions), found=(name, dimensions))
         connection.execute(text("UPDATE embedding_models SET active = false WHERE active"))
-    model_id = connection.execute(
+    stored = connection.execute(
         text("""
             INSERT INTO embedding_models (name, dimensions, active) VALUES (:name, :dimensions, true)
             ON CONFLICT (name, dimensions) DO UPDATE SET active = true
-            RETURNING id
+            RETURNING *
         """),
         {"name": name, "dimensions": dimensions},
-    ).scalar_one()
-    _index_vectors(connection, int(model_id), dimensions, beside_traffic=beside_traffic)
-    return int(model_id)
+    ).one()
+    if "distance_threshold" in stored._fields:  # migration 002 comes before the column
+        know_distances(connection)
+    _index_vectors(connection, int(stored.id), dimensions, beside_traffic=beside_traffic)
+    return int(stored.id)
+
+
+def know_distances(connection: Connection) -> None:
+    """Give each stored model that we measured its distance threshold, unless it has one."""
+    for (name, dimensions), distance in DISTANCE_THRESHOLDS.items():
+        connection.execute(text(KNOW_DISTANCE), {"name": name, "dimensions": dimensions, "distance": distance})
 
 
 def ensure_active_indexes(connection: Connection) -> None:

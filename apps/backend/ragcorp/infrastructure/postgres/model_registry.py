@@ -17,6 +17,7 @@ class ActiveModel:
     """The model whose vectors are searched and written.
 
     The weights are those of a share of evidence and of an identifier beside its cosine, where they were calibrated.
+    From the cosine distance ``distance_threshold`` on its vectors say nothing, where that was measured.
     """
 
     id: int
@@ -24,6 +25,7 @@ class ActiveModel:
     dimensions: int
     evidence_weight: float | None = None
     identifier_weight: float | None = None
+    distance_threshold: float | None = None
 
 
 async def active_model(database: Database, *, configured: EmbeddingModel | None) -> ActiveModel | None:
@@ -41,6 +43,7 @@ async def active_model(database: Database, *, configured: EmbeddingModel | None)
             dimensions=row.dimensions,
             evidence_weight=row.evidence_weight,
             identifier_weight=row.identifier_weight,
+            distance_threshold=row.distance_threshold,
         )
         if configured is None or (configured.name, configured.dimensions) == (active.name, active.dimensions):
             return active
@@ -56,15 +59,24 @@ async def active_model(database: Database, *, configured: EmbeddingModel | None)
 
 
 STORE_WEIGHTS = """
-    UPDATE embedding_models SET evidence_weight = :evidence_weight, identifier_weight = :identifier_weight
+    UPDATE embedding_models SET evidence_weight = :evidence_weight, identifier_weight = :identifier_weight,
+        distance_threshold = coalesce(:distance_threshold, distance_threshold)
     WHERE name = :name AND dimensions = :dimensions
 """
 
 
 async def store_weights(
-    database: Database, *, model: EmbeddingModel, evidence_weight: float, identifier_weight: float
+    database: Database,
+    *,
+    model: EmbeddingModel,
+    evidence_weight: float,
+    identifier_weight: float,
+    distance_threshold: float | None = None,
 ) -> None:
-    """Store the calibrated weights of linear fusion with the model. They apply from the next start on."""
+    """Store the calibrated weights of linear fusion with the model, and its distance unless that is None.
+
+    They apply from the next start on.
+    """
     async with database.transaction() as connection:
         await connection.execute(
             text(STORE_WEIGHTS),
@@ -73,5 +85,6 @@ async def store_weights(
                 "dimensions": model.dimensions,
                 "evidence_weight": evidence_weight,
                 "identifier_weight": identifier_weight,
+                "distance_threshold": distance_threshold,
             },
         )

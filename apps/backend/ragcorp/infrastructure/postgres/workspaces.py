@@ -19,6 +19,7 @@ HOLD_OFF_REFRESHES = (
 """A refresh that began before a removal must not write after it."""
 
 REMOVE = (
+    "DELETE FROM folder_files WHERE workspace = %(workspace)s",
     "DELETE FROM documents WHERE workspace = %(workspace)s",  # with them originals, chunks, vectors and the backlog
     "DELETE FROM memory_items WHERE workspace = %(workspace)s",  # likewise
     "DELETE FROM history_turns WHERE workspace = %(workspace)s",

@@ -11,10 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from ragcorp.domain.answers import Answer, AnswerDelta, Citation
-from ragcorp.domain.collections import Collection
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceReport
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search import (
     FusionMethod,
     QuerySyntax,
@@ -43,7 +42,8 @@ Profile = Annotated[
     str | None,
     typer.Option(
         "--profile",
-        help="dense, sparse, hybrid, linear, collections, memory or everything: in place of --mode and --method.",
+        help="dense, sparse, hybrid, linear, collections, memory, everything, files or grep: in place of --mode and "
+        "--method.",
         show_default=False,
     ),
 ]
@@ -68,6 +68,24 @@ async def search(
     syntax: Syntax = QuerySyntax.PLAIN,
     filters: Filter = None,
     profile: Profile = None,
+    keywords: Annotated[
+        str | None,
+        typer.Option(
+            "--keywords",
+            metavar="TEXT",
+            help="What the profiles files and grep look for literally; else the telling words of QUERY.",
+            show_default=False,
+        ),
+    ] = None,
+    vector_score_threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--vector-score-threshold",
+            metavar="DISTANCE",
+            help="Cosine distance from which a vector hit is dropped [VECTOR_SCORE_THRESHOLD, for profile files].",
+            show_default=False,
+        ),
+    ] = None,
     include_memory: Annotated[bool, typer.Option("--include-memory", help="Ask the memories too.")] = False,
     expand_neighbors: Annotated[
         int, typer.Option("--expand-neighbors", metavar="N", help="Show N chunks before and behind each passage.")
@@ -105,6 +123,8 @@ async def search(
         rerank=False if no_rerank else None,
         require_all=require_all,
         facets=facets,
+        exact_keywords=keywords,
+        vector_score_threshold=vector_score_threshold,
     )
     async with call.services.open(call.target) as session:
         response = await session.search.execute(request, principal=session.principal)
@@ -186,38 +206,25 @@ def print_degraded(console: Console, reports: Sequence[SourceReport]) -> None:
         console.print(plain(f"  degraded: {report.source} ({report.reason})", style="yellow"))
 
 
-def place(
-    *, path: str | None, external_id: str, line_start: int, line_end: int, page: int | None, page_end: int | None = None
-) -> str:
+def place(path: str, *, line_start: int, line_end: int, page: int | None, page_end: int | None = None) -> str:
     """Return where something stands: ``path page 3``, or ``path:12-15`` by lines."""
-    name = path or external_id
     if page is not None:
-        return f"{name} page {page}" if page_end in (None, page) else f"{name} pages {page}-{page_end}"
-    return f"{name}:{line_start}" if line_start == line_end else f"{name}:{line_start}-{line_end}"
+        return f"{path} page {page}" if page_end in (None, page) else f"{path} pages {page}-{page_end}"
+    return f"{path}:{line_start}" if line_start == line_end else f"{path}:{line_start}-{line_end}"
 
 
 def _citation_place(citation: Citation) -> str:
-    if citation.collection not in (CHUNK_COLLECTION, Collection.ARTIFACTS):
+    if citation.path is None:
         return citation.title or citation.collection
-    return place(
-        path=citation.path,
-        external_id=citation.external_id,
-        line_start=citation.line_start,
-        line_end=citation.line_end,
-        page=citation.page,
-    )
+    return place(citation.path, line_start=citation.line_start, line_end=citation.line_end, page=citation.page)
 
 
 def _chunk_place(chunk: Chunk) -> str:
-    if not chunk.of_document:
+    path = chunk.source_path
+    if path is None:
         return chunk.speaker or chunk.external_id
     return place(
-        path=chunk.path,
-        external_id=chunk.external_id,
-        line_start=chunk.line_start,
-        line_end=chunk.line_end,
-        page=chunk.page_start,
-        page_end=chunk.page_end,
+        path, line_start=chunk.line_start, line_end=chunk.line_end, page=chunk.page_start, page_end=chunk.page_end
     )
 
 

@@ -22,9 +22,11 @@ from ragcorp.interface.cli.context_command import context
 from ragcorp.interface.cli.demo_command import demo
 from ragcorp.interface.cli.document_commands import content, delete, list_documents, purge, restore, show
 from ragcorp.interface.cli.eval_command import evaluate
+from ragcorp.interface.cli.file_commands import grep, read
 from ragcorp.interface.cli.graph_commands import add_graph_group
 from ragcorp.interface.cli.ingest_commands import embed, ingest
 from ragcorp.interface.cli.language_command import language
+from ragcorp.interface.cli.mcp_command import mcp
 from ragcorp.interface.cli.output import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -36,6 +38,7 @@ from ragcorp.interface.cli.output import (
 )
 from ragcorp.interface.cli.serve_command import serve
 from ragcorp.interface.cli.services import Services, Target
+from ragcorp.interface.cli.tui_command import tui
 
 HELP = """Search and cited answers over your documents, in one PostgreSQL.
 
@@ -48,10 +51,14 @@ model provider out of reach, 130 interrupted.
 
 COMMANDS: dict[str, CommandFunction] = {
     "serve": serve,
+    "mcp": mcp,
+    "tui": tui,
     "demo": demo,
     "ingest": ingest,
     "search": search,
     "ask": ask,
+    "grep": grep,
+    "read": read,
     "context": context,
     "collections": collections,
     "embed": embed,

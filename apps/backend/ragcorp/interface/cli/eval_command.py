@@ -12,15 +12,14 @@ from ragcorp.evaluation.perturbation import Variant
 from ragcorp.interface.cli.calls import Call
 from ragcorp.interface.cli.eval_ask import AskOptions, evaluate_answers
 from ragcorp.interface.cli.eval_retrieval import RetrievalOptions, evaluate_retrieval
-from ragcorp.interface.cli.services import EvaluationOptions
 
 Profiles = Annotated[
     list[str] | None,
     typer.Option(
         "--profile",
         metavar="NAME[:KEY=NUMBER,...]",
-        help="dense, sparse, hybrid or linear [all four]; may be given again. Overrides: k, window, or the weight of a "
-        "list, as in hybrid:k=20 or linear:full_text=0.1.",
+        help="dense, sparse, hybrid or linear [all four], over a tree also grep, vectors, files [dense, grep, files]; "
+        "may be given again. Overrides: k, window, or the weight of a list, as in hybrid:k=20 or linear:full_text=0.1.",
         show_default=False,
     ),
 ]
@@ -37,7 +36,9 @@ async def evaluate(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="Holds corpus.jsonl, queries.jsonl and qrels.tsv, as BEIR has them.", show_default=False
+            metavar="DIR",
+            help="Holds corpus.jsonl or a tree files/, queries.jsonl and qrels.tsv, as BEIR has them.",
+            show_default=False,
         ),
     ],
     ask: Annotated[
@@ -76,13 +77,21 @@ async def evaluate(
     trec: Annotated[Path | None, typer.Option("--trec", metavar="DIR", help="Write a TREC run a profile.")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw nDCG@10 by kind.")] = None,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Estimate the weights of linear fusion for the embedding model.")
+        bool,
+        typer.Option("--calibrate", help="Estimate fusion weights and distance threshold for the embedding model."),
     ] = False,
     resamples: Annotated[int, typer.Option("--resamples", min=100, help="Draws of the bootstrap.")] = 2000,
     seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap and of the typos.")] = 1,
     chunk_tokens: Annotated[
-        int, typer.Option("--chunk-tokens", min=65, max=2048, help="Longer passages are cut.")
-    ] = 1024,
+        int | None,
+        typer.Option(
+            "--chunk-tokens",
+            min=65,
+            max=2048,
+            help="Longer passages are cut [1024; a tree of files: CHUNK_MAX_TOKENS].",
+            show_default=False,
+        ),
+    ] = None,
     cache_dir: CacheDir = None,
 ) -> None:
     """Measure retrieval over an evaluation set: nDCG@10, Recall@10, MRR@10, empty sparse lists and latency.
@@ -107,6 +116,8 @@ async def evaluate(
             plot=plot,
             calibrate=calibrate,
             resampling=Resampling(resamples=resamples, seed=seed),
-            opening=EvaluationOptions(cache_dir=cache_dir, language=language, chunk_tokens=chunk_tokens),
+            chunk_tokens=chunk_tokens,
+            cache_dir=cache_dir,
+            language=language,
         ),
     )

@@ -117,6 +117,7 @@ def _calibration(calibration: Calibration) -> dict[str, object]:
         "evidence_weight": _rounded(calibration.evidence_weight),
         "identifier_weight": _rounded(calibration.identifier_weight),
         "deviation": _rounded(calibration.deviation),
+        "distance_threshold": calibration.distance_threshold,
         "queries": calibration.queries,
         "passages": calibration.passages,
         "stored": calibration.is_sound,
@@ -153,6 +154,14 @@ def print_evaluation(console: Console, found: Evaluated) -> None:
                 f"(cosines of a query deviate by {calibration.deviation:.4f}; {calibration.queries:,} queries, "
                 f"{calibration.passages:,} passages)"
                 f"{'' if calibration.is_sound else '; not stored: too few for the model'}"
+            )
+        )
+        distance = calibration.distance_threshold
+        console.print(
+            plain(
+                "Distance threshold: too few relevant passages to tell."
+                if distance is None
+                else f"Distance threshold: {distance:.3f} (99 % of the relevant among the ten nearest are below)"
             )
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from ragcorp.application.evaluated_profile import STANDARD, EvaluatedProfile, parse_profile
+from ragcorp.application.evaluated_profile import STANDARD, STANDARD_OF_TREES, EvaluatedProfile, parse_profile
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError
 from ragcorp.domain.search import SearchMode
 from ragcorp.evaluation.bootstrap import Resampling
@@ -22,6 +22,9 @@ from ragcorp.interface.cli.calls import Call
 from ragcorp.interface.cli.eval_output import Evaluated, evaluation_document, print_evaluation
 from ragcorp.interface.cli.progress import Report, progress
 from ragcorp.interface.cli.services import Evaluation, EvaluationFiles, EvaluationOptions
+
+WHOLE_PASSAGES = 1024
+"""Tokens up to which the passages of a set are kept whole. Files are cut as in the service."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +41,9 @@ class RetrievalOptions:
     plot: Path | None = None
     calibrate: bool = False
     resampling: Resampling = field(default_factory=Resampling)
-    opening: EvaluationOptions = field(default_factory=EvaluationOptions)
+    chunk_tokens: int | None = None
+    cache_dir: Path | None = None
+    language: str | None = None
 
 
 async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions) -> None:
@@ -51,7 +56,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
     if options.variant is not None:
         evaluation_set = varied(evaluation_set, options.variant, seed=options.resampling.seed)
     saved = _saved_runs(options.compare or (), files, evaluation_set)
-    profiles = _profiles(options, saved)
+    profiles = _profiles(options, saved, evaluation_set)
     plotter = files.plotter() if options.plot else None
     for path in (options.save, options.plot, options.trec and options.trec / "run.trec"):
         if path is not None:
@@ -60,7 +65,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
     measured: list[Measured] = []
     calibration: Calibration | None = None
     if profiles or options.calibrate:
-        async with call.services.evaluation(call.target, options.opening) as opened:
+        async with call.services.evaluation(call.target, _opening(options, evaluation_set)) as opened:
             showing = partial(_showing, call)
             await opened.load.execute(
                 evaluation_set,
@@ -78,7 +83,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
             )
             if options.calibrate:
                 calibration = await opened.calibrate.execute(
-                    evaluation_set.queries, principal=opened.session.principal, progress=showing
+                    evaluation_set, principal=opened.session.principal, progress=showing
                 )
     measured += [Measured(run=run) for run in saved.values()]
     runs = {each.run.name: each for each in measured}
@@ -118,6 +123,16 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
     call.output.result(evaluation_document(found, conditions), lambda console: print_evaluation(console, found))
 
 
+def _opening(options: RetrievalOptions, evaluation_set: EvaluationSet) -> EvaluationOptions:
+    default = WHOLE_PASSAGES if evaluation_set.tree is None else None
+    return EvaluationOptions(
+        tree=evaluation_set.tree,
+        cache_dir=options.cache_dir,
+        language=options.language,
+        chunk_tokens=options.chunk_tokens or default,
+    )
+
+
 def _showing(call: Call, task: str, unit: str) -> AbstractContextManager[Report]:
     return progress(call.output.notes, task, unit=unit)
 
@@ -143,14 +158,26 @@ def _saved_runs(names: Sequence[str], files: EvaluationFiles, evaluation_set: Ev
     return found
 
 
-def _profiles(options: RetrievalOptions, saved: dict[str, Run]) -> list[EvaluatedProfile]:
-    """Return what is to be run: the profiles of a comparison and those that were asked for, else all four."""
+def _profiles(
+    options: RetrievalOptions, saved: dict[str, Run], evaluation_set: EvaluationSet
+) -> list[EvaluatedProfile]:
+    """Return what is to be run: the profiles of a comparison and those that were asked for, else the standard ones.
+
+    Raises InvalidInputError, also for a profile that searches files where the set is no tree.
+    """
     named = [*(name for name in options.compare or () if name not in saved), *options.profiles]
     if not named and options.compare is None and not options.calibrate:
-        named = list(STANDARD)
+        named = list(STANDARD if evaluation_set.tree is None else STANDARD_OF_TREES)
     if options.compare is not None and options.compare[0] == options.compare[1]:
         raise InvalidInputError("A comparison needs two different runs.", field="--compare")
-    return [parse_profile(name) for name in dict.fromkeys(named)]
+    profiles = [parse_profile(name) for name in dict.fromkeys(named)]
+    if evaluation_set.tree is None and any(profile.searches_files for profile in profiles):
+        raise InvalidInputError(
+            "The set holds no tree of files to be searched.",
+            field="--profile",
+            remedy="Name a set with the folder files/, or another profile.",
+        )
+    return profiles
 
 
 def _possible(

@@ -12,17 +12,20 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ragcorp.application.embedding_worker import EmbeddingWorker
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ingestion import IngestFailure
+from ragcorp.domain.ports.folders import FolderOptions
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli.arguments import parse_pairs
 from ragcorp.interface.cli.calls import Call
-from ragcorp.interface.cli.output import EXIT_FAILED, Output, error_document, plain, sentences
+from ragcorp.interface.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, Output, error_document, plain, sentences
 from ragcorp.interface.cli.progress import progress
 from ragcorp.interface.cli.services import Session
 from ragcorp.interface.cli.shapes import failure_document
 from ragcorp.interface.cli.vectors import VectorReport, make_vectors
+from ragcorp.interface.cli.watch_progress import WatchProgress
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,7 +59,10 @@ async def ingest(
     language: Annotated[
         str | None, typer.Option("--language", help="ISO 639-1 code of the documents [DEFAULT_LANGUAGE].")
     ] = None,
-    artifact_type: Annotated[str, typer.Option("--artifact-type", help="What the documents are.")] = "document",
+    artifact_type: Annotated[
+        str | None,
+        typer.Option("--artifact-type", help="What the documents are [code for source code, else document]."),
+    ] = None,
     sensitivity: Annotated[
         str, typer.Option("--sensitivity", help="public, normal, confidential or restricted.")
     ] = "normal",
@@ -73,28 +79,66 @@ async def ingest(
             help="Leave the vectors to a running service, or to `ragcorp embed --pending`; text is found at once.",
         ),
     ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Keep the documents in step with one folder or file until Ctrl-C. --json: a line a change."
+        ),
+    ] = False,
+    allow_deletions: Annotated[
+        bool,
+        typer.Option("--allow-deletions", help="With --watch: delete also where most of the files, or all, are gone."),
+    ] = False,
+    no_gitignore: Annotated[
+        bool, typer.Option("--no-gitignore", help="Take also what the .gitignore files of a folder exclude.")
+    ] = False,
 ) -> int:
     """Store documents, and make their vectors.
 
     What is stored already is passed over, so an interrupted run goes on when it is started again. A file that cannot
     be read is reported and stops no other. Vectors are shared out with a service on the same database, if one runs.
+    Hidden files are left out, and what a .gitignore in the folder excludes.
+
+    With --watch, documents that were stored from the folder are deleted with their files (`ragcorp documents restore`
+    brings one back); uploaded ones never. It starts with a comparison, so it may be stopped and started at any time.
     """
     require_different_names(paths)
+    if watch and len(paths) > 1:
+        raise InvalidInputError(
+            "--watch takes one path.", field="PATHS", limit="1", remedy="Start one for each, with its own --prefix."
+        )
     level = Sensitivity.parse(sensitivity)
     described = parse_pairs(metadata or [], option="--metadata")
     async with call.services.open(call.target) as session:
         attributes = DocumentAttributes(
             language=language or session.default_language,
-            artifact_type=artifact_type,
+            artifact_type=artifact_type or "document",
             sensitivity=level,
             metadata=described,
         )
+        by_kind = artifact_type is None
+        if watch:
+            options = FolderOptions(
+                attributes=attributes,
+                prefix=prefix,
+                by_kind=by_kind,
+                gitignore=not no_gitignore,
+                allow_deletions=allow_deletions,
+            )
+            return await _watch(call.output, session, paths[0], options, makes_vectors=not no_embed)
         totals = IngestTotals()
         vectors: VectorReport | None = None
         try:
             for path in paths:
                 await ingest_path(
-                    session, path, totals=totals, output=call.output, prefix=prefix, attributes=attributes
+                    session,
+                    path,
+                    totals=totals,
+                    output=call.output,
+                    prefix=prefix,
+                    attributes=attributes,
+                    by_kind=by_kind,
+                    gitignore=not no_gitignore,
                 )
             if session.makes_vectors and not no_embed:
                 vectors = await embed_with_progress(session, call.output)
@@ -107,6 +151,29 @@ async def ingest(
         lambda console: _print_totals(console, totals, pending=counts.pending, makes_vectors=session.makes_vectors),
     )
     return EXIT_FAILED if totals.failures else 0
+
+
+async def _watch(output: Output, session: Session, path: Path, options: FolderOptions, *, makes_vectors: bool) -> int:
+    """Watch until interrupted; the vectors are made beside it."""
+    output.note("Ctrl-C stops it.")
+    worker = EmbeddingWorker(embed_pending=session.embed_pending)
+    vectors = asyncio.create_task(worker.run()) if makes_vectors and session.makes_vectors else None
+    try:
+        with WatchProgress(output, name=path.name or str(path)) as shown:
+            await session.watch_folder.execute(
+                path,
+                principal=session.principal,
+                options=options,
+                on_event=shown.event,
+                on_progress=shown.progress,
+            )
+    except asyncio.CancelledError:
+        output.note("Stopped. What is stored stays; the next start finds what has changed meanwhile.")
+        return EXIT_INTERRUPTED
+    finally:
+        if vectors is not None:
+            vectors.cancel()
+            await asyncio.gather(vectors, return_exceptions=True)
 
 
 def require_different_names(paths: Sequence[Path]) -> None:
@@ -152,11 +219,19 @@ async def ingest_path(
     output: Output,
     prefix: str = "",
     attributes: DocumentAttributes | None = None,
+    by_kind: bool | None = None,
+    gitignore: bool = True,
 ) -> None:
     """Ingest one folder or file with a progress bar, and add what became of it to ``totals``."""
     with progress(output.notes, f"Ingesting {path.name or path}", unit="files") as report:
         done = await session.ingest_folder.execute(
-            path, principal=session.principal, prefix=prefix, attributes=attributes, on_progress=report
+            path,
+            principal=session.principal,
+            prefix=prefix,
+            attributes=attributes,
+            by_kind=by_kind,
+            gitignore=gitignore,
+            on_progress=report,
         )
     totals.created += done.created
     totals.updated += done.updated

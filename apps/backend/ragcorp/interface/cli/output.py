@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ragcorp.domain.exceptions import (
     ConfigurationError,
+    FileAccessError,
     InvalidInputError,
     MissingFileError,
     RagcorpError,
@@ -25,6 +26,8 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_UNAVAILABLE = 3
 EXIT_INTERRUPTED = 130
+
+FILE_ERROR = "[ERROR: "
 
 FILE_WIDTH = 200
 """Columns of a table that goes to a file or a pipe."""
@@ -69,8 +72,10 @@ class Output:
         if self.json:
             self.write_json({"error": document})
             return
-        line = Text("error: ", style="bold red")
-        line.append_text(plain(sentences(document)))
+        said = plain(sentences(document))
+        # a file that cannot be read has its own head: [ERROR: NOT_FOUND]
+        line = Text("" if said.plain.startswith(FILE_ERROR) else "error: ", style="bold red")
+        line.append_text(said)
         self.notes.print(line)
 
 
@@ -107,6 +112,6 @@ def error_document(error: RagcorpError) -> dict[str, object]:
 
 def exit_code(error: RagcorpError) -> int:
     """Return 2 where the caller's input or settings are at fault, 3 for an outage, else 1."""
-    if isinstance(error, InvalidInputError | ConfigurationError | MissingFileError):
+    if isinstance(error, InvalidInputError | ConfigurationError | MissingFileError | FileAccessError):
         return EXIT_USAGE
     return EXIT_UNAVAILABLE if isinstance(error, SourceUnavailableError) else EXIT_FAILED

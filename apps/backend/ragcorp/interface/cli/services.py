@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +22,8 @@ from ragcorp.application.load_context import LoadContext
 from ragcorp.application.load_evaluation_set import LoadEvaluationSet
 from ragcorp.application.restore_document import RestoreDocument
 from ragcorp.application.settle_workspace import SettleWorkspace
+from ragcorp.application.watch_folder import WatchFolder
+from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.evaluation.answers import AskQuestion
@@ -30,6 +32,7 @@ from ragcorp.evaluation.runs import Run
 from ragcorp.evaluation.sets import EvaluationSet
 from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.no_files import NoGrep, NoReading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,7 @@ class Session:
     context: LoadContext
     ingest: IngestDocument
     ingest_folder: IngestFolder
+    watch_folder: WatchFolder
     delete: DeleteDocument
     restore: RestoreDocument
     documents: ListDocuments
@@ -106,9 +110,11 @@ class Demo:
 class EvaluationOptions:
     """``cache_dir`` keeps embeddings (None: the user's cache folder). Longer passages than ``chunk_tokens`` are cut.
 
-    ``language`` is that of documents and queries; it and ``chunk_tokens`` are None for the setting's.
+    ``language`` is that of documents and queries; it and ``chunk_tokens`` are None for the setting's. ``tree`` is a
+    folder whose files are searched where they lie.
     """
 
+    tree: Path | None = None
     cache_dir: Path | None = None
     language: str | None = None
     chunk_tokens: int | None = 1024
@@ -141,6 +147,22 @@ class EvaluationFiles:
     write_trec: Callable[[Path, Sequence[Run]], Sequence[Path]]
     require_writable: Callable[[Path], None]
     plotter: Callable[[], Plot]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions:
+    """``paths`` are roots, each ``[name=]dir``, in place of ALLOWED_PATHS; none: those."""
+
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileTools:
+    """Searches and reads files without a database: those of the user's own machine are the user's."""
+
+    grep: FileGrep
+    read_file: FileReading
+    principal: Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +206,11 @@ class Check:
     remedy: str | None = None
 
 
+@asynccontextmanager
+async def _no_files(_: Target, __: FileOptions) -> AsyncIterator[FileTools]:
+    yield FileTools(grep=NoGrep(), read_file=NoReading(), principal=Principal())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """The operations behind the commands. Each raises RagcorpError only."""
@@ -193,9 +220,12 @@ class Services:
     open: Callable[[Target], AbstractAsyncContextManager[Session]]
     service: Callable[[Target, ServeOptions], AbstractAsyncContextManager[RunningService]]
     demo: Callable[[Target, ServeOptions | None], AbstractAsyncContextManager[Demo]]
+    mcp: Callable[[Target], Awaitable[None]]
+    tui: Callable[[Target, str | None], Awaitable[None]]
     migrate: Callable[[Target], Awaitable[Migration]]
     schema: Callable[[Target], Awaitable[SchemaState]]
     settings: Callable[[Target], Sequence[SettingRow]]
     diagnose: Callable[[Target], Awaitable[Sequence[Check]]]
     evaluation: Callable[[Target, EvaluationOptions], AbstractAsyncContextManager[Evaluation]]
     evaluation_files: Callable[[], EvaluationFiles]
+    files: Callable[[Target, FileOptions], AbstractAsyncContextManager[FileTools]] = _no_files

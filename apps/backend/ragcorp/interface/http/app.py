@@ -27,6 +27,8 @@ from ragcorp.interface.http.context_routes import ContextRoutes
 from ragcorp.interface.http.context_schema import ContextBody, ContextParameters
 from ragcorp.interface.http.document_routes import DocumentRoutes
 from ragcorp.interface.http.document_schema import BulkDocument, DocumentBody, DocumentFields, ListParameters
+from ragcorp.interface.http.file_routes import FileRoutes
+from ragcorp.interface.http.file_schema import FileContent, GrepBody, GrepResults, ReadBody
 from ragcorp.interface.http.graph_routes import GRAPH_BODIES, GraphRoutes
 from ragcorp.interface.http.graph_schema import EntityParameters, FactParameters
 from ragcorp.interface.http.host_check import HostCheck
@@ -47,6 +49,8 @@ BODIES: tuple[type[BaseModel], ...] = (
     DocumentFields,
     DocumentBody,
     BulkDocument,
+    GrepBody,
+    ReadBody,
     *ITEM_BODIES,
     *GRAPH_BODIES,
 )
@@ -80,13 +84,14 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
         return describe(
             version=_version(),
             routes=app.routes,
-            models=(*BODIES, SearchResults, AnswerBody, ContextBody),
+            models=(*BODIES, SearchResults, AnswerBody, ContextBody, GrepResults, FileContent),
             limits=limits,
         )
 
     SearchRoutes(search=services.search, limits=limits, metrics=metrics).add_to(app.router)
     AskRoutes(answer=services.answer, limits=limits, metrics=metrics).add_to(app.router)
     ContextRoutes(context=services.context, metrics=metrics).add_to(app.router)
+    FileRoutes(grep=services.grep, read_file=services.read_file, limits=limits, metrics=metrics).add_to(app.router)
     BulkRoutes(services=services, limits=limits).add_to(app.router)
     DocumentRoutes(services=services, limits=limits).add_to(app.router)
     CollectionRoutes(services=services, use_cases=services.collections, limits=limits).add_to(app.router)

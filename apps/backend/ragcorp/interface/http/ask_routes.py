@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, cast
 
 from fastapi import APIRouter
-from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Citation, Searched
 from ragcorp.domain.exceptions import AnswererUnavailableError
@@ -21,16 +18,14 @@ from ragcorp.domain.search import SearchRequest
 from ragcorp.interface.http.ask_schema import EVENTS, AnswerBody, AskBody
 from ragcorp.interface.http.bodies import allow, read_json
 from ragcorp.interface.http.disconnect import unless_client_leaves
-from ragcorp.interface.http.json_response import dumps, json_response
+from ragcorp.interface.http.event_stream import EVENT_STREAM, Event, EventStream
+from ragcorp.interface.http.json_response import json_response
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import problems, request_body
 from ragcorp.interface.http.principal import CurrentPrincipal
-from ragcorp.interface.http.problems import problem_of
 from ragcorp.interface.http.request_id import request_id_of
-from ragcorp.interface.http.search_routes import degraded, search_results
+from ragcorp.interface.http.search_routes import degraded, found_status, search_results
 from ragcorp.interface.http.services import HttpLimits
-
-logger = logging.getLogger(__name__)
 
 Events = AsyncGenerator[AskEvent, None]
 
@@ -54,7 +49,7 @@ class AskRoutes:
             tags=["search"],
             response_model=AnswerBody,
             responses={
-                200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+                200: EVENT_STREAM,
                 **problems(413, 415, 422, 503, 504),
             },
             openapi_extra=request_body(AskBody),
@@ -87,46 +82,24 @@ class AskRoutes:
             await events.aclose()
             raise
         self._metrics.count_search(searched.response)
-        return AnswerStream(searched, events, request_id=request_id, ping_seconds=self._limits.ping_seconds)
-
-
-class AnswerStream(EventSourceResponse):
-    """The events of one answer. However it ends, the answer's own generator is closed, and with it the model call."""
-
-    def __init__(self, searched: Searched, events: Events, *, request_id: str, ping_seconds: float) -> None:
-        self._events = events
-        super().__init__(
-            _sent(searched, events, request_id),
-            ping=ping_seconds,
-            ping_message_factory=lambda: ServerSentEvent(event="ping", data="{}"),
+        return EventStream(
+            _told(searched, events, request_id),
+            close=events.aclose,
+            request_id=request_id,
+            ping_seconds=self._limits.ping_seconds,
         )
-        del self.headers["connection"]  # the server's matter: it says "close" where the caller did
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with aclosing(self._events):
-            await super().__call__(scope, receive, send)
 
 
-async def _sent(searched: Searched, events: Events, request_id: str) -> AsyncIterator[ServerSentEvent]:
-    yield _event("status", _status(searched))
-    yield _event("search_results", search_results(searched.response, request_id))
-    try:
-        async for event in events:
-            if isinstance(event, AnswerDelta):
-                yield _event("message", {"delta": event.text})
-            elif isinstance(event, Answer):
-                for citation in event.citations:
-                    yield _event("citation", _citation_json(citation))
-                yield _event("final_answer", _answer_json(event, request_id))
-    except Exception as error:  # the status is sent: from here on an error is an event
-        problem = problem_of(error)
-        if problem.code == "internal":
-            logger.exception("the answer to request %s failed", request_id)
-        yield _event("error", problem.as_json(request_id))
-
-
-def _event(name: str, data: dict[str, Any]) -> ServerSentEvent:
-    return ServerSentEvent(event=name, data=dumps(data).decode())
+async def _told(searched: Searched, events: Events, request_id: str) -> AsyncGenerator[Event, None]:
+    yield "status", _status(searched)
+    yield "search_results", search_results(searched.response, request_id)
+    async for event in events:
+        if isinstance(event, AnswerDelta):
+            yield "message", {"delta": event.text}
+        elif isinstance(event, Answer):
+            for citation in event.citations:
+                yield "citation", _citation_json(citation)
+            yield "final_answer", _answer_json(event, request_id)
 
 
 def _answer_json(answer: Answer, request_id: str) -> dict[str, Any]:
@@ -142,7 +115,7 @@ def _answer_json(answer: Answer, request_id: str) -> dict[str, Any]:
 
 
 def _status(searched: Searched) -> dict[str, Any]:
-    status: dict[str, Any] = {"status": "answering", "passages": len(searched.response.hits)}
+    status = {"status": "answering", **found_status(searched.response)}
     return status if searched.rewritten_query is None else status | {"rewritten_query": searched.rewritten_query}
 
 

@@ -41,7 +41,8 @@ A stream of server-sent events, when `stream` is true. `data` is JSON.
 
 | event | data |
 |---|---|
-| `status` | `{"status": "answering", "passages": n}`, with `rewritten_query` where a follow-up was rewritten |
+| `status` | `{"status": "answering", "passages", "chunks", "characters", "files", "message"}`, with `rewritten_query` \
+where a follow-up was rewritten |
 | `search_results` | what /search answers |
 | `message` | `{"delta": "..."}`, the next piece of the answer |
 | `citation` | one citation of the answer, each in its turn |

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from ragcorp.domain.files import GrepResult
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.rollout import Arm, ShadowOutcome
 from ragcorp.domain.search import SearchResponse
@@ -57,6 +58,12 @@ class HttpMetrics:
         self._step_skips = Counter(
             "search_step_skips", "Steps that did not run.", ("step", "reason"), registry=self._registry
         )
+        self._greps = Counter(
+            "grep_searches", "Searches in files by what became of them.", ("outcome",), registry=self._registry
+        )
+        self._unsearched = Counter(
+            "grep_skipped_files", "Files that searches passed over.", ("reason",), registry=self._registry
+        )
         self._arms = Counter(
             "search_arms",
             "Searches of mode auto by the arm that answered.",
@@ -96,6 +103,17 @@ class HttpMetrics:
                 self._step_candidates.labels(step.step, moment).inc(candidates)
             if step.skipped is not None:
                 self._step_skips.labels(step.step, step.skipped).inc()
+
+    def count_grep(self, result: GrepResult) -> None:
+        ended = "timed_out" if result.timed_out else "cut" if result.cut else "ok" if result.passages else "empty"
+        self._greps.labels(ended).inc()
+        skipped = result.skipped
+        for reason, files in (
+            ("binary", skipped.binary),
+            ("too_large", skipped.too_large),
+            ("refused", skipped.refused),
+        ):
+            self._unsearched.labels(reason).inc(files)
 
     def _count_sources(self, reports: Iterable[SourceReport]) -> None:
         for report in reports:

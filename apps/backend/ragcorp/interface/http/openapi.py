@@ -107,7 +107,7 @@ def describe(
     schemas |= definitions["$defs"] | {"Filters": FILTERS_SCHEMA}
     for schema in schemas.values():
         properties = schema.get("properties", {})
-        if "query" in properties:
+        if {"query", "limit"} <= properties.keys():  # a search in files has bounds of its own
             properties["query"] |= {"maxLength": limits.max_query_characters, "pattern": QUERY_PATTERN}
             properties["limit"]["maximum"] = limits.max_limit
     return described

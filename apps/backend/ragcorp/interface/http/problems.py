@@ -26,6 +26,7 @@ STATUS_BY_ERROR: Mapping[type[domain.RagcorpError], int] = {
     domain.UnreadableDocumentError: 422,
     domain.PayloadTooLargeError: 413,
     domain.UnsupportedMediaTypeError: 415,
+    domain.FileAccessDeniedError: 403,
     domain.NotFoundError: 404,
     domain.ConflictError: 409,
     domain.SourceUnavailableError: 503,

@@ -1,7 +1,8 @@
-"""POST /search."""
+"""POST /search, as JSON or as a stream of events."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from fastapi import APIRouter
@@ -12,6 +13,7 @@ from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search import SearchResponse
 from ragcorp.interface.http.bodies import read_json
+from ragcorp.interface.http.event_stream import EVENT_STREAM, SEARCH_EVENTS, BegunWork, Event, EventStream
 from ragcorp.interface.http.json_response import json_response
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import problems, request_body
@@ -20,6 +22,10 @@ from ragcorp.interface.http.request_id import request_id_of
 from ragcorp.interface.http.search_schema import SearchBody, SearchResults
 from ragcorp.interface.http.services import HttpLimits
 from ragcorp.interface.result_shape import result_document
+from ragcorp.interface.search_status import search_status
+
+TOOL = "search"
+"""What the status of a search calls it."""
 
 
 class SearchRoutes:
@@ -37,17 +43,35 @@ class SearchRoutes:
             methods=["POST"],
             operation_id="search",
             summary="Search the passages",
+            description=SEARCH_EVENTS,
             tags=["search"],
             response_model=SearchResults,
-            responses=problems(413, 415, 422, 503),
+            responses={200: EVENT_STREAM, **problems(413, 415, 422, 503)},
             openapi_extra=request_body(SearchBody),
         )
 
     async def search(self, request: Request, principal: CurrentPrincipal) -> Response:
         body = await read_json(request, SearchBody, self._limits)
-        response = await self._search.execute(body.as_request(), principal=principal)
+        request_id = request_id_of(request.scope)
+        searching = self._search.execute(body.as_request(), principal=principal)
+        if body.stream:
+            work = await BegunWork.begin(searching)
+            return EventStream(
+                self._told(work, request_id),
+                close=work.close,
+                request_id=request_id,
+                ping_seconds=self._limits.ping_seconds,
+            )
+        response = await searching
         self._metrics.count_search(response)
-        return json_response(search_results(response, request_id_of(request.scope)))
+        return json_response(search_results(response, request_id))
+
+    async def _told(self, work: BegunWork[SearchResponse], request_id: str) -> AsyncGenerator[Event, None]:
+        yield "status", {"status": "searching"}
+        response = await work.result(seconds=self._limits.request_timeout_seconds)
+        self._metrics.count_search(response)
+        yield "status", {"status": "done", **found_status(response)}
+        yield "search_results", search_results(response, request_id)
 
 
 def search_results(response: SearchResponse, request_id: str) -> dict[str, Any]:
@@ -61,6 +85,12 @@ def search_results(response: SearchResponse, request_id: str) -> dict[str, Any]:
         "explanation": response.explanation,
         "facets": response.facets,
     }
+
+
+def found_status(response: SearchResponse) -> dict[str, Any]:
+    """Return what a ``status`` event says of a search that is done."""
+    status = search_status(TOOL, response)
+    return {**status.document(), "chunks": status.passages}
 
 
 def degraded(reports: tuple[SourceReport, ...]) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from ragcorp.application.retrieval_profile import (
     MAX_RANK_WINDOW_SIZE,
     MAX_WEIGHT,
 )
+from ragcorp.domain.files import MAX_GREP_QUERY
 from ragcorp.domain.search import FusionMethod, QuerySyntax, SearchMode, SearchRequest
 from ragcorp.interface.http.filters import FiltersJson
 from ragcorp.interface.http.strict_model import StrictModel
@@ -47,6 +48,7 @@ RESULT_EXAMPLE: dict[str, Any] = {
     "entities": [],
     "text": "El plazo de entrega es de 30 días hábiles.",
     "title": "Contrato marco 2025",
+    "matched_lines": [],
     "metadata": {"department": "compras"},
     "rank": 1,
     "score": 0.03252247488101534,
@@ -117,7 +119,20 @@ class RetrievalFields(StrictModel):
         max_length=100,
         description="A profile by name, in place of `mode` and `fusion.method`: dense, sparse, hybrid, linear, "
         "collections (artifacts and their chunks, one result an artifact), memory (memory, history and graph), "
-        "everything.",
+        "everything, files (meaning and exact keywords, in documents and in the files of ALLOWED_PATHS), grep "
+        "(exact keywords in files).",
+    )
+    exact_keywords: str | None = Field(
+        None,
+        max_length=MAX_GREP_QUERY,
+        description="What the profiles `files` and `grep` look for literally; null takes the telling words of `query`.",
+    )
+    vector_score_threshold: float | None = Field(
+        None,
+        gt=0,
+        le=2,
+        allow_inf_nan=False,
+        description="Cosine distance from which a vector hit is dropped; null is the profile's own choice.",
     )
     include_memory: bool = Field(False, description="Ask the collection of memories too.")
     expand_neighbors: Annotated[int, Field(ge=0, le=MAX_NEIGHBOUR_DISTANCE)] | bool = Field(
@@ -146,6 +161,8 @@ class RetrievalFields(StrictModel):
             expand_neighbors=int(self.expand_neighbors),
             rerank=self.rerank,
             require_all=self.require_all,
+            exact_keywords=self.exact_keywords,
+            vector_score_threshold=self.vector_score_threshold,
         )
 
 
@@ -156,6 +173,7 @@ class SearchBody(RetrievalFields):
 
     cursor: str | None = Field(None, max_length=200, description="`next_cursor` of the page before.")
     facets: bool = Field(False, description="Count what was found by collection, artifact_type, language and month.")
+    stream: bool = Field(False, description="Answer with server-sent events.")
 
     def as_request(self) -> SearchRequest:
         return replace(super().as_request(), cursor=self.cursor, facets=self.facets)
@@ -200,7 +218,7 @@ class ResultSource(BaseModel):
 class ResultCitation(BaseModel):
     """Where the passage stands."""
 
-    path: str | None
+    path: str | None = Field(description="Of its file; null where no document or file is behind the passage.")
     title: str
     line_start: int
     line_end: int
@@ -226,6 +244,7 @@ class Result(BaseModel):
     entities: list[str]
     text: str
     title: str
+    matched_lines: list[int] = Field(description="Lines of the file that hold what was looked for literally.")
     metadata: dict[str, Any]
     rank: int
     score: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.embed_pending import EmbedPending
@@ -11,10 +11,12 @@ from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.load_context import LoadContext
 from ragcorp.application.restore_document import RestoreDocument
+from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.observers import RolloutObserver
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.no_files import NoGrep, NoReading
 
 
 def _nobody_waits() -> None:
@@ -43,6 +45,8 @@ class HttpServices:
     documents: ListDocuments
     collections: CollectionUseCases
     graph: GraphUseCases
+    grep: FileGrep = field(default_factory=NoGrep)
+    read_file: FileReading = field(default_factory=NoReading)
     embed_pending: EmbedPending
     readiness: Callable[[], Awaitable[None]]
     pool_statistics: Callable[[], Mapping[str, int]]
@@ -56,8 +60,8 @@ class HttpLimits:
     """Bounds of a request. Times in seconds.
 
     ``request_timeout_seconds`` runs from when the body is in, and ``upload_timeout_seconds`` until then.
-    ``ask_timeout_seconds`` is for /ask without a stream, and ``bulk_batch_timeout_seconds`` for one batch of
-    /documents/bulk, whose request has no bound of its own.
+    ``ask_timeout_seconds`` is for /ask without a stream, ``grep_timeout_seconds`` for /grep, and
+    ``bulk_batch_timeout_seconds`` for one batch of /documents/bulk, whose request has no bound of its own.
     ``max_query_characters`` and ``max_limit`` are enforced by the use case and only described here.
     ``allowed_hosts`` are the names that a Host header may have, in lower case, without port and brackets; None takes
     any.
@@ -70,6 +74,7 @@ class HttpLimits:
     max_limit: int = 50
     request_timeout_seconds: float = 5.0
     ask_timeout_seconds: float = 5.0
+    grep_timeout_seconds: float = 5.0
     upload_timeout_seconds: float = 60.0
     bulk_batch_timeout_seconds: float = 60.0
     ping_seconds: float = 15.0

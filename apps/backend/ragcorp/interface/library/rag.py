@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ragcorp.application.choose_language import ChooseLanguage
@@ -17,8 +17,10 @@ from ragcorp.application.restore_document import RestoreDocument
 from ragcorp.domain.answers import Answer, AskEvent
 from ragcorp.domain.collections import Collection, Facets
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
+from ragcorp.domain.files import DEFAULT_PASSAGES, FileText, GrepResult
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.memory import MemoryContext
+from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
@@ -26,7 +28,9 @@ from ragcorp.domain.search import SearchRequest, SearchResponse
 from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.graph_use_cases import GraphUseCases
 from ragcorp.interface.library.collections import Artifacts, Chunks, History, Items
+from ragcorp.interface.library.files import grep_request, hybrid_request
 from ragcorp.interface.library.graph import Graph
+from ragcorp.interface.no_files import NoGrep, NoReading
 from ragcorp.interface.request_values import (
     parse_filters,
     parse_method,
@@ -54,6 +58,8 @@ class UseCases:
     documents: ListDocuments
     collections: CollectionUseCases
     graph: GraphUseCases
+    grep: FileGrep = field(default_factory=NoGrep)
+    read_file: FileReading = field(default_factory=NoReading)
     embed_pending: EmbedPending
     language: ChooseLanguage
     default_language: str
@@ -135,6 +141,8 @@ class Rag:
         require_all: bool = False,
         facets: bool = False,
         explain: bool = False,
+        exact_keywords: str | None = None,
+        vector_score_threshold: float | None = None,
     ) -> SearchResponse:
         """Return the best passages.
 
@@ -143,7 +151,8 @@ class Rag:
         ``syntax`` is plain, or websearch for quotes, ``or`` and a leading dash. ``include_memory`` asks the memories
         too; ``expand_neighbors`` shows so many chunks before and behind each passage; ``rerank=False`` leaves a
         configured reranker out; ``require_all`` raises AllSourcesFailedError where a source did not do its part;
-        ``facets`` counts what was found.
+        ``facets`` counts what was found; ``exact_keywords`` are what the profiles files and grep look for literally;
+        from the cosine distance ``vector_score_threshold`` on vector hits are dropped.
         """
         request = self._request(query, limit=limit, mode=mode, filters=filters)
         return await self._use_cases.search.execute(
@@ -165,8 +174,60 @@ class Rag:
                 require_all=require_all,
                 facets=facets,
                 explain=explain,
+                exact_keywords=exact_keywords,
+                vector_score_threshold=vector_score_threshold,
             ),
             principal=self._principal,
+        )
+
+    async def hybrid_search(
+        self,
+        semantic_query: str,
+        exact_keywords: str | None = None,
+        *,
+        limit: int = 10,
+        filters: Mapping[str, object] | None = None,
+        include_memory: bool = False,
+        expand_neighbors: bool | int = False,
+        vector_score_threshold: float | None = None,
+    ) -> SearchResponse:
+        """Return the best passages of documents and files, by meaning and by exact keywords, fused by rank (k = 60).
+
+        Without ``exact_keywords`` the telling words of ``semantic_query`` are looked for.
+        """
+        request = hybrid_request(
+            semantic_query,
+            exact_keywords=exact_keywords,
+            limit=limit,
+            filters=filters,
+            include_memory=include_memory,
+            expand_neighbors=expand_neighbors,
+            vector_score_threshold=vector_score_threshold,
+        )
+        return await self._use_cases.search.execute(request, principal=self._principal)
+
+    async def grep(
+        self,
+        query: str,
+        *,
+        mode: str = "literal",
+        globs: Sequence[str] = (),
+        case: str = "smart",
+        max: int = DEFAULT_PASSAGES,  # noqa: A002 - as the tools call it
+        gitignore: bool = True,
+    ) -> GrepResult:
+        """Search the files of ALLOWED_PATHS, ``mode`` literal or regex, and return the passages around what was found.
+
+        ``case`` is smart, sensitive or insensitive; ``globs`` are patterns of gitignore, with ``!`` to leave out.
+        Raises FileAccessError where no root is allowed to the caller.
+        """
+        request = grep_request(query, mode=mode, globs=globs, case=case, max_passages=max, gitignore=gitignore)
+        return await self._use_cases.grep.execute(request, principal=self._principal)
+
+    async def read_file(self, path: str, line_start: int | None = None, line_end: int | None = None) -> FileText:
+        """Return a file of ALLOWED_PATHS, or lines of it. Raises FileAccessError: its text says why not."""
+        return await self._use_cases.read_file.execute(
+            path, principal=self._principal, line_start=line_start, line_end=line_end
         )
 
     async def ask(

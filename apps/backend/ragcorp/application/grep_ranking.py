@@ -1,0 +1,107 @@
+"""Turns matches in files into passages, best first.
+
+A passage is the lines from max(1, N-10) to N+10 around a match at line N; matches of one file that are at most 20 lines
+apart share one. No passage is longer than 200 lines: a longer run of matches is cut between two of them, and no line
+stands in both parts. Passages stand in this order:
+
+1. the more distinct terms they hold, the better;
+2. then by rarity: the sum over those terms of idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5)), where n of the N files that
+   were searched hold t;
+3. then by density: marks a line, of N-10 to N+10;
+4. then by path: one that holds a term first, then the fewer folders, then its letters;
+5. then by line.
+
+score = distinct terms + (rarity / sum of the idf of all terms) / 2, so that it says the first two keys; it lies between
+1 and the number of terms + 0.5.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from ragcorp.domain.files import CONTEXT_LINES, MERGE_LINES, FileMatches, Mark, MatchedFile, RankedPassage
+
+MAX_PASSAGE_LINES = 200
+_AROUND = 2 * CONTEXT_LINES + 1
+
+
+def passages_of(matches: FileMatches, *, terms: Sequence[str]) -> tuple[RankedPassage, ...]:
+    """Return the passages of all files. ``line_end`` may lie behind the end of the file.
+
+    ``terms`` are what the numbers in the marks stand for, as text.
+    """
+    rarity_of = _rarities(matches)
+    whole = math.fsum(rarity_of.values())
+    spoken = [_folded(term) for term in terms]
+    keyed = []
+    for file in matches.files:
+        path = _folded(file.path.partition("/")[2])
+        path_key = (not any(term in path for term in spoken), path.count("/"), file.path)
+        for lines in _runs(file.marks):
+            distinct = tuple(sorted({mark.term for mark in lines.marks}))
+            rarity = math.fsum(rarity_of[term] for term in distinct)
+            passage = _passage(file, lines, distinct, score=len(distinct) + rarity / whole / 2)
+            density = len(lines.marks) / (lines.last - lines.first + _AROUND)
+            keyed.append(((-len(distinct), -rarity, -density, path_key, lines.first), passage))
+    return tuple(passage for _, passage in sorted(keyed, key=lambda each: each[0]))
+
+
+class _Run:
+    """Marks that share a passage, on the lines ``first`` to ``last``, which begins behind line ``after``."""
+
+    def __init__(self, marks: list[Mark], *, after: int) -> None:
+        self.marks = marks
+        self.first = marks[0].line
+        self.last = marks[-1].line
+        self.after = after
+        self.before: int | None = None
+
+
+def _runs(marks: Sequence[Mark]) -> Iterator[_Run]:
+    run: _Run | None = None
+    for line, group in groupby(sorted(marks), key=lambda mark: mark.line):
+        of_line = list(group)
+        if run is not None and line - run.last <= MERGE_LINES:
+            if line - run.first + _AROUND <= MAX_PASSAGE_LINES:
+                run.marks += of_line
+                run.last = line
+                continue
+            run.before = line
+        if run is not None:
+            yield run
+        run = _Run(of_line, after=0 if run is None else _end(run))
+    if run is not None:
+        yield run
+
+
+def _end(run: _Run) -> int:
+    end = run.last + CONTEXT_LINES
+    return end if run.before is None else min(end, run.before - 1)
+
+
+def _passage(file: MatchedFile, run: _Run, distinct: tuple[int, ...], *, score: float) -> RankedPassage:
+    return RankedPassage(
+        path=file.path,
+        names=file.names,
+        line_start=max(1, run.first - CONTEXT_LINES, run.after + 1),
+        line_end=_end(run),
+        marks=tuple(run.marks),
+        terms=distinct,
+        score=score,
+    )
+
+
+def _rarities(matches: FileMatches) -> Mapping[int, float]:
+    holding = Counter(term for file in matches.files for term in {mark.term for mark in file.marks})
+    searched = max(matches.searched, len(matches.files))
+    return {term: math.log(1 + (searched - n + 0.5) / (n + 0.5)) for term, n in sorted(holding.items())}
+
+
+def _folded(text: str) -> str:
+    """Return a text without case and accents."""
+    decomposed = unicodedata.normalize("NFD", text.casefold())
+    return "".join(char for char in decomposed if not unicodedata.combining(char))

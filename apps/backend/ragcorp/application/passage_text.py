@@ -1,0 +1,69 @@
+"""Keeps the text of a passage of a file within bounds: generated files have lines as long as a book."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ragcorp.domain.files import Mark
+
+MAX_CHARACTERS = 20_000
+LEAD = 200
+"""Characters that stay before the first mark of a line that is cut."""
+
+
+class BoundedText(NamedTuple):
+    """Lines from ``line_start`` on, and the marks in them."""
+
+    line_start: int
+    line_end: int
+    text: str
+    marks: tuple[Mark, ...]
+
+
+def bounded(text: str, *, line_start: int, marks: Sequence[Mark], limit: int = MAX_CHARACTERS) -> BoundedText | None:
+    """Return at most ``limit`` characters of a passage, whole lines around its first mark; None if it has no mark.
+
+    Marks that lie outside the text are left out: the file has changed. A line that alone is longer is cut to what
+    surrounds its first mark, and its marks count from there.
+    """
+    lines = text.split("\n")
+    clipped = [
+        mark._replace(end=min(mark.end, len(lines[mark.line - line_start])))
+        for mark in marks
+        if 0 <= mark.line - line_start < len(lines)
+    ]
+    kept = sorted(mark for mark in clipped if mark.start < mark.end)
+    if not kept:
+        return None
+    first = last = kept[0].line - line_start
+    if len(lines[first]) > limit:
+        return _part_of_line(lines[first], kept, limit=limit)
+    characters, wanted = len(lines[first]), kept[-1].line - line_start
+    growing = True
+    while growing and (first > 0 or last < len(lines) - 1):
+        # the matched lines first, then those around them
+        down = last < wanted or (
+            last < len(lines) - 1 and (first == 0 or last - wanted <= kept[0].line - line_start - first)
+        )
+        added = len(lines[last + 1 if down else first - 1]) + 1
+        growing = characters + added <= limit
+        if growing:
+            characters += added
+            first, last = (first, last + 1) if down else (first - 1, last)
+    start, end = line_start + first, line_start + last
+    return BoundedText(
+        start, end, "\n".join(lines[first : last + 1]), tuple(mark for mark in kept if start <= mark.line <= end)
+    )
+
+
+def _part_of_line(line: str, marks: Sequence[Mark], *, limit: int) -> BoundedText:
+    number = marks[0].line
+    start = max(0, marks[0].start - LEAD)
+    part = line[start : start + limit]
+    shifted = [
+        mark._replace(start=mark.start - start, end=min(mark.end - start, len(part)))
+        for mark in marks
+        if mark.line == number and mark.start - start < len(part)
+    ]
+    return BoundedText(number, number, part, tuple(shifted))

@@ -1,0 +1,186 @@
+"""Use case: keep the documents in step with a tree of files for as long as it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Never
+
+import anyio.to_thread
+
+from ragcorp.domain.exceptions import ConflictError, RagcorpError, SourceUnavailableError, StorageUnavailableError
+from ragcorp.domain.ports.folders import (
+    FolderFiles,
+    FolderOptions,
+    FolderSync,
+    FolderWatching,
+    OnEvent,
+    OnProgress,
+    TreeChanges,
+    WatchedTree,
+    WatchEvent,
+    WatchKind,
+    WatchMemory,
+)
+from ragcorp.domain.principal import Principal
+
+MAX_PLACES = 1_000
+"""Changes in more places at once are looked for in the whole tree: it costs no more."""
+
+BURST = 50
+"""So many documents changed at once are summed up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchTimes:
+    """Seconds. ``comparison``: between two comparisons of the whole tree, whatever was told of changes;
+    ``unwatched``: where the system tells of none.
+
+    ``retry``: until a folder that is out is looked for again; ``first_backoff`` and ``last_backoff`` bound the waits
+    for a database that is out, each twice as long as the one before.
+    """
+
+    comparison: float = 300.0
+    unwatched: float = 30.0
+    retry: float = 2.0
+    first_backoff: float = 1.0
+    last_backoff: float = 30.0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Watch:
+    """One watch: what is left to look at, and when.
+
+    ``waits_for`` is the reason that was told for waiting, until it is over.
+    """
+
+    tree: WatchedTree
+    principal: Principal
+    options: FolderOptions
+    on_event: OnEvent
+    on_progress: OnProgress | None
+    memory: WatchMemory = field(default_factory=WatchMemory)
+    places: set[str] = field(default_factory=set)
+    everything: bool = True
+    not_before: float = 0.0
+    compared_at: float = 0.0
+    backoff: float = 0.0
+    waits_for: str | None = None
+    was_in_step: bool = False
+    opened: tuple[int, int] | None = None
+
+    def add(self, changes: TreeChanges) -> None:
+        self.places |= changes.paths
+        if changes.everything or len(self.places) > MAX_PLACES:
+            self.everything = True
+
+    def waits(self, error: RagcorpError) -> None:
+        reason = str(getattr(error, "reason", error.code))
+        if self.waits_for != reason:
+            self.waits_for, self.was_in_step = reason, False
+            self.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))
+
+
+class WatchFolder:
+    """Compares the whole tree first, then what the system tells of it, and the whole from time to time."""
+
+    def __init__(
+        self, *, sync: FolderSync, files: FolderFiles, watching: FolderWatching, times: WatchTimes | None = None
+    ) -> None:
+        self._sync = sync
+        self._files = files
+        self._watching = watching
+        self._times = times or WatchTimes()
+
+    async def execute(
+        self,
+        path: Path,
+        *,
+        principal: Principal,
+        options: FolderOptions,
+        on_event: OnEvent,
+        on_progress: OnProgress | None = None,
+    ) -> Never:
+        """Run until cancelled. A folder or a database that is out is waited for, and no change is forgotten.
+
+        Raises MissingFileError where there is no such path at the start.
+        """
+        tree = await anyio.to_thread.run_sync(self._files.locate, path)
+        watch = _Watch(tree=tree, principal=principal, options=options, on_event=on_event, on_progress=on_progress)
+        while True:
+            watch.everything = True
+            watch.opened = (await anyio.to_thread.run_sync(self._files.state, tree)).identity
+            try:
+                await self._follow(watch)
+            except SourceUnavailableError as error:
+                watch.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))
+                await self._compare_by_time(watch)
+            await asyncio.sleep(self._times.retry)
+
+    async def _follow(self, watch: _Watch) -> None:
+        """Return where the watch has to be opened anew. Raises SourceUnavailableError where there can be none."""
+        if watch.opened is None:
+            await self._pass(watch)
+            return
+        async with aclosing(self._watching.changes(watch.tree)) as changes:
+            async for change in changes:
+                watch.add(change)
+                if not await self._step(watch):
+                    return
+        await self._step(watch)
+
+    async def _compare_by_time(self, watch: _Watch) -> None:
+        """Do without the system's word."""
+        while await self._step(watch):
+            await asyncio.sleep(self._times.unwatched)
+            watch.everything = True
+
+    async def _step(self, watch: _Watch) -> bool:
+        """Look at what is due; return whether the tree is still the one that is watched."""
+        now = asyncio.get_running_loop().time()
+        if now - watch.compared_at >= self._times.comparison:
+            watch.everything = True
+        if now < watch.not_before:
+            return True
+        state = await anyio.to_thread.run_sync(self._files.state, watch.tree)
+        if state.identity != watch.opened:
+            watch.everything = True
+        if watch.everything or watch.places:
+            await self._pass(watch)
+        return state.identity == watch.opened and state.identity is not None
+
+    async def _pass(self, watch: _Watch) -> None:
+        whole, places = watch.everything, frozenset(watch.places)
+        loop = asyncio.get_running_loop()
+        try:
+            outcome = await self._sync.execute(
+                watch.tree,
+                principal=watch.principal,
+                options=watch.options,
+                memory=watch.memory,
+                below=None if whole else places,
+                on_event=watch.on_event,
+                on_progress=watch.on_progress,
+            )
+        except (StorageUnavailableError, ConflictError) as error:
+            watch.backoff = min(max(self._times.first_backoff, 2 * watch.backoff), self._times.last_backoff)
+            watch.not_before = loop.time() + watch.backoff
+            watch.waits(error)
+            return
+        watch.backoff = 0.0
+        watch.not_before = 0.0
+        if outcome.waiting is not None:
+            watch.everything = True
+            watch.not_before = loop.time() + self._times.retry
+            watch.waits(outcome.waiting)
+            return
+        watch.places = set(outcome.again)
+        watch.everything = False
+        if whole:
+            watch.compared_at = loop.time()
+        changes = outcome.counts.created + outcome.counts.updated + outcome.counts.deleted
+        if not watch.was_in_step or changes >= BURST:
+            watch.on_event(WatchEvent(kind=WatchKind.IN_STEP, counts=outcome.counts))
+        watch.was_in_step, watch.waits_for = True, None

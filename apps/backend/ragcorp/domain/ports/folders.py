@@ -1,0 +1,281 @@
+"""Ports for folders that are kept in step with the documents that were stored from them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from ragcorp.domain.documents import DocumentAttributes, SourceFile
+from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.domain.ports.files import DocumentFiles, FileEntry
+from ragcorp.domain.principal import Principal
+
+
+def is_at(path: str, folder: str) -> bool:
+    """Say whether a path of a tree is ``folder``, or lies below it; '' is the root."""
+    return not folder or path == folder or path.startswith(f"{folder}/")
+
+
+class FileStamp(NamedTuple):
+    """What tells, without reading it, that a file is another: size, and the times of its content and of its inode."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFile:
+    """A file of a tree as a scan saw it, at ``seen_ns`` on the clock of the wall."""
+
+    entry: FileEntry
+    stamp: FileStamp
+    seen_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderScan:
+    """Files in the order of their names, and the paths below which no look was possible ('' is the whole tree)."""
+
+    files: tuple[FoundFile, ...]
+    unlisted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedTree:
+    """A folder by its real path; ``only`` is the one file that counts, where a file is watched.
+
+    ``key`` identifies the folder in storage: it is no path.
+    """
+
+    root: Path
+    key: bytes
+    only: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeState:
+    """Whether a tree can be compared. ``identity`` (device and inode of the root) is None where it cannot be listed.
+
+    ``empty``: nothing at all stands in it, as in the folder of a disk that is not mounted.
+    """
+
+    identity: tuple[int, int] | None
+    empty: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StampedFile:
+    """A file's content and its stamp before the reading. ``moving``: the stamp was another after it."""
+
+    file: SourceFile
+    stamp: FileStamp
+    moving: bool
+
+
+class FolderFiles(DocumentFiles, Protocol):
+    """Looks at trees of files. Blocking: callers run it in a worker thread."""
+
+    def find(self, root: Path, *, gitignore: bool = True) -> list[FileEntry]: ...
+
+    def locate(self, path: Path) -> WatchedTree:
+        """Raises MissingFileError."""
+        ...
+
+    def state(self, tree: WatchedTree) -> TreeState: ...
+
+    def scan(self, tree: WatchedTree, *, below: Collection[str] | None = None, gitignore: bool = True) -> FolderScan:
+        """Return the files of the tree, or those at and below some of its paths. What is gone is no error."""
+        ...
+
+    def read_stamped(self, entry: FileEntry) -> StampedFile:
+        """Raises what ``read`` does."""
+        ...
+
+    def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:
+        """Return those of the paths at which, at this moment, no file to ingest is."""
+        ...
+
+
+class KnownFile(NamedTuple):
+    """What is recorded of a file of a tree.
+
+    ``stamp`` is None while it is being stored; ``settled``: its stamp was old enough to be trusted when it was taken.
+    ``described`` is the digest of all that makes the document beside the file. ``stored``: its document is there;
+    ``owned``: just as it was stored from here.
+    """
+
+    relative: str
+    external_id: str
+    stamp: FileStamp | None
+    settled: bool
+    described: bytes
+    stored: bool
+    owned: bool
+
+
+class FileClaim(NamedTuple):
+    """A document that is about to be stored from a tree, by its content hash."""
+
+    relative: str
+    external_id: str
+    content_hash: bytes
+
+
+class FileRecord(NamedTuple):
+    """A document that was stored, or found stored just so."""
+
+    external_id: str
+    content_hash: bytes
+    stamp: FileStamp
+    settled: bool
+    described: bytes
+
+
+class FolderRecords(Protocol):
+    """Which documents were stored from which tree. Outages are a StorageUnavailableError."""
+
+    async def known(
+        self, folder: bytes, *, prefix: str, principal: Principal, below: Collection[str] | None = None
+    ) -> list[KnownFile]:
+        """Return what is recorded of a tree, or of what is at and below some of its paths."""
+        ...
+
+    async def count(self, folder: bytes, *, prefix: str, principal: Principal) -> int: ...
+
+    async def claim(self, folder: bytes, claims: Sequence[FileClaim], *, principal: Principal) -> None:
+        """Say what will be stored, so that it is known to be the tree's even if the process dies right after.
+
+        A document that others have stored just so is not claimed: it is theirs.
+        """
+        ...
+
+    async def confirm(self, folder: bytes, records: Sequence[FileRecord], *, principal: Principal) -> None: ...
+
+    async def forget(self, folder: bytes, external_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
+        """Delete the documents, softly, and what is recorded of them, in one transaction; return which were deleted.
+
+        One that others have stored, replaced or changed since stays.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeChanges:
+    """Paths below a tree at which something may have changed; ``everything``: nobody can say where."""
+
+    paths: frozenset[str] = frozenset()
+    everything: bool = False
+
+
+class FolderWatching(Protocol):
+    """Tells what changes in a tree."""
+
+    def changes(self, tree: WatchedTree) -> AsyncGenerator[TreeChanges]:
+        """Yield what changed, as soon as nothing more does for a moment, and an empty one every other moment.
+
+        The first comes when the watch stands. It ends where the tree is gone, or where it cannot be watched any more.
+        Raises SourceUnavailableError where the system does not watch so much.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderOptions:
+    """How the files of a tree become documents.
+
+    ``prefix`` goes before each external_id. ``by_kind``: source code is of artifact_type ``code``.
+    ``allow_deletions``: also most of the documents at once, or all.
+    """
+
+    attributes: DocumentAttributes
+    prefix: str = ""
+    by_kind: bool = False
+    gitignore: bool = True
+    allow_deletions: bool = False
+
+
+class WatchKind(StrEnum):
+    """What a watch tells.
+
+    ``kept``: the file is gone, its document was stored or changed by others and stays. ``held_back``: so many files
+    are gone that their documents stay. ``waiting``: the folder or the database is out. ``in_step``: a comparison of
+    the whole tree, or a large burst of changes, is done.
+    """
+
+    CREATED = "created"
+    UPDATED = "updated"
+    DELETED = "deleted"
+    FAILED = "failed"
+    KEPT = "kept"
+    HELD_BACK = "held_back"
+    WAITING = "waiting"
+    IN_STEP = "in_step"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncCounts:
+    """What became of the files of a pass. ``files`` is how many there are in what was looked at."""
+
+    files: int = 0
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchEvent:
+    """One thing that a watch tells: of a document, or of the tree. ``error`` says why, with the remedy."""
+
+    kind: WatchKind
+    external_id: str | None = None
+    error: RagcorpError | None = None
+    counts: SyncCounts | None = None
+
+
+OnEvent = Callable[[WatchEvent], None]
+OnProgress = Callable[[int, int], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class WatchMemory:
+    """What a watch remembers from pass to pass, beside what is recorded.
+
+    ``failed``: files that could not be stored as they are, by path; ``moving``: since when (wall clock, ns) a file is
+    being written; ``held_back`` and ``unlisted``: what was said already.
+    """
+
+    failed: dict[str, tuple[FileStamp, bool]] = field(default_factory=dict)
+    moving: dict[str, int] = field(default_factory=dict)
+    held_back: int = 0
+    unlisted: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncOutcome:
+    """``again``: paths that have to be looked at again soon. ``waiting``: why nothing could be compared, if so."""
+
+    counts: SyncCounts = SyncCounts()
+    again: frozenset[str] = frozenset()
+    waiting: RagcorpError | None = None
+
+
+class FolderSync(Protocol):
+    """Brings the documents in step with a tree, or with some of its paths, once (the use case)."""
+
+    async def execute(
+        self,
+        tree: WatchedTree,
+        *,
+        principal: Principal,
+        options: FolderOptions,
+        memory: WatchMemory,
+        below: Collection[str] | None = None,
+        on_event: OnEvent,
+        on_progress: OnProgress | None = None,
+    ) -> SyncOutcome: ...

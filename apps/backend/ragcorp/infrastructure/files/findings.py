@@ -1,0 +1,64 @@
+"""What a search of files has found so far, in several threads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+
+from ragcorp.domain.files import MAX_PATH, FileMatches, MatchedFile, SkippedFiles
+from ragcorp.infrastructure.files.root_folder import RootFolder
+
+_BREAKS_LINES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_DESCRIPTORS = Path("/proc/self/fd")
+_HAS_DESCRIPTORS = _DESCRIPTORS.is_dir()
+
+
+class Findings:
+    """Takes matched files until ``max_lines`` lines are found. Skipped files are told by their paths."""
+
+    def __init__(self, *, max_lines: int) -> None:
+        self._left = max_lines
+        self._lock = Lock()
+        self._files: list[MatchedFile] = []
+        self.binary: set[str] = set()
+        self.too_large: set[str] = set()
+        self.refused: set[str] = set()
+        self.searched = 0
+        self.cut = False
+        self.timed_out = False
+
+    def add(self, file: MatchedFile) -> None:
+        with self._lock:
+            lines = sorted({mark.line for mark in file.marks})
+            if len(lines) >= self._left:
+                self.cut = True
+                kept = set(lines[: self._left])
+                file = replace(file, marks=tuple(mark for mark in file.marks if mark.line in kept))
+            self._left -= min(len(lines), self._left)
+            if file.marks:
+                self._files.append(file)
+
+    def matches(self, roots: Sequence[str]) -> FileMatches:
+        """Return what was found, files by root and path. Of a search that was ended ``searched`` is a lower bound."""
+        order = {name: number for number, name in enumerate(roots)}
+        files = sorted(self._files, key=lambda file: (order[file.path.split("/", 1)[0]], file.path))
+        return FileMatches(
+            files=tuple(files),
+            searched=max(self.searched, len(files)),
+            skipped=SkippedFiles(binary=len(self.binary), too_large=len(self.too_large), refused=len(self.refused)),
+            cut=self.cut,
+            timed_out=self.timed_out,
+        )
+
+
+def is_tellable(path: str) -> bool:
+    """Say whether a path, ``root/relative``, can be shown on a line and asked for."""
+    return len(path) <= MAX_PATH and not _BREAKS_LINES.search(path)
+
+
+def folder_path(folder: RootFolder, path: Path) -> Path:
+    """Return a path to the very folder that was opened, whatever its ``path`` leads to by now, where there is one."""
+    return _DESCRIPTORS / str(folder.descriptor) if _HAS_DESCRIPTORS else path

@@ -1,0 +1,211 @@
+"""What is looked for, for ripgrep and for Python: terms as regular expressions, globs as rules.
+
+A term that is not ASCII is looked for in NFC, in NFD and in the bytes of Windows-1252 (Latin-1 but for a few signs), so
+that files older than UTF-8 are found. Those bytes also begin characters of UTF-8: which terms a line holds is decided
+on its text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from pathspec import GitIgnoreSpec
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.files import GrepCase, LineSearch, Mark
+
+MAX_MARKS = 64
+"""Marks of one term in one line. A generated file may hold a hundred thousand in one."""
+
+UTF_8 = "utf-8"
+
+MAX_STARS = 8
+MAX_STARS_IN_NAME = 4
+"""Each run of stars in a glob multiplies what a name costs that just fails to match."""
+
+_SPECIAL = frozenset(r"\.+*?()|[]{}^$#&-~")
+_COMBINING = "\u0300-\u036f"
+_STARS = re.compile(r"\*+")
+
+
+def _accented() -> Mapping[str, str]:
+    """Return each letter of ASCII with its forms in Latin-1 and Latin Extended-A: ``a`` with à, á, â, ..."""
+    forms: defaultdict[str, str] = defaultdict(str)
+    for form in map(chr, range(0xC0, 0x180)):
+        base = unicodedata.normalize("NFD", form)[0]
+        if base != form and base.isascii():
+            forms[base] += form
+    return dict(forms)
+
+
+_ACCENTED = _accented()
+
+
+class Term:
+    """A literal as ``pattern`` for ripgrep, and where it stands in a text.
+
+    ``fold``: a letter also matches itself with another accent, or none.
+    """
+
+    def __init__(self, text: str, *, case: GrepCase, fold: bool) -> None:
+        self._insensitive = case is GrepCase.INSENSITIVE or (case is GrepCase.SMART and not any(map(str.isupper, text)))
+        letters = _without_accents(text) if fold else list(unicodedata.normalize("NFC", text))
+        plain, with_bytes = [], []
+        for letter in letters:
+            alone, or_bytes = self._forms(letter, fold=fold)
+            plain.append(alone)
+            with_bytes.append(or_bytes)
+        self.pattern = f"(?{'' if self._insensitive else '-'}i:{''.join(with_bytes)})"
+        self._regex = re.compile("".join(plain), re.IGNORECASE if self._insensitive else 0)
+
+    def spans(self, line: str) -> list[tuple[int, int]]:
+        """Return where the term stands in a line: the first places, which do not overlap."""
+        return [found.span() for found in islice(self._regex.finditer(line), MAX_MARKS)]
+
+    def stands_in(self, text: str) -> bool:
+        return self._regex.search(text) is not None
+
+    def _forms(self, letter: str, *, fold: bool) -> tuple[str, str]:
+        """Return the expressions for a letter: its forms in Unicode, and those or its bytes in Windows-1252."""
+        accented = _ACCENTED.get(letter, "") if fold else ""
+        if accented:
+            alone = f"[{letter}{accented}][{_COMBINING}]*"
+        elif letter.isascii():
+            escaped = f"\\{letter}" if letter in _SPECIAL else letter
+            return escaped, escaped
+        else:
+            decomposed = unicodedata.normalize("NFD", letter)
+            alone = letter if decomposed == letter else f"(?:{letter}|{decomposed})"
+        forms = accented or letter
+        if self._insensitive:
+            forms += forms.swapcase()
+        # ß has no capital of one letter: what has no byte is left out
+        single = {form.encode("cp1252", "ignore") for form in forms}
+        listed = "".join(f"\\x{byte[0]:02X}" for byte in sorted(single) if len(byte) == 1 and byte[0] > 0x7F)
+        return alone, f"(?:{alone}|(?-u:[{listed}]))" if listed else alone
+
+
+def _without_accents(text: str) -> list[str]:
+    """Return the letters of a text; those that are folded without their accents, others in NFC."""
+    letters: list[str] = []
+    for letter in unicodedata.normalize("NFC", text):
+        base = unicodedata.normalize("NFD", letter)[0]
+        if base in _ACCENTED:
+            letters.append(base)
+        elif not (unicodedata.combining(letter) and letters and letters[-1] in _ACCENTED):
+            letters.append(letter)
+    return letters
+
+
+class Terms:
+    """The literal terms of a search."""
+
+    def __init__(self, search: LineSearch) -> None:
+        self._terms = [Term(text, case=search.case, fold=search.fold_accents) for text in search.terms]
+
+    @property
+    def patterns(self) -> list[str]:
+        """The expressions for ripgrep. Each takes the rest of the line, as it would tell of every match in it."""
+        return [f"{term.pattern}(?-u:.)*" for term in self._terms]
+
+    def stand_in(self, text: str) -> bool:
+        """Say whether any of them stands in a text."""
+        return any(term.stands_in(text) for term in self._terms)
+
+    def marks(self, line: str, number: int) -> list[Mark]:
+        """Return the marks in a line, by place. Those of two terms may overlap, those of one do not."""
+        marks = [
+            Mark(number, start, end, index) for index, term in enumerate(self._terms) for start, end in term.spans(line)
+        ]
+        return sorted(marks)
+
+
+def without_line_end(line: str) -> str:
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def submatch_marks(line: bytes, submatches: Sequence[tuple[int, int]], number: int, *, encoding: str) -> list[Mark]:
+    """Return the marks of a line of which ripgrep says the bytes that match. Matches of no width are none."""
+    end_of_line = len(without_line_end(line.decode(encoding, "replace")))
+    marks, byte, character = [], 0, 0
+    for start, end in submatches:
+        # a match may begin or end inside a character
+        first = character + len(line[byte:start].decode(encoding, "replace"))
+        last = first + len(line[start:end].decode(encoding, "replace"))
+        byte, character = end, last
+        if first < min(last, end_of_line):
+            marks.append(Mark(number, first, min(last, end_of_line), 0))
+    return marks
+
+
+class Selection:
+    """Which files below a root a search is about, by their relative path. Never hidden ones.
+
+    ``globs`` are patterns of gitignore. A file is selected where one of the positive ones matches it, or there is none,
+    and no one with ``!`` does, in whatever order they stand. Raises InvalidInputError.
+    """
+
+    def __init__(self, globs: tuple[str, ...]) -> None:
+        for glob in globs:
+            _require_few_stars(glob)
+        self._wanted = [glob.removeprefix("./") for glob in globs if not glob.startswith("!")]
+        self._unwanted = [glob[1:].removeprefix("./") for glob in globs if glob.startswith("!")]
+        self._include = _compiled(self._wanted) if self._wanted else None
+        self._exclude = _compiled(self._unwanted)
+
+    def __contains__(self, relative: str) -> bool:
+        if relative.startswith(".") or "/." in relative:
+            return False
+        included = self._include is None or self._include.match_file(relative)
+        return included and not self._exclude.match_file(relative)
+
+    def rules(self) -> str:
+        """Return rules for ripgrep that spare it files which are not selected. They come after those of .gitignore."""
+        lines = []
+        if self._wanted:
+            lines += ["*", "!*/", *(f"!{line}" for glob in self._wanted for line in _itself_and_below(glob))]
+        lines += map(_plain_braces, self._unwanted)
+        if lines:
+            lines.append(".*")
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _compiled(globs: list[str]) -> GitIgnoreSpec:
+    try:
+        spec = GitIgnoreSpec.from_lines(globs)
+    except ValueError:
+        spec = GitIgnoreSpec.from_lines(["#"])
+    if not all(pattern.include for pattern in spec.patterns) or len(spec.patterns) != len(globs):
+        raise InvalidInputError(
+            "globs holds what is no pattern.",
+            field="globs",
+            remedy="Write patterns as in .gitignore: *.md, docs/, src/**/*.py, !vendor/.",
+        )
+    return spec
+
+
+def _require_few_stars(glob: str) -> None:
+    names = [len(_STARS.findall(name)) for name in glob.split("/")]
+    if sum(names) > MAX_STARS or max(names) > MAX_STARS_IN_NAME:
+        raise InvalidInputError(
+            "globs holds a pattern with too many stars.",
+            field="globs",
+            limit=f"{MAX_STARS} in a pattern, {MAX_STARS_IN_NAME} in one name",
+            remedy="Use fewer of them.",
+        )
+
+
+def _itself_and_below(glob: str) -> list[str]:
+    glob = _plain_braces(glob)
+    name = glob.rstrip("/")
+    below = f"{name}/**" if "/" in name else f"**/{name}/**"
+    return [below] if glob.endswith("/") else [glob, below]
+
+
+def _plain_braces(glob: str) -> str:
+    """Braces are letters in .gitignore, to ripgrep a choice."""
+    return glob.replace("{", "\\{").replace("}", "\\}")

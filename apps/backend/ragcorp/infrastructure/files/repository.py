@@ -1,0 +1,36 @@
+"""The port FileRepository over the folders of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragcorp.domain.files import FileMatches, FileText, LineSearch
+from ragcorp.infrastructure.files.opening import Roots
+from ragcorp.infrastructure.files.python_search import PythonSearch
+from ragcorp.infrastructure.files.reading import FileReader
+from ragcorp.infrastructure.files.ripgrep import Ripgrep
+
+
+class LocalFileRepository:
+    """Searches by ripgrep, or in Python where there is none."""
+
+    def __init__(self, *, roots: Roots, reader: FileReader, search: Ripgrep | PythonSearch) -> None:
+        self._roots = roots
+        self._reader = reader
+        self._search = search
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        return self._roots.names
+
+    async def search(self, search: LineSearch, *, seconds: float) -> FileMatches:
+        return await self._search.search(search, seconds=seconds)
+
+    async def names(self, path: str) -> tuple[str, ...]:
+        return await self._reader.names(path)
+
+    async def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
+        return await self._reader.read(path, line_start=line_start, line_end=line_end)
+
+    async def read_passages(self, path: str, spans: Sequence[tuple[int, int]]) -> list[FileText]:
+        return await self._reader.read_passages(path, spans)

@@ -1,0 +1,258 @@
+"""Reads what ripgrep writes: matches as lines of JSON, what it leaves out as messages of ``--debug``."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import Any, NamedTuple
+
+from ragcorp.domain.exceptions import FileAccessError, FileIsBinaryError, InvalidInputError, SourceUnavailableError
+from ragcorp.domain.files import GrepMode, LineSearch, Mark, MatchedFile
+from ragcorp.infrastructure.files.findings import Findings, is_tellable
+from ragcorp.infrastructure.files.opening import Roots
+from ragcorp.infrastructure.files.root_folder import RootFolder
+from ragcorp.infrastructure.files.patterns import (
+    MAX_MARKS,
+    UTF_8,
+    Selection,
+    Terms,
+    submatch_marks,
+    without_line_end,
+)
+from ragcorp.infrastructure.files.reading import FileReader
+
+MAX_LINE_BYTES = 1024 * 1024
+"""A longer line of ripgrep's is not held: its match is left out."""
+_MAX_MESSAGE_BYTES = 16 * 1024
+_MAX_MESSAGES = 4 * 1024
+
+_FAILED = 2
+_MATCH = b'{"type":"match"'
+_BY_RULE = b"))"
+"""Ends most messages: a file that rules leave out, by the tens of thousands."""
+_TOO_LARGE = re.compile(rb"rg: DEBUG\|ignore::walk\|.*?: ignoring (\./.+): \d+ bytes")
+_BINARY = re.compile(rb"rg: DEBUG\|grep_printer::json\|.*?: ignoring (\./.+): found binary data at offset \d+")
+_UNREADABLE = re.compile(rb"rg: (\./.+): .+ \(os error \d+\)")
+_CARET = re.compile(r"^ *\^", re.MULTILINE)
+_BEFORE_PATTERN = len("    (?:")
+
+
+class Query:
+    """A search that is ready to run. Raises InvalidInputError for its globs."""
+
+    def __init__(self, search: LineSearch) -> None:
+        self.search = search
+        self.selection = Selection(search.globs)
+        self.terms = Terms(search) if search.mode is GrepMode.LITERAL else None
+
+    @property
+    def patterns(self) -> list[str]:
+        return list(self.search.terms) if self.terms is None else self.terms.patterns
+
+
+class RipgrepOutput:
+    """Takes the output of one process, in pieces as they come, for the files of one root.
+
+    The lines of a file count once all of it was searched, and once the roots let it be read.
+    """
+
+    def __init__(
+        self,
+        *,
+        query: Query,
+        roots: Roots,
+        reader: FileReader,
+        root: str,
+        folder: RootFolder,
+        findings: Findings,
+    ) -> None:
+        self.query = query
+        self._roots = roots
+        self._reader = reader
+        self._root = root
+        self._folder = folder
+        self._findings = findings
+        self._excluded = tuple(f"{path}/" for path in roots.excluded_below(root))
+        self._lines = _Lines(MAX_LINE_BYTES)
+        self._messages = _Lines(_MAX_MESSAGE_BYTES)
+        self._relative: str | None = None
+        self._matched: list[_Line] = []
+        self._unknown = bytearray()
+        self._skipped = 0
+        self._complete = False
+        self._searches = 0
+        self._unreadable = 0
+        self.listed: int | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take a piece of the standard output."""
+        for line in self._lines.cut(data):
+            if self._findings.cut:
+                return
+            if self._relative is not None or not line.startswith(_MATCH):
+                self._read(line)
+
+    def feed_messages(self, data: bytes) -> None:
+        """Take a piece of the standard error."""
+        for line in self._messages.cut(data):
+            if line.endswith(_BY_RULE):
+                continue
+            if found := _TOO_LARGE.fullmatch(line):
+                self._skip(found[1], self._findings.too_large)
+            elif found := _BINARY.fullmatch(line):
+                self._skip(found[1], self._findings.binary, met=True)
+            elif found := _UNREADABLE.fullmatch(line):
+                self._unreadable += 1
+                self._skip(found[1], self._findings.refused)
+            elif not line.startswith(b"rg: DEBUG|") and len(self._unknown) < _MAX_MESSAGES:
+                self._unknown += line + b"\n"
+
+    def end(self, code: int) -> None:
+        """Take the exit code. Raises InvalidInputError and SourceUnavailableError for a search that did not run."""
+        if not self._complete:
+            raise self._failure() if code == _FAILED else _crashed()
+        self._findings.searched += max(0, self._searches - self._skipped)
+        if self.listed is not None:
+            # how many are too large is known without --debug, which are they is not
+            missing = max(0, self.listed - self._searches - self._unreadable)
+            self._findings.too_large.update(f"{self._root}/{number}" for number in range(missing))
+
+    def _failure(self) -> InvalidInputError | SourceUnavailableError:
+        text = self._unknown.decode(errors="replace")
+        if "size limit" in text:
+            return InvalidInputError(
+                "query is too large as a regular expression.",
+                field="query",
+                remedy="Repeat less, or look for fewer and shorter terms.",
+            )
+        if "regex" in text:
+            caret = _CARET.search(text)
+            place = f" (at character {max(1, len(caret[0]) - _BEFORE_PATTERN)})" if caret else ""
+            return InvalidInputError(
+                f"query is an invalid pattern{place}.",
+                field="query",
+                remedy="Write a regular expression as Rust's regex crate reads it, or use mode literal.",
+            )
+        return _crashed()
+
+    def _read(self, line: bytes) -> None:
+        message: dict[str, Any] = json.loads(line)
+        data = message["data"]
+        match message["type"]:
+            case "begin":
+                self._relative, self._matched = self._begun(data["path"]), []
+            case "match" if self._relative is not None:
+                self._matched.append(_line(data))
+            case "end":
+                self._end(binary=data["binary_offset"] is not None)
+            case "summary":
+                self._complete = True
+                self._searches = data["stats"]["searches"]
+            case _:
+                pass
+
+    def _begun(self, path: dict[str, str]) -> str | None:
+        """Return the path of a file that the search is about."""
+        relative = path.get("text", "").removeprefix("./")
+        if not relative or not is_tellable(f"{self._root}/{relative}"):
+            self._skipped += 1
+            self._findings.refused.add(f"{self._root}/{relative or path.get('bytes')}")
+            return None
+        return relative if self._is_selected(relative) else None
+
+    def _is_selected(self, relative: str) -> bool:
+        return relative in self.query.selection and not relative.startswith(self._excluded)
+
+    def _end(self, *, binary: bool) -> None:
+        relative, self._relative = self._relative, None
+        lines, self._matched = self._matched, []
+        if relative is None:
+            return
+        path = f"{self._root}/{relative}"
+        if binary:
+            self._skip(f"./{relative}".encode(), self._findings.binary, met=True)
+            return
+        try:
+            marks = self._admitted_marks(relative, lines)
+        except (FileAccessError, InvalidInputError) as error:
+            self._skipped += 1
+            findings = self._findings
+            (findings.binary if isinstance(error, FileIsBinaryError) else findings.refused).add(path)
+            return
+        if marks:
+            names = self._roots.names_of(self._root, relative)
+            self._findings.add(MatchedFile(path=path, names=names, marks=tuple(marks)))
+
+    def _admitted_marks(self, relative: str, lines: list[_Line]) -> list[Mark]:
+        """Return the marks of a file that may be read. Raises a FileAccessError for another.
+
+        Where a line is no UTF-8, what the whole file is in decides how all of them are read, as it will when their
+        passage is.
+        """
+        foreign = any(isinstance(line.content, bytes) for line in lines)
+        with self._folder.open(relative) as opened:
+            encoding = self._reader.load(opened)[1] if foreign else UTF_8
+        return [mark for line in lines for mark in self._marks_of(line, encoding)]
+
+    def _marks_of(self, line: _Line, encoding: str) -> list[Mark]:
+        text, content = line.content, b""
+        if isinstance(text, bytes) or encoding != UTF_8 or self.query.terms is None:
+            content = text if isinstance(text, bytes) else text.encode()
+            text = content.decode(encoding, "replace")
+        if self.query.terms is not None:
+            return self.query.terms.marks(without_line_end(text), line.number)
+        return submatch_marks(content, line.submatches, line.number, encoding=encoding)
+
+    def _skip(self, path: bytes, skipped: set[str], *, met: bool = False) -> None:
+        """Note a file that is left out; ``met``: ripgrep counts it among those that it searched."""
+        relative = path.decode(errors="replace").removeprefix("./")
+        if not self._is_selected(relative):
+            return
+        name = f"{self._root}/{relative}"
+        self._skipped += met and name not in skipped
+        skipped.add(name)
+
+
+class _Line(NamedTuple):
+    number: int
+    content: str | bytes
+    submatches: list[tuple[int, int]]
+
+
+def _line(data: dict[str, Any]) -> _Line:
+    """Return a matched line: as text if it is UTF-8, else in its bytes. Submatches are in bytes."""
+    lines = data["lines"]
+    return _Line(
+        data["line_number"],
+        lines["text"] if "text" in lines else base64.b64decode(lines["bytes"]),
+        [(each["start"], each["end"]) for each in data["submatches"][:MAX_MARKS]],
+    )
+
+
+def _crashed() -> SourceUnavailableError:
+    return SourceUnavailableError("The search in files broke off.", reason="crashed", remedy="Try again.")
+
+
+class _Lines:
+    """Cuts pieces into lines, without those that are longer than ``limit``."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._rest = bytearray()
+        self._too_long = False
+
+    def cut(self, data: bytes) -> list[bytes]:
+        *ended, rest = data.split(b"\n")
+        lines = []
+        for part in ended:
+            if not self._too_long and len(self._rest) + len(part) <= self._limit:
+                lines.append(bytes(self._rest) + part)
+            self._rest.clear()
+            self._too_long = False
+        self._too_long = self._too_long or len(self._rest) + len(rest) > self._limit
+        if self._too_long:
+            self._rest.clear()
+        else:
+            self._rest += rest
+        return lines

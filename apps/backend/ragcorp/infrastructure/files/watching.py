@@ -1,0 +1,69 @@
+"""The port FolderWatching over the system's notifications (``watchfiles``)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final
+
+import anyio
+from watchfiles import awatch
+from watchfiles._rust_notify import WatchfilesRustInternalError
+
+from ragcorp.domain.exceptions import SourceUnavailableError
+from ragcorp.domain.ports.folders import TreeChanges, WatchedTree
+
+QUIET_MS: Final = 500
+LONGEST_BURST_MS: Final = 5_000
+MAX_PATHS: Final = 4_096
+"""Of a larger burst the kernel may have dropped some (its queue holds 16,384), without a word from the library."""
+
+
+class LocalWatching:
+    """Yields a burst once it has been quiet for ``quiet_ms``, and in any case after ``LONGEST_BURST_MS``."""
+
+    def __init__(self, *, quiet_ms: int = QUIET_MS) -> None:
+        self._quiet_ms = quiet_ms
+
+    async def changes(self, tree: WatchedTree) -> AsyncGenerator[TreeChanges]:
+        stop = anyio.Event()
+        events = awatch(
+            tree.root,
+            watch_filter=None,
+            debounce=LONGEST_BURST_MS,
+            step=self._quiet_ms,
+            rust_timeout=self._quiet_ms,
+            yield_on_timeout=True,
+            stop_event=stop,
+            recursive=tree.only is None,
+            ignore_permission_denied=True,
+        )
+        try:
+            async with aclosing(events):
+                async for found in events:
+                    yield _changes(tree, {path for _, path in found})
+        except (FileNotFoundError, WatchfilesRustInternalError):
+            return
+        except OSError as error:
+            raise SourceUnavailableError(
+                "The system does not watch so many folders.",
+                reason="watch_limit",
+                remedy="Raise fs.inotify.max_user_watches; until then the folder is compared from time to time.",
+            ) from error
+        finally:
+            stop.set()
+
+
+def _changes(tree: WatchedTree, found: set[str]) -> TreeChanges:
+    if len(found) > MAX_PATHS:
+        return TreeChanges(everything=True)
+    root = str(tree.root)
+    paths = set()
+    for path in found:
+        relative = "" if path == root else path.removeprefix(root.rstrip(os.sep) + os.sep).replace(os.sep, "/")
+        if not relative or relative.rpartition("/")[2] == ".gitignore":
+            return TreeChanges(everything=True)
+        if tree.only in (None, relative):
+            paths.add(relative)
+    return TreeChanges(paths=frozenset(paths))

@@ -1,0 +1,177 @@
+"""Streamable HTTP as an ASGI application: checks who calls from where, bounds the body, and keeps the sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from mcp.server import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from pydantic import ValidationError
+from pydantic_core import from_json
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragcorp.interface.mcp.held import Held
+
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointLimits:
+    """Bounds of the endpoint; times in seconds.
+
+    ``allowed_hosts`` are the names that Host, and Origin where there is one, may have: lower case, without port and
+    brackets; None takes any. Above ``max_sessions`` a new one is refused; one without a request for ``idle_seconds``
+    ends.
+    """
+
+    max_body_bytes: int = 1024 * 1024
+    upload_seconds: float = 60.0
+    max_sessions: int = 256
+    idle_seconds: float = 1800.0
+    allowed_hosts: frozenset[str] | None = None
+
+
+class McpEndpoint:
+    """Serves an MCP server at one path. Sessions last from ``running`` to its end, or to ``end_sessions``."""
+
+    def __init__(self, server: Server[Any], *, limits: EndpointLimits) -> None:
+        self._server = server
+        self._limits = limits
+        self._sessions = Held(self._manage, name="MCP sessions")
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[McpEndpoint]:
+        await self._sessions.value()
+        try:
+            yield self
+        finally:
+            await self.end_sessions()
+
+    async def end_sessions(self) -> None:
+        """End all sessions and with them their streams; further requests are refused."""
+        await self._sessions.aclose()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        if scope["method"] == "POST":
+            try:
+                async with asyncio.timeout(self._limits.upload_seconds):
+                    body = await _body(receive, limit=self._limits.max_body_bytes)
+            except TimeoutError:
+                await _error(HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time.")(scope, receive, send)
+                return
+            except _GoneError:
+                return
+            refusal = self._unreadable(body)
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
+            receive = _again(body or b"", receive)
+        try:
+            handle = await self._sessions.value()
+        except RuntimeError:
+            ended = _error(HTTPStatus.SERVICE_UNAVAILABLE, "The service is stopping.", INTERNAL_ERROR)
+            await ended(scope, receive, send)
+            return
+        await handle(scope, receive, send)
+
+    @asynccontextmanager
+    async def _manage(self) -> AsyncIterator[ASGIApp]:
+        manager = StreamableHTTPSessionManager(
+            self._server,
+            session_idle_timeout=self._limits.idle_seconds,
+            max_sessions=self._limits.max_sessions,
+            max_request_body_size=self._limits.max_body_bytes,
+        )
+        async with manager.run():
+            yield manager.handle_request
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """A page of a stranger reaches a loopback address through the browser: its Host or its Origin tells."""
+        allowed = self._limits.allowed_hosts
+        if allowed is None:
+            return None
+        hosts = [value.decode("latin-1").lower() for value in _headers(scope, b"host")]
+        found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        if found is None or (found[1] or found[2]) not in allowed:
+            return _error(HTTPStatus.MISDIRECTED_REQUEST, "The Host header does not name this service.")
+        if not all(_origin_host(origin.decode("latin-1")) in allowed for origin in _headers(scope, b"origin")):
+            return _error(HTTPStatus.FORBIDDEN, "Pages of this origin may not use the service.")
+        return None
+
+    def _unreadable(self, body: bytes | None) -> Response | None:
+        """The SDK refuses such bodies too, but its words repeat what was sent."""
+        if body is None:
+            too_large = f"The body is larger than {self._limits.max_body_bytes} bytes (MAX_BODY_BYTES)."
+            return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large)
+        try:
+            message = from_json(body, allow_inf_nan=False)
+        except ValueError:
+            return _error(HTTPStatus.BAD_REQUEST, "The body is not valid JSON.", PARSE_ERROR)
+        try:
+            jsonrpc_message_adapter.validate_python(message, by_name=False)
+        except ValidationError:
+            return _error(HTTPStatus.BAD_REQUEST, "The body is no single JSON-RPC message.")
+        return None
+
+
+class _GoneError(Exception):
+    """The caller left before the body was in."""
+
+
+async def _body(receive: Receive, *, limit: int) -> bytes | None:
+    """Return the body, None where it is longer than ``limit``. Raises _GoneError."""
+    blocks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise _GoneError
+        block = message.get("body", b"")
+        size += len(block)
+        if size > limit:
+            return None
+        blocks.append(block)
+        if not message.get("more_body", False):
+            return b"".join(blocks)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return a receive that gives the body, and then what comes."""
+    unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def received() -> Message:
+        return unread.pop() if unread else await receive()
+
+    return received
+
+
+def _headers(scope: Scope, wanted: bytes) -> Iterable[bytes]:
+    return [value for name, value in scope["headers"] if name == wanted]
+
+
+def _origin_host(origin: str) -> str | None:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return None
+    return parts.hostname if parts.scheme in ("http", "https") else None
+
+
+def _error(status: HTTPStatus, message: str, code: int = INVALID_REQUEST) -> Response:
+    body = JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message))
+    return Response(
+        body.model_dump_json(by_alias=True, exclude_unset=True), status_code=status, media_type="application/json"
+    )

@@ -1,0 +1,71 @@
+"""Keeps what must be entered and left in one task open for many."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+
+
+class Held(Generic[Value]):
+    """A context manager that a task of its own enters and leaves, whoever asks for its value.
+
+    One that could not be entered is tried anew when somebody asks next.
+    """
+
+    def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Value]], *, name: str) -> None:
+        self._opened = opened
+        self._name = name
+        self._value: asyncio.Future[Value] | None = None
+        self._holder: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
+
+    def start(self) -> None:
+        """Begin to open, unless it is open, or opening, already."""
+        if self._closing.is_set() or not (self._holder is None or self._holder.done()):
+            return
+        self._value = asyncio.get_running_loop().create_future()
+        self._holder = asyncio.create_task(self._hold(self._value), name=self._name)
+
+    async def value(self) -> Value:
+        """Return the value when it is there. Raises what opening raised, and RuntimeError where it is closed."""
+        self.start()
+        if self._value is None or self._closing.is_set():
+            raise RuntimeError(f"{self._name} is closed")
+        return await asyncio.shield(self._value)
+
+    async def aclose(self) -> None:
+        """Leave the context, and wait for it whatever happens; break the opening off if it goes on."""
+        self._closing.set()
+        holder, value = self._holder, self._value
+        if holder is None or value is None:
+            return
+        if not value.done():
+            holder.cancel()
+        cancelled = False
+        while not holder.done():
+            try:
+                await asyncio.wait([holder])
+            except asyncio.CancelledError:
+                cancelled = True
+        if cancelled:
+            raise asyncio.CancelledError
+        if not holder.cancelled():
+            holder.result()
+
+    async def _hold(self, value: asyncio.Future[Value]) -> None:
+        try:
+            async with self._opened() as opened:
+                value.set_result(opened)
+                await self._closing.wait()
+        except asyncio.CancelledError:
+            value.cancel()
+            raise
+        except Exception as error:
+            if value.done():
+                raise
+            value.set_exception(error)
+            value.exception()  # it may be that nobody asks

@@ -1,0 +1,40 @@
+"""What the MCP interface is given: use cases, who asks, and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from ragcorp.application.load_context import LoadContext
+from ragcorp.domain.ports.file_search import FileGrep, FileReading
+from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
+from ragcorp.domain.principal import Principal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServices:
+    """The use cases behind the tools."""
+
+    search: ChunkSearch
+    answer: QuestionAnswering
+    context: LoadContext
+    grep: FileGrep
+    read: FileReading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpLimits:
+    """Deadlines of a call, in seconds, from when the services are open."""
+
+    tool_seconds: float = 5.0
+    grep_seconds: float = 5.0
+    ask_seconds: float = 5.0
+
+
+OpenedServices = Callable[[], Awaitable[McpServices]]
+"""Gives the services; waits until they are open. Raises what their opening raised."""
+
+PrincipalOf = Callable[[Request | None], Awaitable[Principal]]
+"""Tells who asks by the HTTP request that carried the call; None where there is none (stdio)."""

@@ -1,0 +1,258 @@
+"""The tools: their arguments, and what each asks of the use cases. All of them only read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from ragcorp.application.load_context import DEFAULT_QUERY, MAX_CONTEXT_ITEMS
+from ragcorp.domain.collections import MAX_ITEM_NAME
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.files import (
+    DEFAULT_PASSAGES,
+    MAX_GLOB,
+    MAX_GLOBS,
+    MAX_GREP_QUERY,
+    MAX_PASSAGES,
+    MAX_PATH,
+    GrepCase,
+    GrepMode,
+    GrepRequest,
+)
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search import SearchRequest
+from ragcorp.interface.file_shape import file_document, grep_document
+from ragcorp.interface.mcp.arguments import FiltersArgument, Limit, ToolCall, ToolOutcome, filters_of
+from ragcorp.interface.mcp.outputs import (
+    ANSWER_SCHEMA,
+    CONTEXT_SCHEMA,
+    FILE_SCHEMA,
+    GREP_SCHEMA,
+    SEARCH_SCHEMA,
+    answer_document,
+    plain,
+    search_results,
+)
+from ragcorp.interface.mcp.services import McpLimits, McpServices
+from ragcorp.interface.memory_shape import context_document
+from ragcorp.interface.result_text import answer_text, grep_text, search_text
+from ragcorp.interface.search_status import grep_status, search_status
+
+Question = Annotated[str, Field(description="A question or words, in any language; Spanish is understood best.")]
+
+
+class Search(ToolCall):
+    """A search of the pipeline."""
+
+    output_schema: ClassVar[dict[str, Any]] = SEARCH_SCHEMA
+
+    def request(self) -> SearchRequest:
+        raise NotImplementedError
+
+    async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
+        response = await services.search.execute(self.request(), principal=principal)
+        return ToolOutcome(
+            text=search_text(response),
+            document=search_results(response),
+            status=search_status(self.name, response),
+        )
+
+
+class HybridSearch(Search):
+    name = "hybrid_search"
+    title = "Search documents and files"
+    description = (
+        "Search by meaning and by exact words at once, fused by reciprocal rank. Give the question as semantic_query "
+        "and, where there are any, identifiers, names, codes or error messages as exact_keywords. Results name path "
+        "and lines; read_file opens them."
+    )
+
+    semantic_query: str | None = Field(None, description="What is looked for, as a question or description. Required.")
+    query: str | None = Field(None, description="Another name of semantic_query.")
+    exact_keywords: str | None = Field(
+        None,
+        max_length=MAX_GREP_QUERY,
+        description="Words that must be found as they are written; left out, they are taken from the question.",
+    )
+    limit: Limit = 10
+    include_memory: bool = Field(False, description="Search the memories too.")
+    expand_neighbors: bool = Field(False, description="Show the passages before and behind each, too.")
+    filters: FiltersArgument = None
+
+    def request(self) -> SearchRequest:
+        return SearchRequest(
+            query=self._question(),
+            exact_keywords=self.exact_keywords,
+            limit=self.limit,
+            profile="files",
+            include_memory=self.include_memory,
+            expand_neighbors=int(self.expand_neighbors),
+            filters=filters_of(self.filters),
+        )
+
+    def _question(self) -> str:
+        given = {text for text in (self.semantic_query, self.query) if text is not None}
+        if len(given) == 1:
+            return given.pop()
+        raise InvalidInputError(
+            "semantic_query is missing." if not given else "semantic_query and query differ.",
+            field="semantic_query",
+            remedy="Give the question once, as semantic_query.",
+        )
+
+
+class VectorSearch(Search):
+    name = "vector_search"
+    title = "Search by meaning"
+    description = "Search the passages of documents by meaning alone; those too far from the query are left out."
+
+    query: Question
+    limit: Limit = 10
+    filters: FiltersArgument = None
+    vector_score_threshold: float | None = Field(
+        None,
+        gt=0,
+        le=2,
+        description="Cosine distance from which passages are left out; null is the service's own, fit for its model.",
+    )
+
+    def request(self) -> SearchRequest:
+        return SearchRequest(
+            query=self.query,
+            limit=self.limit,
+            profile="vectors",
+            filters=filters_of(self.filters),
+            vector_score_threshold=self.vector_score_threshold,
+        )
+
+
+class MemorySearch(Search):
+    name = "memory_search"
+    title = "Search the memory"
+    description = "Search what is remembered: memories, turns of conversations and facts of the graph."
+
+    query: Question
+    limit: Limit = 10
+    filters: FiltersArgument = None
+
+    def request(self) -> SearchRequest:
+        return SearchRequest(query=self.query, limit=self.limit, profile="memory", filters=filters_of(self.filters))
+
+
+class GrepSearch(ToolCall):
+    name = "grep_search"
+    title = "Search the lines of files"
+    description = (
+        "Search the files below the allowed roots for exact text or a regular expression. Each passage has 10 lines "
+        "around its matches, which are marked with >. A text that no file holds whole is looked for by its words."
+    )
+    output_schema: ClassVar[dict[str, Any]] = GREP_SCHEMA
+
+    query: str = Field(
+        min_length=1, max_length=MAX_GREP_QUERY, description="The text, or the regular expression, of one line."
+    )
+    mode: Literal["literal", "regex"] = Field(
+        "literal", description="literal: every character is text; regex: syntax of Rust's regex crate."
+    )
+    globs: list[Annotated[str, Field(min_length=1, max_length=MAX_GLOB)]] | None = Field(
+        None, max_length=MAX_GLOBS, description='Patterns of gitignore over paths, "!" excludes: ["*.py", "!tests/"].'
+    )
+    case: Literal["smart", "sensitive", "insensitive"] = Field(
+        "smart", description="smart: insensitive unless the query has a capital letter."
+    )
+    max_passages: int = Field(DEFAULT_PASSAGES, alias="max", ge=1, le=MAX_PASSAGES, description="Passages at most.")
+
+    async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
+        request = GrepRequest(
+            query=self.query,
+            mode=GrepMode(self.mode),
+            globs=tuple(self.globs or ()),
+            case=GrepCase(self.case),
+            max_passages=self.max_passages,
+        )
+        result = await services.grep.execute(request, principal=principal)
+        return ToolOutcome(text=grep_text(result), document=grep_document(result), status=grep_status(result))
+
+    @classmethod
+    def seconds(cls, limits: McpLimits) -> float:
+        return limits.grep_seconds
+
+
+class ReadFile(ToolCall):
+    name = "read_file"
+    title = "Read a file"
+    description = (
+        "Read a text file below the allowed roots, whole or some lines of it, by the path that a search named. "
+        "An error starts with [ERROR: NOT_FOUND], [ERROR: ACCESS_DENIED], [ERROR: TOO_LARGE], [ERROR: BINARY] or "
+        "[ERROR: DECODE]."
+    )
+    output_schema: ClassVar[dict[str, Any]] = FILE_SCHEMA
+
+    path: str = Field(min_length=1, max_length=MAX_PATH, description="root/relative, or relative to any root.")
+    line_start: int | None = Field(None, ge=1, le=2**31 - 1, description="First line, from 1.")
+    line_end: int | None = Field(None, ge=1, le=2**31 - 1, description="Last line, inclusive.")
+
+    async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
+        file = await services.read.execute(
+            self.path, principal=principal, line_start=self.line_start, line_end=self.line_end
+        )
+        return ToolOutcome(text=file.text, document=file_document(file))
+
+
+class Ask(ToolCall):
+    name = "ask"
+    title = "Ask a question"
+    description = (
+        "Answer a question from the documents, with citations [n], or abstain where they do not hold an answer. "
+        "Nothing of it is stored."
+    )
+    output_schema: ClassVar[dict[str, Any]] = ANSWER_SCHEMA
+
+    query: Question
+    limit: Limit = 10
+    filters: FiltersArgument = None
+    include_memory: bool = Field(False, description="Search the memories too.")
+    profile: str | None = Field(
+        None, max_length=100, description="How to search: files asks the files below the roots too."
+    )
+
+    async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
+        request = SearchRequest(
+            query=self.query,
+            limit=self.limit,
+            filters=filters_of(self.filters),
+            include_memory=self.include_memory,
+            profile=self.profile,
+        )
+        answer = await services.answer.execute(request, principal=principal)
+        return ToolOutcome(text=answer_text(answer), document=answer_document(answer))
+
+    @classmethod
+    def seconds(cls, limits: McpLimits) -> float:
+        return limits.ask_seconds
+
+
+class Context(ToolCall):
+    name = "context"
+    title = "Recall what is known"
+    description = "Recall memories, turns of conversations and facts as a briefing, fenced as data for a prompt."
+    output_schema: ClassVar[dict[str, Any]] = CONTEXT_SCHEMA
+
+    query: str | None = Field(None, description="What the conversation is about; left out: what is recent.")
+    limit: int | None = Field(None, ge=1, le=MAX_CONTEXT_ITEMS, description="Items at most.")
+    session: str | None = Field(None, min_length=1, max_length=MAX_ITEM_NAME, description="Of one session only.")
+
+    async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
+        context = await services.context.execute(
+            DEFAULT_QUERY if self.query is None else self.query,
+            limit=self.limit,
+            session=self.session,
+            principal=principal,
+        )
+        document = plain(context_document(context, request_id=""))
+        del document["request_id"]
+        return ToolOutcome(text=context.context or "Nothing is remembered.", document=document)
+
+
+TOOLS: tuple[type[ToolCall], ...] = (HybridSearch, VectorSearch, MemorySearch, GrepSearch, ReadFile, Ask, Context)

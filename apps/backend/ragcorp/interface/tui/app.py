@@ -1,0 +1,47 @@
+"""The terminal UI."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from ragcorp.interface.tui.ask_screen import AskScreen
+from ragcorp.interface.tui.chosen import Chosen
+from ragcorp.interface.tui.help_screen import HelpScreen
+from ragcorp.interface.tui.search_screen import SearchScreen
+from ragcorp.interface.tui.services import TuiServices
+
+
+class RagTui(App[None]):
+    """Search and ask. Knows the ports of its services and nothing else."""
+
+    TITLE = "ragcorp"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    App:nocolor ResultList > .option-list--option-highlighted { text-style: bold; }
+    App:nocolor ResultList:focus > .option-list--option-highlighted { text-style: bold reverse; }
+    App:nocolor QueryInput > .input--cursor { text-style: reverse; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "Quit", priority=True),
+        Binding("q", "quit", "Quit", show=False),
+    ]
+
+    def __init__(self, services: TuiServices, *, colour: bool = True) -> None:
+        """Without ``colour``, what is marked is bold, underlined or reversed."""
+        if not colour:
+            os.environ["NO_COLOR"] = "1"  # where textual looks for it
+        super().__init__(ansi_color=None if colour else True)
+        chosen = Chosen(profile=services.profile)
+        self._services = services
+        self.add_mode("search", lambda: SearchScreen(services, chosen))
+        self.add_mode("ask", lambda: AskScreen(services, chosen))
+
+    def on_mount(self) -> None:
+        self.switch_mode("search")
+
+    def action_help(self) -> None:
+        self.push_screen(HelpScreen(self._services.words))

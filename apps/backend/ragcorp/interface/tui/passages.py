@@ -1,0 +1,153 @@
+"""Writes passages for the screen: where they stand, how they were ranked, and their lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from rich.text import Text
+
+from ragcorp.domain.answers import Citation
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.retrieval import Contribution
+from ragcorp.domain.search import SearchHit
+from ragcorp.interface.tui.line_view import Line
+from ragcorp.interface.tui.query_marks import QueryMarks
+from ragcorp.interface.tui.shown_text import on_one_line, shortened, shown
+
+
+def place_of(chunk: Chunk) -> str:
+    """Return where a passage stands: ``path:12-15``, ``path page 3``, or what an item of another collection is."""
+    path = chunk.source_path
+    if path is None:
+        return on_one_line(chunk.speaker or chunk.title or chunk.collection)
+    return _place(path, chunk.line_start, chunk.line_end, chunk.page_start)
+
+
+def cited_place(citation: Citation) -> str:
+    if citation.path is None:
+        return on_one_line(citation.title or citation.external_id)
+    return _place(citation.path, citation.line_start, citation.line_end, citation.page)
+
+
+def _place(path: str, line_start: int, line_end: int, page: int | None) -> str:
+    name = on_one_line(path)
+    if page is not None:
+        return f"{name} page {page}"
+    return f"{name}:{line_start}" if line_start == line_end else f"{name}:{line_start}-{line_end}"
+
+
+def title_of(chunk: Chunk) -> str:
+    return on_one_line(chunk.title or (chunk.heading_path[-1] if chunk.heading_path else chunk.content[:80]))
+
+
+def row_of(hit: SearchHit, width: int, tall: bool) -> Text:
+    """Return a passage as a row of the list, at most ``width`` cells wide; a ``tall`` one has its place below it."""
+    head = f"{hit.rank:>2} {number(hit.score):<5} "
+    place = place_of(hit.chunk)
+    if tall:
+        row = Text(head, style="bold", no_wrap=True)
+        row.append(shortened(title_of(hit.chunk), width - len(head)), style="not bold")
+        row.append("\n" + " " * 3 + shortened_place(place, width - 3), style="not bold dim")
+        return row
+    row = Text(head, style="bold", no_wrap=True)
+    room = width - len(head)
+    place = shortened_place(place, max(room * 2 // 3, 12))
+    row.append(place, style="not bold")
+    row.append(shortened("  " + title_of(hit.chunk), room - len(place)), style="not bold dim")
+    return row
+
+
+def shortened_place(place: str, cells: int) -> str:
+    """Return a path cut at its beginning: the file's name and the lines tell more than the folder."""
+    return place if len(place) <= cells else "…" + place[-max(cells - 1, 1) :]
+
+
+def number(value: float) -> str:
+    """Return a score in few characters: .0325, .81, 12.3."""
+    written = f"{value:.3g}"
+    return written.replace("0.", ".", 1) if written.startswith(("0.", "-0.")) else written
+
+
+def marks_of(hit: SearchHit, query: str) -> QueryMarks:
+    """Return the marks of a query in a passage: its words, and the lexemes that a search of text found there."""
+    lexemes = (match.lexeme for evidence in hit.evidence.values() for match in evidence.matches)
+    return QueryMarks(query, lexemes)
+
+
+def passage_lines(hit: SearchHit, marks: QueryMarks) -> list[Line]:
+    """Return a passage with what is to be said of it: place, title, ranks by source, steps, collections."""
+    chunk = hit.chunk
+    heading = " > ".join(on_one_line(part) for part in chunk.heading_path) or on_one_line(chunk.title)
+    notes = [place_of(chunk), heading, sources_note(hit.sources, hit)]
+    notes += [f"{step}: {_told(note)}" for step, note in hit.steps.items()]
+    if len(hit.collections) > 1 or not chunk.of_document:
+        notes.append("in " + ", ".join(on_one_line(name) for name in hit.collections))
+    lines = [Line(text=note, note=True) for note in notes if note]
+    return [*lines, Line(text="", note=True), *text_lines(chunk, hit.matched_lines, marks)]
+
+
+def sources_note(sources: Sequence[Contribution], hit: SearchHit) -> str:
+    """Return the rank and the score that each source gave, and its part of the fused score."""
+    parts = [
+        f"{on_one_line(source.source)} #{source.rank} {number(source.score)} +{number(source.value)}"
+        for source in sources
+    ]
+    return f"{hit.score_type} {number(hit.score)}" + (" = " + " · ".join(parts) if parts else "")
+
+
+def text_lines(chunk: Chunk, matched_lines: Iterable[int], marks: QueryMarks) -> list[Line]:
+    """Return the lines of a passage's text, with their numbers where those are certain.
+
+    Pointed at are ``matched_lines``, else the lines that hold a mark.
+    """
+    texts = shown(chunk.content).split("\n")
+    numbered = chunk.page_start is None and len(texts) == chunk.line_end - chunk.line_start + 1
+    matched = frozenset(matched_lines) if numbered else frozenset()
+    return [
+        Line(
+            text=text,
+            number=line_number if numbered else None,
+            pointed=line_number in matched if matched else bool(marks.spans(text)),
+        )
+        for line_number, text in enumerate(texts, start=chunk.line_start)
+    ]
+
+
+def file_lines(
+    text: str, *, first: int, pointed: Iterable[int], span: tuple[int, int], marks: Callable[[str], object]
+) -> list[Line]:
+    """Return the lines of a file from number ``first`` on, those of ``span`` as such.
+
+    Pointed at are the lines of the numbers in ``pointed``, else those of the span that hold a mark.
+    """
+    wanted = frozenset(pointed)
+    return [
+        Line(
+            text=line,
+            number=place,
+            pointed=place in wanted if wanted else span[0] <= place <= span[1] and bool(marks(line)),
+            span=span[0] <= place <= span[1],
+        )
+        for place, line in enumerate(shown(text).split("\n"), start=first)
+    ]
+
+
+def _told(note: Mapping[str, object]) -> str:
+    return ", ".join(f"{on_one_line(name)} {_value(value)}" for name, value in note.items())
+
+
+def _value(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int():
+            return str(value)
+        case float():
+            return number(value)
+        case str():
+            return on_one_line(value)
+        case Mapping():
+            return " ".join(_value(part) for part in value.values())
+        case list() | tuple():
+            return "; ".join(_value(part) for part in value) or "none"
+    return "none"

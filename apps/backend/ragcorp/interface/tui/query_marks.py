@@ -1,0 +1,83 @@
+"""Finds the words of a query in a shown line, whatever their accents and endings."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+STEM = 4
+"""Shorter words are marked only where they stand as they were typed."""
+ENDING = 2
+"""Letters by which a word may be longer or shorter than the query's: plazo, plazos."""
+
+_WORD = re.compile(r"\w+")
+_JOINED = re.compile(r"\w+(?:[-./:@]+\w+)*")
+_SMALL = frozenset(
+    _WORD.findall(
+        "a al ante con cual cuando de del desde donde e el ella en entre es esta este la las le lo los mas me mi no "
+        "nos o para pero por que quien se si sin sobre su sus un una uno unos y ya and are as at be by for from how in "
+        "is it of on or that the this to was what when where which who why with"
+    )
+)
+
+
+class QueryMarks:
+    """The marks of one query. ``lexemes`` are stems that the search itself matched."""
+
+    def __init__(self, query: str, lexemes: Iterable[str] = ()) -> None:
+        tokens = [folded(found[0]) for found in _JOINED.finditer(query)]
+        self._joined = tuple({token for token in tokens if not _WORD.fullmatch(token)})
+        words = {token for token in tokens if _WORD.fullmatch(token)}
+        self._words = tuple((words - _SMALL) or words)
+        self._stems = tuple({folded(lexeme) for lexeme in lexemes if len(lexeme) >= STEM})
+
+    def spans(self, line: str) -> list[tuple[int, int]]:
+        """Return the characters [start, end) of each mark, in order, none over another."""
+        plain = folded(line)
+        if len(plain) != len(line):
+            return []
+        joined = (span for token in self._joined for span in _places(plain, token))
+        words = (word.span() for word in _WORD.finditer(plain) if self._is_meant(word[0]))
+        return _merged((*joined, *words))
+
+    def _is_meant(self, word: str) -> bool:
+        if word in self._words:
+            return True
+        if word in _SMALL:
+            return False
+        return any(_alike(word, wanted) for wanted in self._words) or any(
+            word.startswith(stem) and len(word) - len(stem) <= 2 * ENDING for stem in self._stems
+        )
+
+
+def folded(text: str) -> str:
+    """Return ``text`` in small letters without accents, each character in its place."""
+    if text.isascii():
+        return text.lower()
+    return "".join(map(_folded_character, text))
+
+
+def _folded_character(character: str) -> str:
+    base = unicodedata.normalize("NFD", character)[0].lower()
+    return base if len(base) == 1 else character
+
+
+def _alike(word: str, wanted: str) -> bool:
+    short, long = sorted((word, wanted), key=len)
+    return len(short) >= STEM and len(long) - len(short) <= ENDING and long.startswith(short)
+
+
+def _places(text: str, token: str) -> Iterable[tuple[int, int]]:
+    pattern = re.compile(rf"(?<!\w){re.escape(token)}(?!\w)")
+    return (found.span() for found in pattern.finditer(text))
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

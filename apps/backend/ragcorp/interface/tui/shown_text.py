@@ -1,0 +1,81 @@
+"""Text of documents as a terminal may show it, and where its lines are broken."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from rich.cells import cell_len
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+TAB = "    "
+MOST_CHARACTERS = 8
+"""Characters of one cell: a letter with more marks than that is drawn over several."""
+
+_HARMLESS = re.compile("[ -~\n\u00a1-\u00ac\u00ae-\u02ff]*")
+_SHOWN = {0x0A: "\n", 0x09: TAB, 0x2028: " ", 0x2029: " "}
+_INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
+
+
+class _Shown(dict[int, str]):
+    """For ``str.translate``: controls, bidi marks and surrogates are seen as such; what has no width is left out."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if character in _INVISIBLE:
+            shown = ""
+        else:
+            shown = REPLACEMENT if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character
+        self[code] = shown
+        return shown
+
+
+_TABLE = _Shown(_SHOWN)
+
+
+def shown(text: str) -> str:
+    """Return ``text`` without what could steer or deceive a terminal; its lines end with LF alone."""
+    plain = text.replace("\r\n", "\n")
+    return plain if _HARMLESS.fullmatch(plain) else plain.translate(_TABLE)
+
+
+def on_one_line(text: str) -> str:
+    """Return ``text`` as one line, its white space as single spaces."""
+    return " ".join(shown(text).split())
+
+
+def shortened(text: str, cells: int) -> str:
+    """Return ``text`` in at most so many cells of the terminal, with an ellipsis where it was cut."""
+    if cell_len(text) <= cells:
+        return text
+    return text[: fitting(text, 0, max(cells - 1, 0))] + "…"
+
+
+def wrapped(line: str, cells: int) -> list[tuple[int, int]]:
+    """Return the spans of ``line`` that stand on a row each: cut behind spaces, else where the row is full."""
+    if (line.isascii() and len(line) <= cells) or cell_len(line) <= cells:
+        return [(0, len(line))]
+    rows, start = [], 0
+    while start < len(line):
+        end = max(fitting(line, start, cells), start + 1)
+        if end < len(line):
+            space = line.rfind(" ", start, end + 1)
+            if space > start:
+                end = space + 1
+        rows.append((start, end))
+        start = end
+    return rows
+
+
+def fitting(line: str, start: int, cells: int) -> int:
+    """Return the end of the longest piece from ``start`` on that takes at most so many cells."""
+    end = min(len(line), start + cells)
+    if line[start:end].isascii():
+        return end
+    taken, place = 0, start
+    while place < min(len(line), start + MOST_CHARACTERS * cells):
+        taken += cell_len(line[place])
+        if taken > cells:
+            break
+        place += 1
+    return place

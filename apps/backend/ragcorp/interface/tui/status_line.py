@@ -1,0 +1,100 @@
+"""What is said of the last thing that was done: how much was found, what was missing, what failed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rich.text import Text
+from textual.widgets import Static
+
+from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
+from ragcorp.domain.retrieval import SourceReport
+from ragcorp.domain.search import SearchResponse
+from ragcorp.interface.search_status import search_status
+from ragcorp.interface.tui.shown_text import on_one_line
+
+TOOLS = {
+    "files": "hybrid_search",
+    "vectors": "vector_search",
+    "dense": "vector_search",
+    "grep": "grep_search",
+    "memory": "memory_search",
+}
+"""The tool that a profile is known as; any other is ``search``."""
+
+REASONS = {
+    "timeout": "did not answer in time",
+    "circuit_open": "is left alone for a while after failing",
+    "unreachable": "cannot be reached",
+}
+
+
+class StatusLine(Static):
+    """One line, or two where something is to be said besides."""
+
+    DEFAULT_CSS = """
+    StatusLine {
+        height: auto;
+        max-height: 4;
+        padding: 0;
+        background: $panel;
+        color: $foreground;
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - textual's own name
+        super().__init__("", id=id, markup=False)
+        self.said = ""
+
+    def say(self, text: str, *, warning: str = "") -> None:
+        """Say ``text``, and below it a warning."""
+        line = Text(text)
+        if warning:
+            line.append("\n! " + warning, style="bold")
+        self._show(line)
+
+    def fail(self, error: Exception, *, again: str = "") -> None:
+        """Say what went wrong and what can be done about it; ``again``: how, where it may pass by itself."""
+        said = sentences(error)
+        if again and isinstance(error, SourceUnavailableError):
+            said += f" {again}"
+        self._show(Text(f"! {said}", style="bold"))
+
+    def _show(self, line: Text) -> None:
+        self.said = line.plain
+        self.update(line)
+
+
+def sentences(error: Exception) -> str:
+    """Return what an error says, its limit and its remedy; of one that nobody expected, its kind alone."""
+    if not isinstance(error, RagcorpError):
+        return f"Something unexpected went wrong ({type(error).__name__}). Try again, and report it."
+    said = [error.message]
+    if error.limit and error.limit.replace(",", "") not in error.message.replace(",", ""):
+        said.append(f"Limit: {error.limit}.")
+    if error.remedy:
+        said.append(error.remedy)
+    return on_one_line(" ".join(said))
+
+
+def found(profile: str, response: SearchResponse, seconds: float) -> str:
+    """Return the status of a search: its characters, and its chunks, or the files that hold what was looked for."""
+    tool = TOOLS.get(profile, "search")
+    answered = replace(response, reports=tuple(report for report in response.reports if report.reason is None))
+    status = search_status(tool, answered)
+    if profile == "grep":
+        counted = f"{_counted(status.passages, 'passage')} in {_counted(status.files, 'file')}"
+        return f"{tool}: {counted}, {_counted(status.characters, 'character')}, {seconds:.2f} s"
+    return f"{status.message}, {seconds:.2f} s"
+
+
+def missing(degraded: tuple[SourceReport, ...]) -> str:
+    """Return in plain words which sources did not do their part; empty where all did."""
+    return " ".join(
+        f"{on_one_line(report.source)} {REASONS.get(report.reason or '', f'did not do its part ({report.reason})')}."
+        for report in degraded
+    )
+
+
+def _counted(quantity: int, noun: str) -> str:
+    return f"{quantity} {noun}" if quantity == 1 else f"{quantity} {noun}s"

@@ -1,0 +1,102 @@
+"""Builds what searches and reads files where they lie: roots, use cases, the source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragcorp.application.file_candidates import FileCandidates
+from ragcorp.application.file_source import FileGrepSource
+from ragcorp.application.grep_files import GrepFiles
+from ragcorp.application.read_file import ReadFile
+from ragcorp.application.routed_candidates import RoutedCandidateStore
+from ragcorp.domain.files import FILES, FileAccess
+from ragcorp.domain.ports.collections import CandidateStore
+from ragcorp.domain.ports.file_search import FileDocuments, FileRepository
+from ragcorp.domain.principal import Sensitivity
+from ragcorp.infrastructure.files.opening import Roots
+from ragcorp.infrastructure.files.python_search import PythonSearch
+from ragcorp.infrastructure.files.reading import FileReader
+from ragcorp.infrastructure.files.repository import LocalFileRepository
+from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
+from ragcorp.infrastructure.files.roots import Root, parse_roots
+from ragcorp.infrastructure.parsing.decoding import decode_with_name
+from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.file_documents import PostgresFileDocuments
+from ragcorp.infrastructure.postgres.term_frequencies import PostgresTermFrequencies
+from ragcorp.main.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileParts:
+    """``source`` is None where no roots are allowed: profiles then name it as not configured."""
+
+    repository: FileRepository
+    grep: GrepFiles
+    read: ReadFile
+    source: FileGrepSource | None
+    candidates: FileCandidates
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        return self.repository.roots
+
+    def stored_with(self, store: CandidateStore) -> CandidateStore:
+        """Return a store that knows the passages of files beside those of ``store``."""
+        return RoutedCandidateStore(default=store, by_collection={FILES: self.candidates})
+
+
+def make_files(settings: Settings, database: Database) -> FileParts:
+    """Raises ConfigurationError for roots that are none."""
+    repository = make_repository(settings)
+    documents = PostgresFileDocuments(database=database)
+    access = FileAccess(
+        workspace=settings.files_workspace, sensitivity=Sensitivity.parse(settings.files_sensitivity)
+    )
+    grep = make_grep(settings, repository, documents, access)
+    source = FileGrepSource(
+        files=grep,
+        frequencies=PostgresTermFrequencies(database=database, default_language=settings.default_language),
+        access=access,
+        default_language=settings.default_language,
+    )
+    return FileParts(
+        repository=repository,
+        grep=grep,
+        read=ReadFile(files=repository, documents=documents, access=access),
+        source=source if repository.roots else None,
+        candidates=FileCandidates(
+            files=repository, documents=documents, access=access, default_language=settings.default_language
+        ),
+    )
+
+
+def logical_path(roots: tuple[Root, ...], path: Path) -> str | None:
+    """Return how a file below a root is called, None for any other."""
+    for root in roots:
+        if path.is_relative_to(root.path):
+            return f"{root.name}/{path.relative_to(root.path).as_posix()}"
+    return None
+
+
+def make_repository(settings: Settings) -> LocalFileRepository:
+    roots = Roots(
+        parse_roots(settings.allowed_paths), excluded=(settings.data_dir,), hard_links=settings.files_hard_links
+    )
+    reader = FileReader(
+        roots=roots,
+        decode=decode_with_name,
+        max_file_bytes=settings.max_file_bytes,
+        max_read_bytes=settings.files_max_read_bytes,
+    )
+    binary = find_ripgrep()
+    search: Ripgrep | PythonSearch
+    if binary is None:
+        search = PythonSearch(roots=roots, reader=reader)
+    else:
+        search = Ripgrep(roots=roots, binary=binary, reader=reader, max_file_bytes=settings.max_file_bytes)
+    return LocalFileRepository(roots=roots, reader=reader, search=search)
+
+
+def make_grep(settings: Settings, files: FileRepository, documents: FileDocuments, access: FileAccess) -> GrepFiles:
+    return GrepFiles(files=files, documents=documents, access=access, timeout_seconds=settings.grep_timeout_seconds)

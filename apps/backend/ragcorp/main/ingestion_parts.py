@@ -1,0 +1,78 @@
+"""Builds what takes documents in: from requests, from folders, from folders that are watched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation
+from ragcorp.application.embed_pending import EmbedPending
+from ragcorp.application.folder_documents import FolderDocuments
+from ragcorp.application.ingest_document import IngestDocument
+from ragcorp.application.ingest_folder import IngestFolder
+from ragcorp.application.sync_folder import SyncFolder
+from ragcorp.application.watch_folder import WatchFolder
+from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.infrastructure.files.folder import LocalFiles
+from ragcorp.infrastructure.files.roots import parse_roots
+from ragcorp.infrastructure.files.watching import LocalWatching
+from ragcorp.infrastructure.parsing.chunker import StructureChunker
+from ragcorp.infrastructure.parsing.parser import MultiFormatParser
+from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.folder_rows import PostgresFolderRecords
+from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
+from ragcorp.main.file_parts import logical_path
+from ragcorp.main.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestionParts:
+    parser: MultiFormatParser
+    preparation: DocumentPreparation
+    ingest: IngestDocument
+    ingest_folder: IngestFolder
+    watch_folder: WatchFolder
+
+
+def make_ingestion(
+    settings: Settings,
+    *,
+    database: Database,
+    repository: DocumentRepository,
+    statistics: StatisticsKeeper,
+    embed_pending: EmbedPending | None,
+) -> IngestionParts:
+    """Return the parts; without ``embed_pending`` no vectors are made."""
+    parser = MultiFormatParser()
+    preparation = DocumentPreparation(
+        parser=parser,
+        chunker=StructureChunker(max_tokens=settings.chunk_max_tokens, overlap_tokens=settings.chunk_overlap_tokens),
+        limits=DocumentLimits(max_file_bytes=settings.max_file_bytes),
+    )
+    ingest = IngestDocument(
+        repository=repository,
+        preparation=preparation,
+        embed_pending=embed_pending,
+        embed_wait_seconds=settings.embed_wait_seconds,
+    )
+    files = LocalFiles(suffixes=parser.suffixes, max_bytes=settings.max_file_bytes)
+    records = PostgresFolderRecords(database=database, statistics=statistics)
+    documents = FolderDocuments(
+        ingest=ingest,
+        preparation=preparation,
+        files=files,
+        records=records,
+        logical_path=partial(logical_path, parse_roots(settings.allowed_paths)),
+        artifact_type_of=parser.artifact_type,
+    )
+    return IngestionParts(
+        parser=parser,
+        preparation=preparation,
+        ingest=ingest,
+        ingest_folder=IngestFolder(documents=documents, files=files, default_language=settings.default_language),
+        watch_folder=WatchFolder(
+            sync=SyncFolder(documents=documents, files=files, records=records),
+            files=files,
+            watching=LocalWatching(),
+        ),
+    )

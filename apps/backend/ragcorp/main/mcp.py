@@ -1,0 +1,81 @@
+"""The MCP server over a container, and its endpoint in the service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import ragcorp
+from ragcorp.domain.principal import Principal
+from ragcorp.interface.http.principal import current_principal
+from ragcorp.interface.http.services import HttpLimits
+from ragcorp.main.container import Container
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from ragcorp.interface.mcp.endpoint import McpEndpoint
+    from ragcorp.interface.mcp.services import McpLimits, McpServices
+
+MAX_SESSIONS = 256
+IDLE_SECONDS = 1800.0
+
+
+@asynccontextmanager
+async def mounted_mcp(container: Container, limits: HttpLimits) -> AsyncIterator[McpEndpoint | None]:
+    """Yield the endpoint, whose sessions last as long as the block; None where the extra ``mcp`` is not installed."""
+    if find_spec("mcp") is None:
+        yield None
+        return
+    from ragcorp.interface.mcp.endpoint import EndpointLimits, McpEndpoint
+    from ragcorp.interface.mcp.server import make_mcp_server
+
+    services = mcp_services(container)
+
+    async def opened() -> McpServices:
+        return services
+
+    server = make_mcp_server(opened, principal_of=_principal_of, limits=mcp_limits(limits), version=ragcorp.__version__)
+    endpoint = McpEndpoint(
+        server,
+        limits=EndpointLimits(
+            max_body_bytes=limits.max_body_bytes,
+            upload_seconds=limits.upload_timeout_seconds,
+            max_sessions=MAX_SESSIONS,
+            idle_seconds=IDLE_SECONDS,
+            allowed_hosts=limits.allowed_hosts,
+        ),
+    )
+    async with endpoint.running():
+        yield endpoint
+
+
+def mcp_services(container: Container) -> McpServices:
+    from ragcorp.interface.mcp.services import McpServices
+
+    use_cases = container.use_cases
+    return McpServices(
+        search=use_cases.search,
+        answer=use_cases.answer,
+        context=use_cases.context,
+        grep=use_cases.grep,
+        read=use_cases.read_file,
+    )
+
+
+def mcp_limits(limits: HttpLimits) -> McpLimits:
+    """A tool has the time of its route."""
+    from ragcorp.interface.mcp.services import McpLimits
+
+    return McpLimits(
+        tool_seconds=limits.request_timeout_seconds,
+        grep_seconds=limits.grep_timeout_seconds,
+        ask_seconds=limits.ask_timeout_seconds,
+    )
+
+
+async def _principal_of(_: Request | None) -> Principal:
+    """Return whom the credential of the request stands for, as for any other path of the service."""
+    return await current_principal()

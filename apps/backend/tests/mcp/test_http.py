@@ -1,0 +1,277 @@
+"""Streamable HTTP, by the SDK's client and by hand: sessions, bounds, who may call from where, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from mcp import Client
+
+from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.interface.mcp.server import make_mcp_server
+from ragcorp.interface.mcp.services import McpLimits, McpServices
+
+from .fakes import Behaviour, Log, fake_services, server_over, text_of
+from .serving import INITIALIZE, JSON_AND_EVENTS, SESSION, message_of, open_session, serving_endpoint
+
+pytestmark = pytest.mark.anyio
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+CANARY = "canario-7f3a"
+with_each_protocol = pytest.mark.parametrize("mode", ["legacy", "auto"])
+
+
+@pytest.fixture
+def behaviour() -> Behaviour:
+    return Behaviour()
+
+
+@with_each_protocol
+async def test_tools_are_listed_and_called_and_say_how_they_went(behaviour: Behaviour, mode: str) -> None:
+    log = Log()
+    async with (
+        serving_endpoint(server_over(fake_services(behaviour)), allowed_hosts=LOOPBACK) as (url, _),
+        Client(url, mode=mode, logging_callback=log, log_level="info") as client,
+    ):
+        assert len((await client.list_tools()).tools) == 7
+        result = await client.call_tool("grep_search", {"query": "plazo"})
+    assert text_of(result).startswith("Found 1 passages in 1 files:")
+    assert [said["message"] for said in log.said] == ["grep_search: 1 passage in 1 file, 13 characters"]
+
+
+@with_each_protocol
+async def test_the_same_path_below_v1(mode: str) -> None:
+    async with (
+        serving_endpoint(server_over(fake_services(Behaviour()))) as (url, _),
+        Client(url.replace("/mcp", "/v1/mcp"), mode=mode) as client,
+    ):
+        assert not (await client.call_tool("ask", {"query": "x"})).is_error
+
+
+async def test_two_sessions_at_once_do_not_meet(behaviour: Behaviour) -> None:
+    behaviour.gate = asyncio.Event()
+    first, second = Log(), Log()
+    async with (
+        serving_endpoint(server_over(fake_services(behaviour))) as (url, _),
+        Client(url, mode="legacy", logging_callback=first) as one,
+        Client(url, mode="legacy", logging_callback=second) as other,
+        anyio.create_task_group() as calls,
+    ):
+        calls.start_soon(one.call_tool, "grep_search", {"query": "uno"})
+        await behaviour.entered.wait()
+        behaviour.entered.clear()
+        calls.start_soon(other.call_tool, "vector_search", {"query": "dos"})
+        await behaviour.entered.wait()
+        behaviour.gate.set()
+    assert [said["tool"] for said in first.said] == ["grep_search"]
+    assert [said["tool"] for said in second.said] == ["vector_search"]
+
+
+@with_each_protocol
+async def test_a_client_that_gives_up_cancels_the_use_case(behaviour: Behaviour, mode: str) -> None:
+    behaviour.gate = asyncio.Event()
+    async with (
+        serving_endpoint(server_over(fake_services(behaviour))) as (url, _),
+        Client(url, mode=mode) as client,
+    ):
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(client.call_tool, "ask", {"query": "x"})
+            await behaviour.entered.wait()
+            calls.cancel_scope.cancel()
+        with anyio.fail_after(10):
+            await behaviour.cancelled.wait()
+        behaviour.gate = None
+        assert not (await client.call_tool("ask", {"query": "x"})).is_error
+
+
+async def test_a_session_that_its_client_ends_is_gone() -> None:
+    async with serving_endpoint(server_over(fake_services(Behaviour()))) as (url, _), httpx.AsyncClient() as client:
+        session = (await open_session(client, url)).headers[SESSION]
+        headers = {**JSON_AND_EVENTS, SESSION: session, "MCP-Protocol-Version": "2025-11-25"}
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        assert (await client.post(url, json=ping, headers=headers)).status_code == 200
+        assert (await client.delete(url, headers=headers)).status_code == 200
+        assert (await client.post(url, json=ping, headers=headers)).status_code == 404
+        assert (await client.post(url, json=ping, headers={**headers, SESSION: "0" * 32})).status_code == 404
+
+
+async def test_sessions_are_bounded_and_room_is_made_again() -> None:
+    async with (
+        serving_endpoint(server_over(fake_services(Behaviour())), max_sessions=2) as (url, _),
+        httpx.AsyncClient() as client,
+    ):
+        first = await open_session(client, url)
+        assert (await open_session(client, url)).status_code == 200
+        assert (await open_session(client, url)).status_code == 503
+        await client.delete(url, headers={SESSION: first.headers[SESSION], "MCP-Protocol-Version": "2025-11-25"})
+        assert (await open_session(client, url)).status_code == 200
+
+
+async def test_an_idle_session_ends() -> None:
+    async with (
+        serving_endpoint(server_over(fake_services(Behaviour())), max_sessions=1, idle_seconds=0.05) as (url, _),
+        httpx.AsyncClient() as client,
+    ):
+        assert (await open_session(client, url)).status_code == 200
+        with anyio.fail_after(20):
+            while (await open_session(client, url)).status_code != 200:  # noqa: ASYNC110 - the SDK has no event for it
+                await asyncio.sleep(0.02)
+
+
+async def test_ending_all_sessions_ends_open_streams_and_refuses_further_requests() -> None:
+    async with (
+        serving_endpoint(server_over(fake_services(Behaviour()))) as (url, endpoint),
+        httpx.AsyncClient(timeout=20) as client,
+    ):
+        session = (await open_session(client, url)).headers[SESSION]
+        headers = {"Accept": "text/event-stream", SESSION: session, "MCP-Protocol-Version": "2025-11-25"}
+        async with client.stream("GET", url, headers=headers) as stream:
+            assert stream.status_code == 200
+            await endpoint.end_sessions()
+            await stream.aread()
+        stopped = await open_session(client, url)
+        assert stopped.status_code == 503
+        assert stopped.json()["error"]["message"] == "The service is stopping."
+
+
+CALLERS: list[tuple[dict[str, str], int]] = [
+    ({"Host": "evil.test"}, 421),
+    ({"Host": "localhost.evil.test"}, 421),
+    ({"Host": "localhost:1234"}, 200),
+    ({"Host": "[::1]:8000"}, 200),
+    ({"Origin": "http://localhost:3000"}, 200),
+    ({"Origin": "https://evil.test"}, 403),
+    ({"Origin": "http://localhost.evil.test"}, 403),
+    ({"Origin": "null"}, 403),
+    ({"Origin": "file://localhost"}, 403),
+    ({"Origin": "http://[::1"}, 403),
+]
+
+
+async def test_pages_of_strangers_are_refused() -> None:
+    modern = {"MCP-Protocol-Version": "2026-07-28"}
+    async with (
+        serving_endpoint(server_over(fake_services(Behaviour())), allowed_hosts=LOOPBACK) as (url, _),
+        httpx.AsyncClient() as client,
+    ):
+        for headers, status in CALLERS:
+            answer = await client.post(url, json=INITIALIZE, headers={**JSON_AND_EVENTS, **headers})
+            assert answer.status_code == status, headers
+            answer = await client.post(url, json=INITIALIZE, headers={**JSON_AND_EVENTS, **headers, **modern})
+            assert (answer.status_code in (421, 403)) == (status != 200), headers
+
+
+NO_MESSAGES: list[tuple[bytes, int]] = [
+    (f'{{"{CANARY}'.encode(), -32700),
+    (b"\xff\xfe", -32700),
+    (b"", -32700),
+    (b"[" * 100_000, -32700),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": NaN}}', -32700),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask\\ud800"}}', -32700),
+    (f'{{"jsonrpc": "1.0", "id": 1, "method": "{CANARY}"}}'.encode(), -32600),
+    (f'["{CANARY}"]'.encode(), -32600),
+    (f'"{CANARY}"'.encode(), -32600),
+    (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', -32600),
+]
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_a_body_that_is_no_message_is_refused_without_a_word_of_it(version: str) -> None:
+    async with (
+        serving_endpoint(server_over(fake_services(Behaviour())), max_sessions=1) as (url, _),
+        httpx.AsyncClient() as client,
+    ):
+        for body, code in NO_MESSAGES:
+            answer = await client.post(url, content=body, headers={**JSON_AND_EVENTS, "MCP-Protocol-Version": version})
+            assert (answer.status_code, answer.json()["error"]["code"]) == (400, code), body[:80]
+            assert CANARY not in answer.text
+        assert (await open_session(client, url)).status_code == 200
+
+
+async def test_arguments_that_are_no_object_are_refused_without_a_word_of_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with serving_endpoint(server_over(fake_services(Behaviour()))) as (url, _), httpx.AsyncClient() as client:
+        headers = {**JSON_AND_EVENTS, SESSION: (await open_session(client, url)).headers[SESSION]}
+        for params in (
+            {"name": "ask", "arguments": [CANARY]},
+            {"name": 7, "arguments": {}},
+            {"arguments": {}},
+            [CANARY],
+        ):
+            call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+            answer = await client.post(url, json=call, headers=headers)
+            assert "error" in message_of(answer)
+            assert CANARY not in answer.text
+    assert CANARY not in caplog.text
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_body_above_the_bound_is_refused(chunked: bool) -> None:
+    body = b" " * 20_000
+
+    async def pieces() -> Any:
+        for _ in range(20):
+            yield body[:1000]
+
+    async with (
+        serving_endpoint(server_over(fake_services(Behaviour())), max_body_bytes=10_000) as (url, _),
+        httpx.AsyncClient() as client,
+    ):
+        answer = await client.post(url, content=pieces() if chunked else body, headers=JSON_AND_EVENTS)
+        assert answer.status_code == 413
+        assert "10000 bytes (MAX_BODY_BYTES)" in answer.json()["error"]["message"]
+        assert (await open_session(client, url)).status_code == 200
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    async with serving_endpoint(server_over(fake_services(Behaviour())), upload_seconds=0.05) as (url, _):
+        host, port = url.removeprefix("http://").removesuffix("/mcp").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        head = f"POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+        writer.write(head.encode())
+        with anyio.fail_after(20):
+            status = await reader.readline()
+        assert status.split()[1] == b"408"
+        writer.close()
+
+
+async def test_each_request_tells_who_asks() -> None:
+    behaviour = Behaviour()
+    services = fake_services(behaviour)
+    levels = {"publica": Sensitivity.PUBLIC, "todo": Sensitivity.RESTRICTED}
+
+    async def opened() -> McpServices:
+        return services
+
+    async def principal_of(request: Any) -> Principal:
+        return Principal(subject=request.headers["x-who"], clearance=levels[request.headers["x-who"]])
+
+    server = make_mcp_server(opened, principal_of=principal_of, limits=McpLimits(), version="1")
+    async with serving_endpoint(server) as (url, _), httpx.AsyncClient() as client:
+        headers = {**JSON_AND_EVENTS, SESSION: (await open_session(client, url)).headers[SESSION]}
+        for number, who in enumerate(levels, start=2):
+            params = {"name": "vector_search", "arguments": {"query": "x"}}
+            call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+            await client.post(url, json=call, headers={**headers, "x-who": who})
+    assert [(who.subject, who.clearance) for _, who in behaviour.asked] == list(levels.items())
+
+
+async def test_a_wrong_method_or_kind_is_refused_and_leaves_no_session() -> None:
+    async with (
+        serving_endpoint(server_over(fake_services(Behaviour())), max_sessions=1) as (url, _),
+        httpx.AsyncClient() as client,
+    ):
+        refused = [
+            await client.put(url, json=INITIALIZE, headers=JSON_AND_EVENTS),
+            await client.get(url, headers={"Accept": "text/event-stream"}),
+            await client.post(url, json=INITIALIZE, headers={**JSON_AND_EVENTS, "Content-Type": "text/plain"}),
+            await client.post(url, json=INITIALIZE, headers={**JSON_AND_EVENTS, "Accept": "text/html"}),
+        ]
+        assert all(400 <= answer.status_code < 500 for answer in refused), refused
+        assert (await open_session(client, url)).status_code == 200

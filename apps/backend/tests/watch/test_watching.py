@@ -1,0 +1,245 @@
+"""A running watch: every kind of change reaches the documents, and nothing is lost where folder or database is out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from watch.conftest import Folder, put
+
+from ragcorp.application.watch_folder import WatchTimes
+from ragcorp.domain.ports.folders import WatchKind
+from support.library import found
+
+pytestmark = pytest.mark.anyio
+
+CREATED, UPDATED, DELETED = WatchKind.CREATED, WatchKind.UPDATED, WatchKind.DELETED
+
+
+async def test_a_file_that_is_added_edited_renamed_and_deleted(folder: Folder) -> None:
+    put(folder.root / "a.md", "la aguja uno")
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    assert events.of(CREATED) == ["a.md"]
+
+    put(folder.root / "sub" / "b.md", "el pajar", old=False)
+    await events.until(CREATED, "sub/b.md")
+    assert await found(folder.rag, "pajar") == ["sub/b.md"]
+
+    put(folder.root / "a.md", "el martillo dos", old=False)
+    await events.until(UPDATED, "a.md")
+    assert await found(folder.rag, "aguja") == []
+    assert await found(folder.rag, "martillo") == ["a.md"]
+
+    (folder.root / "sub" / "b.md").rename(folder.root / "sub" / "c.md")
+    await events.until(CREATED, "sub/c.md")
+    await events.until(DELETED, "sub/b.md")
+    assert await found(folder.rag, "pajar") == ["sub/c.md"]
+
+    (folder.root / "a.md").unlink()
+    await events.until(DELETED, "a.md")
+    assert await folder.names() == ["sub/c.md"]
+    kinds = [(event.kind, event.external_id) for event in events.told if event.external_id]
+    assert kinds.index((CREATED, "sub/c.md")) < kinds.index((DELETED, "sub/b.md"))
+
+
+async def test_an_editor_that_writes_beside_the_file_and_renames(folder: Folder) -> None:
+    put(folder.root / "a.md", "uno")
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    put(folder.root / "a.md.tmp~", "otro texto", old=False).replace(folder.root / "a.md")
+    await events.until(UPDATED, "a.md")
+    assert await found(folder.rag, "otro texto") == ["a.md"]
+    assert events.of(DELETED) == []
+
+
+async def test_a_folder_that_is_renamed_takes_its_documents_along(folder: Folder) -> None:
+    for number in range(30):
+        put(folder.root / "antes" / f"{number}.md", f"documento número {number}")
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    (folder.root / "antes").rename(folder.root / "después")
+    for number in range(30):
+        await events.until(DELETED, f"antes/{number}.md")
+    assert await folder.names() == sorted(f"después/{number}.md" for number in range(30))
+    # more than half of the tree is gone under its old names, and nothing is held back: it is all there
+    assert events.of(WatchKind.HELD_BACK) == []
+
+
+async def test_a_burst_is_one_pass(folder: Folder) -> None:
+    put(folder.root / "a.md", "uno")
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    for number in range(200):
+        put(folder.root / f"{number:03}" / "x.md", f"número {number}")
+    burst = await events.until(WatchKind.IN_STEP, times=2)
+    assert burst.counts is not None
+    total = burst.counts.created
+    while total < 200:
+        told = await events.until(WatchKind.IN_STEP, times=len(events.of(WatchKind.IN_STEP)) + 1)
+        assert told.counts is not None
+        total += told.counts.created
+    assert len(events.of(CREATED)) == 201
+    assert len(folder.read) == 201
+
+
+async def test_one_file_is_watched_alone(folder: Folder) -> None:
+    put(folder.root / "a.md", "uno")
+    put(folder.root / "b.md", "otro")
+    events = await folder.watch(folder.root / "a.md", prefix="notas/")
+    await events.until(CREATED, "notas/a.md")
+    put(folder.root / "c.md", "tercero", old=False)
+    put(folder.root / "a.md", "dos", old=False)
+    await events.until(UPDATED, "notas/a.md")
+    (folder.root / "a.md").unlink()
+    await events.until(DELETED, "notas/a.md")
+    assert await folder.names() == []
+    assert events.of(CREATED) == ["notas/a.md"]
+
+
+async def test_what_gitignore_excludes_comes_and_goes_with_its_rules(folder: Folder) -> None:
+    put(folder.root / "a.md", "uno")
+    put(folder.root / "build" / "b.md", "dos")
+    put(folder.root / ".gitignore", "build/\n*.log\n")
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    assert await folder.names() == ["a.md"]
+    put(folder.root / ".gitignore", "*.log\n", old=False)
+    await events.until(CREATED, "build/b.md")
+    put(folder.root / ".gitignore", "/a.md\n", old=False)
+    await events.until(DELETED, "a.md")
+    assert await folder.names() == ["build/b.md"]
+
+
+async def test_a_folder_that_goes_away_and_comes_back_loses_nothing(folder: Folder, tmp_path: Path) -> None:
+    for name in ("a.md", "b.md"):
+        put(folder.root / name, name)
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    folder.root.rename(tmp_path / "elsewhere")
+    waiting = await events.until(WatchKind.WAITING)
+    assert waiting.error is not None
+    assert str(tmp_path) not in str(waiting.error)
+    assert await folder.names() == ["a.md", "b.md"]
+    put(tmp_path / "elsewhere" / "c.md", "nuevo")
+    (tmp_path / "elsewhere").rename(folder.root)
+    await events.until(CREATED, "c.md")
+    put(folder.root / "d.md", "se vigila otra vez", old=False)
+    await events.until(CREATED, "d.md")
+    assert events.of(DELETED) == []
+
+
+async def test_a_folder_that_is_suddenly_empty_waits(folder: Folder, tmp_path: Path) -> None:
+    put(folder.root / "a.md", "uno")
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    # as a disk that is unmounted: another folder stands there, with nothing in it
+    folder.root.rename(tmp_path / "disk")
+    folder.root.mkdir()
+    await events.until(WatchKind.WAITING)
+    assert await folder.names() == ["a.md"]
+    folder.root.rmdir()
+    (tmp_path / "disk").rename(folder.root)
+    await events.until(WatchKind.IN_STEP, times=2)
+    assert await folder.names() == ["a.md"]
+    assert events.of(DELETED) == []
+
+
+async def test_most_of_a_tree_is_not_deleted_unless_it_is_allowed(folder: Folder) -> None:
+    for number in range(40):
+        put(folder.root / f"{number:02}.md", f"número {number}")
+    put(folder.root / "sub" / "stays.md", "queda")
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    for number in range(40):
+        (folder.root / f"{number:02}.md").unlink()
+    held = await events.until(WatchKind.HELD_BACK)
+    assert held.error is not None
+    assert "--allow-deletions" in str(held.error.remedy)
+    assert len(await folder.names()) == 41
+    await folder.stop()
+    events = await folder.watch(allow_deletions=True)
+    await events.until(WatchKind.IN_STEP)
+    assert await folder.names() == ["sub/stays.md"]
+
+
+async def test_a_file_that_cannot_be_read_keeps_what_is_stored(folder: Folder) -> None:
+    put(folder.root / "a.md", "la versión buena")
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    (folder.root / "a.md").write_bytes(b"\0\1\2\3" * 100)
+    failed = await events.until(WatchKind.FAILED, "a.md")
+    assert failed.error is not None
+    assert await found(folder.rag, "versión buena") == ["a.md"]
+    put(folder.root / "a.md", "la versión nueva", old=False)
+    await events.until(UPDATED, "a.md")
+    assert len(events.of(WatchKind.FAILED)) == 1
+
+
+async def test_two_watches_of_one_tree_come_to_the_same_end(folder: Folder) -> None:
+    put(folder.root / "a.md", "uno")
+    watches = [await folder.watch() for _ in range(2)]
+    for events in watches:
+        await events.until(WatchKind.IN_STEP)
+    for number in range(20):
+        put(folder.root / f"{number}.md", f"número {number}", old=False)
+    (folder.root / "a.md").unlink()
+    shutil.move(folder.root / "0.md", folder.root / "sub.md")
+    wanted = sorted(["sub.md", *(f"{number}.md" for number in range(1, 20))])
+    async with asyncio.timeout(20):
+        while await folder.names() != wanted:
+            await asyncio.sleep(0.05)
+    for name in wanted:
+        put(folder.root / name, f"otra vez {name}", old=False)
+    async with asyncio.timeout(20):
+        while sum(len(events.of(UPDATED)) for events in watches) < 20:
+            await asyncio.sleep(0.05)
+    assert await folder.names() == wanted
+
+
+async def test_a_database_that_is_out_is_waited_for(folder: Folder, postgres_server: Any, dsn: str) -> None:
+    put(folder.root / "a.md", "uno")
+    events = await folder.watch(times=WatchTimes(retry=0.2, first_backoff=0.1, last_backoff=0.2))
+    await events.until(WatchKind.IN_STEP)
+    name = dsn_name(dsn)
+    with postgres_server.superuser() as connection:
+        connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+        terminate(connection, name)
+    put(folder.root / "b.md", "dos", old=False)
+    (folder.root / "a.md").unlink()
+    waiting = await events.until(WatchKind.WAITING)
+    assert waiting.error is not None
+    with postgres_server.superuser() as connection:
+        connection.execute(f'ALTER DATABASE "{name}" RESET default_transaction_read_only')
+        terminate(connection, name)
+    await events.until(CREATED, "b.md")
+    await events.until(DELETED, "a.md")
+    assert await folder.names() == ["b.md"]
+
+
+def dsn_name(dsn: str) -> str:
+    from psycopg.conninfo import conninfo_to_dict
+
+    return str(conninfo_to_dict(dsn)["dbname"])
+
+
+def terminate(connection: Any, name: str) -> None:
+    connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+
+
+async def test_links_and_hidden_files_are_passed_over(folder: Folder, tmp_path: Path) -> None:
+    put(folder.root / "a.md", "uno")
+    put(tmp_path / "outside" / "secret.md", "secreto")
+    os.symlink(tmp_path / "outside", folder.root / "link")
+    os.symlink(tmp_path / "outside" / "secret.md", folder.root / "link.md")
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    put(tmp_path / "outside" / "more.md", "más secreto", old=False)
+    put(folder.root / ".git" / "x.md", "oculto", old=False)
+    put(folder.root / "b.md", "dos", old=False)
+    await events.until(CREATED, "b.md")
+    assert await folder.names() == ["a.md", "b.md"]
