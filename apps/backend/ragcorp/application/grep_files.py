@@ -179,8 +179,8 @@ class GrepFiles:
         best_of: dict[str, RankedPassage] = {}
         for passage in ranked:
             best_of.setdefault(passage.path, passage)
-        asked = [path for path in islice(best_of, MAX_FILES) if path not in texts.gone]
-        read = [passage for passage in ranked if _place(passage) in texts.of and passage.path not in texts.gone]
+        asked = dict.fromkeys(path for path in islice(best_of, MAX_FILES) if path not in texts.gone)
+        read = [passage for passage in ranked if passage.path in asked and _place(passage) in texts.of]
         covered = {passage.path for passage in read}
         lines = [_lines(passage, texts.of[_place(passage)]) for passage in read]
         lines += [_lines(best_of[path], None) for path in asked if path not in covered]
@@ -224,7 +224,7 @@ def _attempts(request: GrepRequest) -> Iterator[_Attempt]:
         yield _Attempt(terms=(request.query,))
         return
     if request.terms:
-        yield _Attempt(terms=request.terms, fold_accents=True)
+        yield _Attempt(terms=tuple(dict.fromkeys(request.terms)), fold_accents=True)
         return
     yield _Attempt(terms=(request.query,))
     words = tuple(term for term in given_terms(request.query) if term != request.query)
@@ -256,7 +256,7 @@ def _lines(passage: RankedPassage, text: BoundedText | None) -> FileLines:
         return FileLines(
             names=passage.names,
             line_start=passage.line_start,
-            line_end=passage.line_end,
+            line_end=passage.line_start,
             matched_lines=(),
             matched_texts=(),
         )

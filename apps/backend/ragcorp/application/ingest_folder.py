@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import anyio.to_thread
 
@@ -40,11 +39,7 @@ class IngestFolder:
     It is recorded what was stored from the folder: a later watch deletes it with its file.
     """
 
-    def __init__(
-        self, *, files: FolderFiles, default_language: str, documents: FolderDocuments | None = None, ingest: Any = None
-    ) -> None:
-        if documents is None:  # TEMPORARY: until main/container.py uses main/ingestion_parts.py
-            documents = FolderDocuments(ingest=ingest, preparation=ingest._preparation, files=files)
+    def __init__(self, *, documents: FolderDocuments, files: FolderFiles, default_language: str) -> None:
         self._documents = documents
         self._files = files
         self._default_language = default_language

@@ -1,8 +1,8 @@
 """What of a question is worth looking for literally. Pure, by rules; Spanish first, English, and code among words.
 
 Order, each group in that of the text: quoted phrases; amounts with their unit; identifiers, codes, numbers and file
-names; names, of several words as a phrase and by themselves; then the other words, rarest first. Words that no text is
-known to hold come last: each may be a typo.
+names; what has a letter or a small number (plan B, anexo 3); names, of several words as a phrase and by themselves; then
+the other words, rarest first. Words that no text is known to hold come last: each may be a typo.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ _UNIT = (
     r"|kg|mg|kb|mb|gb|tb|ms|kwh?|days?|months?|years?|weeks?|hours?|minutes?|seconds?"
 )
 _AMOUNT = re.compile(rf"(?<![\w.,-])\d+(?:[.,]\d+)*[ \u00a0]?(?:{_UNIT})(?!\w)", re.IGNORECASE)
+_LABELLED = re.compile(r"(?<!\w)([^\W\d_]{3,}) (?:[A-ZÑ]|\d{1,2})(?![\w.,]*\w)")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _APOSTROPHES = re.compile("['\u2019]")
 _HUMP = re.compile(r"[^\W\d_A-Z][A-ZÁÉÍÓÚÑ]")
@@ -78,13 +79,14 @@ def keywords(text: str, frequencies: Mapping[str, int] = _UNKNOWN, *, limit: int
     composed = unicodedata.normalize("NFC", text)
     rest, quoted = _taken(_QUOTED, without_courtesies(_spaced(composed)))
     rest, amounts = _taken(_AMOUNT, rest)
+    labelled = [label[0] for label in _LABELLED.finditer(rest) if _says_something(label[1])]
     rest, identifiers = _without_identifiers(rest)
-    names = [name for phrase in anchors(rest) for name in (phrase, *_parts(phrase))]
+    names = _names(rest)
     of_names = {_folded(name) for name in names}
     spelt = [word for each in _WORD.findall(rest) for word in _without_apostrophe(each)]
     words = [word for word in spelt if _folded(word) not in of_names and _says_something(word)]
     ranked = sorted(words, key=lambda word: (not frequencies.get(word, 0), frequencies.get(word, 0)))
-    return _each_once([*quoted, *amounts, *identifiers, *names, *map(stem, ranked)])[:limit]
+    return _each_once([*quoted, *amounts, *identifiers, *labelled, *names, *map(stem, ranked)])[:limit]
 
 
 def given_terms(text: str) -> tuple[str, ...]:
@@ -138,9 +140,16 @@ def _is_identifier(token: str, *, shouted: bool) -> bool:
     return _HUMP.search(token) is not None or (len(token) > 1 and token.isupper())
 
 
-def _parts(name: str) -> list[str]:
-    words = _WORD.findall(name)
-    return [word for word in words if _says_something(word)] if len(words) > 1 else []
+def _names(text: str) -> list[str]:
+    """Return names, each behind the phrases that it ends or begins: the first word of a sentence may belong to it."""
+    names: list[str] = []
+    for phrase in anchors(text):
+        before = re.search(rf"([^\W\d_]+) {re.escape(phrase)}", text)
+        if before and before[1][0].isupper() and _says_something(before[1]):
+            names.append(before[0])
+        parts = [part for part in _WORD.findall(phrase) if _says_something(part)]
+        names += [name for name in dict.fromkeys((phrase, *parts)) if len(name) > 1]
+    return names
 
 
 def _without_apostrophe(word: str) -> list[str]:

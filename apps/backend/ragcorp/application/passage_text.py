@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ragcorp.domain.files import Mark
@@ -39,27 +39,31 @@ def bounded(text: str, *, line_start: int, marks: Sequence[Mark], limit: int = M
     first = last = kept[0].line - line_start
     if len(lines[first]) > limit:
         return _part_of_line(lines[first], kept, limit=limit)
-    characters, wanted = len(lines[first]), kept[-1].line - line_start
-    growing = True
-    while growing and (first > 0 or last < len(lines) - 1):
-        # the matched lines first, then those around them
-        down = last < wanted or (
-            last < len(lines) - 1 and (first == 0 or last - wanted <= kept[0].line - line_start - first)
-        )
-        added = len(lines[last + 1 if down else first - 1]) + 1
-        growing = characters + added <= limit
-        if growing:
-            characters += added
-            first, last = (first, last + 1) if down else (first - 1, last)
+    left = limit - len(lines[first])
+    for number in _outwards(first, kept[-1].line - line_start, len(lines)):
+        left -= len(lines[number]) + 1
+        if left < 0:
+            break
+        first, last = min(first, number), max(last, number)
     start, end = line_start + first, line_start + last
     return BoundedText(
         start, end, "\n".join(lines[first : last + 1]), tuple(mark for mark in kept if start <= mark.line <= end)
     )
 
 
+def _outwards(first: int, last: int, count: int) -> Iterator[int]:
+    """Yield the other lines in the order in which they are kept: down to the last match, then before and behind."""
+    yield from range(first + 1, last + 1)
+    for distance in range(1, count):
+        if first - distance >= 0:
+            yield first - distance
+        if last + distance < count:
+            yield last + distance
+
+
 def _part_of_line(line: str, marks: Sequence[Mark], *, limit: int) -> BoundedText:
     number = marks[0].line
-    start = max(0, marks[0].start - LEAD)
+    start = max(0, marks[0].start - min(LEAD, limit // 2))
     part = line[start : start + limit]
     shifted = [
         mark._replace(start=mark.start - start, end=min(mark.end - start, len(part)))

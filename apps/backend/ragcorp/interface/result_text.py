@@ -100,10 +100,19 @@ def _hit_lines(hit: SearchHit) -> Iterator[str]:
     if chunk.title:
         yield f"Title: {_on_one_line(chunk.title)}"
     yield f"Source: {_source(chunk)} | Sensitivity: {chunk.sensitivity.label}"
-    yield f'Snippet: "{snippet(chunk.content)}"'
+    yield f'Snippet: "{snippet(_from_first_match(hit))}"'
     if (place := _place(chunk)) is not None:
         yield f"Evidence: {place}"
     yield ""
+
+
+def _from_first_match(hit: SearchHit) -> str:
+    """Return the content; of a passage of a file, which begins ten lines before its first match, from that on."""
+    chunk = hit.chunk
+    skipped = min(hit.matched_lines, default=0) - chunk.line_start
+    if chunk.collection != FILES or skipped <= 0:
+        return chunk.content
+    return "\n".join(chunk.content.split("\n")[skipped:]) or chunk.content
 
 
 def _score_name(score_type: str) -> str:

@@ -59,4 +59,4 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _file(hit: SearchHit) -> str:
-    return hit.chunk.path or hit.chunk.external_id
+    return hit.chunk.source_path or hit.chunk.external_id

@@ -19,15 +19,13 @@ from ragcorp.infrastructure.postgres.migrations import VERSION, head_revision
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits, HttpServices
 from ragcorp.main.container import Container, Parts, open_container
-from ragcorp.main.conversation_parts import REWRITE_TIMEOUT_SECONDS
+from ragcorp.main.deadlines import ask_seconds, grep_seconds
 from ragcorp.main.mcp import mounted_mcp
-from ragcorp.main.settings import AnswerProvider, Settings
+from ragcorp.main.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 MCP_PATH = "/mcp"
-ASK_MARGIN_SECONDS = 1.0
-GREP_MARGIN_SECONDS = 1.0
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -134,19 +132,13 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
 
 
 def http_limits(settings: Settings) -> HttpLimits:
-    """A language model may take longer for an answer than a request takes otherwise."""
-    ask_seconds = settings.request_timeout_seconds
-    if settings.answer_provider is not AnswerProvider.EXTRACTIVE:
-        answer_seconds = settings.search_timeout_seconds + settings.answer_timeout_seconds + ASK_MARGIN_SECONDS
-        answer_seconds += REWRITE_TIMEOUT_SECONDS
-        ask_seconds = max(ask_seconds, answer_seconds)
     return HttpLimits(
         max_body_bytes=settings.max_body_bytes,
         max_file_bytes=settings.max_file_bytes,
         max_query_characters=settings.max_query_characters,
         max_limit=settings.max_limit,
         request_timeout_seconds=settings.request_timeout_seconds,
-        grep_timeout_seconds=max(settings.request_timeout_seconds, settings.grep_timeout_seconds + GREP_MARGIN_SECONDS),
-        ask_timeout_seconds=ask_seconds,
+        grep_timeout_seconds=grep_seconds(settings),
+        ask_timeout_seconds=ask_seconds(settings),
         allowed_hosts=LOOPBACK_HOSTS | {settings.host.lower()},
     )

@@ -145,7 +145,7 @@ async def _schema(target: ports.Target) -> ports.SchemaState:
 
 
 def _settings(target: ports.Target) -> Sequence[ports.SettingRow]:
-    from ragcorp.main.sessions import overrides_for, settings_for
+    from ragcorp.main.command_settings import overrides_for, settings_for
     from ragcorp.main.setting_rows import setting_rows
 
     return setting_rows(settings_for(target), overrides_for(target))

@@ -13,8 +13,9 @@ from socket import socket
 import ragcorp
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.interface.cli.services import Demo, ServeOptions, Target
+from ragcorp.main.command_settings import settings_for
 from ragcorp.main.serving import listening_socket, serve_container
-from ragcorp.main.sessions import open_prepared, session_of, settings_for
+from ragcorp.main.sessions import open_prepared, session_of
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from ragcorp.infrastructure.files.roots import parse_roots
 from ragcorp.infrastructure.postgres.inspection import Contents, ServerFacts, inspect_contents, inspect_server
 from ragcorp.infrastructure.postgres.migrations import state
 from ragcorp.interface.cli.services import Check, CheckStatus, Target
+from ragcorp.main.command_settings import settings_for
 from ragcorp.main.model_checks import check_answerer, check_embedder
-from ragcorp.main.sessions import settings_for
 from ragcorp.main.setting_rows import masked_dsn
 from ragcorp.main.settings import AnswerProvider, EmbeddingProvider, Settings
 from ragcorp.main.storage import open_storage

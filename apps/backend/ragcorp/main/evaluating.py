@@ -27,9 +27,10 @@ from ragcorp.infrastructure.postgres.calibration_store import PostgresCalibratio
 from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.workspaces import PostgresWorkspaces
 from ragcorp.interface.cli.services import Evaluation, EvaluationFiles, EvaluationOptions, Target
+from ragcorp.main.command_settings import settings_for
 from ragcorp.main.container import Parts, open_container
 from ragcorp.main.model_parts import make_embedder
-from ragcorp.main.sessions import session_of, settings_for
+from ragcorp.main.sessions import session_of
 from ragcorp.main.settings import EmbeddingProvider, Settings
 from ragcorp.main.storage import open_storage, prepare_storage
 

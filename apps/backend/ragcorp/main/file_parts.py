@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from ragcorp.application.file_candidates import FileCandidates
 from ragcorp.application.file_source import FileGrepSource
@@ -12,18 +11,12 @@ from ragcorp.application.read_file import ReadFile
 from ragcorp.application.routed_candidates import RoutedCandidateStore
 from ragcorp.domain.files import FILES, FileAccess
 from ragcorp.domain.ports.collections import CandidateStore
-from ragcorp.domain.ports.file_search import FileDocuments, FileRepository
+from ragcorp.domain.ports.file_search import FileRepository
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.infrastructure.files.opening import Roots
-from ragcorp.infrastructure.files.python_search import PythonSearch
-from ragcorp.infrastructure.files.reading import FileReader
-from ragcorp.infrastructure.files.repository import LocalFileRepository
-from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
-from ragcorp.infrastructure.files.roots import Root, parse_roots
-from ragcorp.infrastructure.parsing.decoding import decode_with_name
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.file_documents import PostgresFileDocuments
 from ragcorp.infrastructure.postgres.term_frequencies import PostgresTermFrequencies
+from ragcorp.main.file_search_parts import make_grep, make_repository
 from ragcorp.main.settings import Settings
 
 
@@ -50,9 +43,7 @@ def make_files(settings: Settings, database: Database) -> FileParts:
     """Raises ConfigurationError for roots that are none."""
     repository = make_repository(settings)
     documents = PostgresFileDocuments(database=database)
-    access = FileAccess(
-        workspace=settings.files_workspace, sensitivity=Sensitivity.parse(settings.files_sensitivity)
-    )
+    access = FileAccess(workspace=settings.files_workspace, sensitivity=Sensitivity.parse(settings.files_sensitivity))
     grep = make_grep(settings, repository, documents, access)
     source = FileGrepSource(
         files=grep,
@@ -69,34 +60,3 @@ def make_files(settings: Settings, database: Database) -> FileParts:
             files=repository, documents=documents, access=access, default_language=settings.default_language
         ),
     )
-
-
-def logical_path(roots: tuple[Root, ...], path: Path) -> str | None:
-    """Return how a file below a root is called, None for any other."""
-    for root in roots:
-        if path.is_relative_to(root.path):
-            return f"{root.name}/{path.relative_to(root.path).as_posix()}"
-    return None
-
-
-def make_repository(settings: Settings) -> LocalFileRepository:
-    roots = Roots(
-        parse_roots(settings.allowed_paths), excluded=(settings.data_dir,), hard_links=settings.files_hard_links
-    )
-    reader = FileReader(
-        roots=roots,
-        decode=decode_with_name,
-        max_file_bytes=settings.max_file_bytes,
-        max_read_bytes=settings.files_max_read_bytes,
-    )
-    binary = find_ripgrep()
-    search: Ripgrep | PythonSearch
-    if binary is None:
-        search = PythonSearch(roots=roots, reader=reader)
-    else:
-        search = Ripgrep(roots=roots, binary=binary, reader=reader, max_file_bytes=settings.max_file_bytes)
-    return LocalFileRepository(roots=roots, reader=reader, search=search)
-
-
-def make_grep(settings: Settings, files: FileRepository, documents: FileDocuments, access: FileAccess) -> GrepFiles:
-    return GrepFiles(files=files, documents=documents, access=access, timeout_seconds=settings.grep_timeout_seconds)

@@ -10,8 +10,8 @@ from ragcorp.domain.files import FileAccess
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.interface.cli.services import FileOptions, FileTools, Target
-from ragcorp.main.file_parts import make_grep, make_repository
-from ragcorp.main.sessions import settings_for
+from ragcorp.main.command_settings import settings_for
+from ragcorp.main.file_search_parts import make_grep, make_repository
 
 
 @asynccontextmanager

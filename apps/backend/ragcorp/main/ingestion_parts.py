@@ -21,7 +21,7 @@ from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.folder_rows import PostgresFolderRecords
 from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
-from ragcorp.main.file_parts import logical_path
+from ragcorp.main.file_search_parts import logical_path
 from ragcorp.main.settings import Settings
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import ragcorp
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.http.principal import current_principal
-from ragcorp.interface.http.services import HttpLimits
 from ragcorp.main.container import Container
+from ragcorp.main.deadlines import ask_seconds, grep_seconds
+from ragcorp.main.settings import Settings
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from ragcorp.interface.http.services import HttpLimits
     from ragcorp.interface.mcp.endpoint import McpEndpoint
     from ragcorp.interface.mcp.services import McpLimits, McpServices
 
@@ -37,7 +38,9 @@ async def mounted_mcp(container: Container, limits: HttpLimits) -> AsyncIterator
     async def opened() -> McpServices:
         return services
 
-    server = make_mcp_server(opened, principal_of=_principal_of, limits=mcp_limits(limits), version=ragcorp.__version__)
+    server = make_mcp_server(
+        opened, principal_of=_principal_of, limits=mcp_limits(container.settings), version=ragcorp.__version__
+    )
     endpoint = McpEndpoint(
         server,
         limits=EndpointLimits(
@@ -65,17 +68,19 @@ def mcp_services(container: Container) -> McpServices:
     )
 
 
-def mcp_limits(limits: HttpLimits) -> McpLimits:
+def mcp_limits(settings: Settings) -> McpLimits:
     """A tool has the time of its route."""
     from ragcorp.interface.mcp.services import McpLimits
 
     return McpLimits(
-        tool_seconds=limits.request_timeout_seconds,
-        grep_seconds=limits.grep_timeout_seconds,
-        ask_seconds=limits.ask_timeout_seconds,
+        tool_seconds=settings.request_timeout_seconds,
+        grep_seconds=grep_seconds(settings),
+        ask_seconds=ask_seconds(settings),
     )
 
 
 async def _principal_of(_: Request | None) -> Principal:
     """Return whom the credential of the request stands for, as for any other path of the service."""
+    from ragcorp.interface.http.principal import current_principal
+
     return await current_principal()

@@ -15,9 +15,9 @@ from ragcorp.interface.mcp.held import Held
 from ragcorp.interface.mcp.server import make_mcp_server
 from ragcorp.interface.mcp.services import McpServices
 from ragcorp.interface.mcp.stdio import stdio_streams
-from ragcorp.main.app import http_limits
+from ragcorp.main.command_settings import settings_for
 from ragcorp.main.mcp import mcp_limits, mcp_services
-from ragcorp.main.sessions import open_prepared, settings_for
+from ragcorp.main.sessions import open_prepared
 from ragcorp.main.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def serve_stdio(target: Target) -> None:
     server = make_mcp_server(
         opening.value,
         principal_of=_local,
-        limits=mcp_limits(http_limits(settings)),
+        limits=mcp_limits(settings),
         version=ragcorp.__version__,
     )
     serving = asyncio.create_task(_serve(server, opening), name="MCP over stdio")

@@ -6,7 +6,7 @@ import anyio.to_thread
 
 from ragcorp.infrastructure.postgres.migrations import MigrationState, state
 from ragcorp.interface.cli.services import Migration, SchemaState, Target
-from ragcorp.main.sessions import settings_for
+from ragcorp.main.command_settings import settings_for
 from ragcorp.main.storage import migrate_storage, open_storage
 
 

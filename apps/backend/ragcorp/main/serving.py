@@ -15,8 +15,9 @@ import uvicorn
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError
 from ragcorp.interface.cli.services import OnListening, RunningService, ServeOptions, Target
 from ragcorp.main.app import run_app
+from ragcorp.main.command_settings import settings_for
 from ragcorp.main.container import Container
-from ragcorp.main.sessions import open_prepared, session_of, settings_for
+from ragcorp.main.sessions import open_prepared, session_of
 
 GRACEFUL_SECONDS = 5
 """How long open requests and streams may take to end when the service stops."""

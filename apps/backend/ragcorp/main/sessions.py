@@ -4,31 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.cli.services import Facts, Session, Target
+from ragcorp.main.command_settings import settings_for
 from ragcorp.main.container import Container, open_container
-from ragcorp.main.logs import configure_logging
 from ragcorp.main.setting_rows import masked_dsn
-from ragcorp.main.settings import AnswerProvider, Settings, load_settings
+from ragcorp.main.settings import AnswerProvider, Settings
 from ragcorp.main.storage import open_storage, prepare_storage
-
-
-def settings_for(target: Target, **overrides: Any) -> Settings:
-    """Return the settings for a command, and set logging up by them.
-
-    A data folder given as an argument wins over a DATABASE_URL of the environment. Raises ConfigurationError.
-    """
-    settings = load_settings(overrides_for(target, **overrides))
-    if target.data_dir is not None:
-        settings = settings.model_copy(update={"database_url": None, "database_owner_url": None})
-    configure_logging("debug" if target.verbose else settings.log_level)
-    return settings
-
-
-def overrides_for(target: Target, **overrides: Any) -> dict[str, Any]:
-    return {"ragcorp_data_dir": target.data_dir, **overrides}
 
 
 @asynccontextmanager

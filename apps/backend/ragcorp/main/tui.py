@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections import deque
@@ -14,8 +15,9 @@ from ragcorp.domain.principal import Principal
 from ragcorp.interface.cli.services import Target
 from ragcorp.interface.tui.app import RagTui
 from ragcorp.interface.tui.services import AUTO, TuiServices
+from ragcorp.main.command_settings import settings_for
 from ragcorp.main.container import Container
-from ragcorp.main.sessions import facts_of, open_prepared, settings_for
+from ragcorp.main.sessions import facts_of, open_prepared
 
 PROFILES = (AUTO, *standard_profiles())
 
@@ -37,8 +39,14 @@ async def run_tui(target: Target, profile: str | None) -> None:
         )
     async with open_prepared(settings_for(target)) as container:
         services = tui_services(container, profile)
+        app = RagTui(services, colour=has_colour(os.environ))
         with logs_held_back():
-            await RagTui(services, colour=has_colour(os.environ)).run_async()
+            await app.run_async()
+    if app.failure is not None:
+        raise app.failure
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():  # textual ends on a cancellation as if it had been told to quit
+        raise asyncio.CancelledError
 
 
 def tui_services(container: Container, profile: str | None = None) -> TuiServices:
@@ -51,13 +59,13 @@ def tui_services(container: Container, profile: str | None = None) -> TuiService
         read=use_cases.read_file,
         principal=Principal(),
         profiles=PROFILES,
-        profile=profile or ("files" if settings.allowed_paths else AUTO),
+        profile=profile or ("files" if container.file_roots else AUTO),
         limit=min(SHOWN, settings.max_limit),
         words=(
             f"embeddings: {facts.embedding}",
             f"answers: {facts.answers}",
             f"hybrid search: {'on' if facts.hybrid else 'off'}",
-            f"files: {'ALLOWED_PATHS' if settings.allowed_paths else 'none, ALLOWED_PATHS is not set'}",
+            f"files in: {', '.join(container.file_roots) or 'none, ALLOWED_PATHS is not set'}",
         ),
     )
 

@@ -224,6 +224,8 @@ def test_profiles_are_named_as_they_were_written(ragcorp: Command, eval_set: Pat
     ("arguments", "field"),
     [
         (["--profile", "fancy"], "--profile"),
+        (["--profile", "grep"], "--profile"),
+        (["--profile", "files:k=20"], "--profile"),
         (["--profile", "hybrid:k"], "--profile"),
         (["--profile", "hybrid:k=0.5"], "--profile"),
         (["--profile", "hybrid:nothing=1"], "fusion.weights"),
@@ -303,6 +305,13 @@ def stored_weights(dsn: str) -> tuple[float | None, float | None]:
     return row[0], row[1]
 
 
+def stored_distance(dsn: str) -> float | None:
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute("SELECT distance_threshold FROM embedding_models WHERE active").fetchone()
+    assert row
+    return row[0]
+
+
 def test_calibration_estimates_the_weights_and_stores_them_with_the_model(
     ragcorp: Command, tmp_path: Path, dsn: str
 ) -> None:
@@ -321,6 +330,24 @@ def test_calibration_estimates_the_weights_and_stores_them_with_the_model(
     assert found["identifier_weight"] == pytest.approx(2 * found["deviation"], abs=1e-5)
     assert found["deviation"] > 0
     assert stored_weights(dsn) == pytest.approx((found["evidence_weight"], found["identifier_weight"]), abs=1e-6)
+    assert found["distance_threshold"] is None  # ten queries have ten relevant passages
+    assert stored_distance(dsn) is None
+
+
+def test_calibration_measures_the_distance_threshold_and_stores_it_with_the_model(
+    ragcorp: Command, tmp_path: Path, dsn: str
+) -> None:
+    folder = tmp_path / "measured"
+    folder.mkdir()
+    passages = [{"_id": f"p{n}", "text": f"contrato {n} de la sede {n % 7}"} for n in range(60)]
+    queries = [{"_id": f"q{n}", "text": passages[n % 60]["text"]} for n in range(120)]
+    for name, lines in (("corpus", passages), ("queries", queries)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "qrels.tsv").write_text("".join(f"q{n}\tp{n % 60}\t1\n" for n in range(120)))
+    found = ragcorp("eval", str(folder), "--calibrate", "--json").json["calibration"]
+    # each question is its passage, word for word: all distances are 0, up to the width of a float
+    assert found["distance_threshold"] == 0.001
+    assert stored_distance(dsn) == 0.001
 
 
 def test_a_calibration_on_a_handful_of_passages_is_shown_and_not_stored(

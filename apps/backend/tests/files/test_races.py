@@ -133,6 +133,68 @@ def test_a_file_that_shrinks_and_grows_never_exceeds_the_limit(tmp_path: Path) -
     assert {answer[:17] for answer in answers if not answer.startswith("x")} <= {"", "[ERROR: TOO_LARGE"}
 
 
+# between the look at a file and its opening
+
+
+def link_outside(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.parent.parent / "secret.txt")
+
+
+def fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def second_name(path: Path) -> None:
+    path.with_name("second").hardlink_to(path)
+
+
+def new_version(path: Path) -> None:
+    path.with_name("new").write_text("new")
+    path.with_name("new").replace(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "times", "answer"),
+    [
+        (link_outside, 1, "[ERROR: ACCESS_DENIED] Symbolic links are not followed. Allowed roots: docs."),
+        (fifo, 1, "[ERROR: ACCESS_DENIED] It is a folder or a special file, not a plain file. Allowed roots: docs."),
+        (folder, 1, "[ERROR: ACCESS_DENIED] It is a folder or a special file, not a plain file. Allowed roots: docs."),
+        (second_name, 1, "[ERROR: ACCESS_DENIED] The file has further hard links, which FILES_HARD_LINKS does not"),
+        (Path.unlink, 1, "[ERROR: NOT_FOUND]"),
+        (new_version, 1, "new"),
+        (new_version, 99, "[ERROR: ACCESS_DENIED] The file is being replaced. Allowed roots: docs."),
+    ],
+)
+def test_a_file_that_changes_at_the_worst_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None], times: int, answer: str
+) -> None:
+    write(tmp_path, {"docs/x.txt": "inside", "secret.txt": CANARY})
+    reader = reader_of(roots_of(tmp_path / "docs"))
+    before = open_descriptors()
+    left = times
+    system_open = os.open
+
+    def late(path: bytes | str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        nonlocal left
+        if path == b"x.txt" and left:
+            left -= 1
+            change(tmp_path / "docs/x.txt")
+        return system_open(path, flags, mode, dir_fd=dir_fd)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", late)
+        assert said(reader, "x.txt").startswith(answer)
+    assert left < times
+    assert open_descriptors() == before
+
+
 # roots
 
 

@@ -86,6 +86,19 @@ def test_what_is_no_path(reader: FileReader, path: str) -> None:
     assert raised.value.field == "path"
 
 
+def test_a_file_that_no_path_can_name_is_in_no_root(tmp_path: Path) -> None:
+    folders = "f" * 246 + "/"
+    relative = folders * 4 + "abcdefgh"
+    write(tmp_path / "docs", {relative: "too deep", relative[:-1]: "deep"})
+    roots = roots_of(tmp_path / "docs")
+    with roots.entered("docs") as folder:
+        with folder.open(relative[:-1]) as opened:
+            assert (len(opened.path), opened.size) == (MAX_PATH, 4)
+        with pytest.raises(FileNotFoundInRootsError), folder.open(relative):
+            pass
+    assert reader_of(roots).read_now(f"docs/{relative[:-1]}").text == "deep"
+
+
 @pytest.mark.parametrize("stored", ["NFC", "NFD"])
 @pytest.mark.parametrize("asked", ["NFC", "NFD"])
 def test_a_name_is_found_in_either_form_and_shown_as_it_is_stored(tmp_path: Path, stored: str, asked: str) -> None:

@@ -13,25 +13,31 @@ from ragcorp.application.chunk_sources import DenseChunkSource, FullTextChunkSou
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation
 from ragcorp.application.embed_pending import EmbedPending
+from ragcorp.application.grep_files import GrepFiles
 from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.linear_fusion import LinearFusionService
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.load_context import ContextLimits, LoadContext
 from ragcorp.application.rank_fusion import RankFusionService
+from ragcorp.application.read_file import ReadFile
 from ragcorp.application.restore_document import RestoreDocument
 from ragcorp.application.search_chunks import SearchChunks, SearchLimits
 from ragcorp.application.source_fan_out import SourceFanOut
 from ragcorp.application.standard_profiles import standard_profiles
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
+from ragcorp.domain.files import FileAccess
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import (
     BacklogCounts,
     PendingChunk,
 )
 from ragcorp.domain.search import FusionMethod, SearchMode
+from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.services import HttpServices
+from ragcorp.main.file_parts import make_repository
+from ragcorp.main.settings import load_settings
 from support.embedders import HashingEmbedder
 
 from .memory_graph import InMemoryGraph
@@ -144,6 +150,8 @@ class World:
             default_mode=SearchMode.DENSE,
             limits=SearchLimits(),
         )
+        files = make_repository(load_settings({"allowed_paths": ""}))
+        documents, access = NoFileDocuments(), FileAccess()
         ingest = IngestDocument(
             repository=self.repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0
         )
@@ -155,6 +163,8 @@ class World:
             context=LoadContext(search=search, limits=ContextLimits()),
             ingest=ingest,
             graph=self.graph.use_cases(),
+            grep=GrepFiles(files=files, documents=documents, access=access, timeout_seconds=2.0),
+            read_file=ReadFile(files=files, documents=documents, access=access),
             delete=DeleteDocument(repository=self.repository),
             restore=RestoreDocument(repository=self.repository, preparation=preparation),
             documents=ListDocuments(repository=self.repository),

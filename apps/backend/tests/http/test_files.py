@@ -405,28 +405,42 @@ async def test_what_was_found_can_be_read_by_its_path(service: httpx.AsyncClient
     assert (await service.post("/files/read", json={"path": "iva.py"})).json()["path"] == "codigo/iva.py"
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "kind"),
-    [
+async def test_what_cannot_be_read_says_why(service: httpx.AsyncClient, tree: Path) -> None:
+    for path, status, kind in (
         ("docs/no.md", 404, "NOT_FOUND"),
         ("../docs-secret/s.txt", 403, "ACCESS_DENIED"),
         ("../docs-secret/no.txt", 403, "ACCESS_DENIED"),
         ("/etc/passwd", 403, "ACCESS_DENIED"),
         ("docs/foto.bin", 415, "BINARY"),
-    ],
-)
-async def test_what_cannot_be_read_says_why(
-    service: httpx.AsyncClient, tree: Path, path: str, status: int, kind: str
-) -> None:
-    answer = await service.post("/files/read", json={"path": path})
-    assert answer.status_code == status
-    detail = answer.json()["detail"]
-    assert detail.startswith(f"[ERROR: {kind}] ")
-    if kind == "ACCESS_DENIED":
-        assert "Allowed roots: docs, codigo." in detail
-    assert SECRET not in answer.text
-    assert str(tree) not in answer.text
-    assert re.search(r"docs-secret|passwd", answer.text) is None
+    ):
+        answer = await service.post("/files/read", json={"path": path})
+        assert answer.status_code == status, path
+        detail = answer.json()["detail"]
+        assert detail.startswith(f"[ERROR: {kind}] ")
+        assert ("Allowed roots: docs, codigo." in detail) == (kind == "ACCESS_DENIED")
+        assert SECRET not in answer.text
+        assert str(tree) not in answer.text
+        assert re.search(r"docs-secret|passwd", answer.text) is None
+
+
+async def test_a_search_cites_lines_of_a_file(service: httpx.AsyncClient) -> None:
+    body = {"query": "¿Cuándo se entrega?", "exact_keywords": "plazo de entrega", "profile": "files"}
+    answer = await service.post("/search", json=body)
+    assert answer.status_code == 200
+    (result,) = answer.json()["results"]
+    assert (result["collection"], result["document_id"], result["matched_lines"]) == ("files", None, [30])
+    citation = result["citation"]
+    assert citation["path"] == "docs/contratos/marco.md"
+    assert citation["line_start"] <= 30 <= citation["line_end"]
+    assert [source["source"] for source in result["sources"]] == ["grep"]
+
+
+async def test_an_answer_cites_lines_of_a_file(service: httpx.AsyncClient) -> None:
+    body = {"query": "¿Cuál es el plazo de entrega?", "profile": "files"}
+    answer = (await service.post("/ask", json=body)).json()
+    assert "30 días" in answer["answer"]
+    (citation,) = answer["citations"]
+    assert (citation["path"], citation["line_start"], citation["line_end"]) == ("docs/contratos/marco.md", 30, 30)
 
 
 async def test_a_file_whose_document_is_anothers_is_withheld(

@@ -308,7 +308,7 @@ async def test_n58_an_open_bracket(rooted_client: httpx.AsyncClient, nasty: dict
     (call,) = nasty["N58"].calls
     answer = await rooted_client.post("/grep", json={**call, "mode": "regex"})
     assert answer.status_code == 422
-    assert re.search(r"no regular expression.*character \d", answer.json()["detail"])
+    assert re.search(r"invalid pattern.*character \d", answer.json()["detail"])
     literal = await rooted_client.post("/grep", json=call)
     assert (literal.status_code, literal.json()["passages"]) == (200, [])
 

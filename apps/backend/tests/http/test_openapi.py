@@ -118,7 +118,8 @@ async def test_every_error_is_a_problem(description: dict[str, Any]) -> None:
 async def test_every_request_body_is_described(description: dict[str, Any]) -> None:
     bodies = {operation["operationId"] for _, _, operation in operations(description) if "requestBody" in operation}
     assert bodies == {
-        "search", "ask", "grep", "read_file", "put_document", "bulk_documents", "add_item", "put_item", "patch_item", "bulk_items",
+        "search", "ask", "grep", "read_file",
+        "put_document", "bulk_documents", "add_item", "put_item", "patch_item", "bulk_items",
         "add_entity", "put_entity", "add_fact", "put_fact", "bulk_graph", "extract_facts",
     }  # fmt: skip
     schemas = description["components"]["schemas"]
@@ -141,9 +142,20 @@ async def test_limits_are_those_of_the_settings(description: dict[str, Any], mak
 @pytest.mark.parametrize(
     "model",
     [
-        SearchBody, AskBody, DocumentBody, BulkDocument, SearchResults, Result, AnswerBody, Stored, ProblemDetails,
-        GrepBody, ReadBody, GrepResults, FileContent,
-    ],  # fmt: skip
+        SearchBody,
+        AskBody,
+        DocumentBody,
+        BulkDocument,
+        SearchResults,
+        Result,
+        AnswerBody,
+        Stored,
+        ProblemDetails,
+        GrepBody,
+        ReadBody,
+        GrepResults,
+        FileContent,
+    ],
 )
 async def test_examples_fit_their_schemas(description: dict[str, Any], model: Any) -> None:
     examples = description["components"]["schemas"][model.__name__]["examples"]

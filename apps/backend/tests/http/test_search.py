@@ -125,6 +125,15 @@ async def test_filters_take_values_lists_and_metadata(client: httpx.AsyncClient)
     assert await names(**{"$or": [{"year": "2026"}, {"$not": {"artifact_type": "policy"}}]}) == {"a.md", "c.md"}
 
 
+async def test_a_distance_drops_vector_hits_from_there_on(client: httpx.AsyncClient) -> None:
+    await put(client, "a.md", "El plazo es de 30 días.")
+    (hit,) = (await search(client, mode="dense"))["results"]
+    distance = 1 - hit["sources"][0]["score"]
+    assert distance > 0.01
+    assert len((await search(client, mode="dense", vector_score_threshold=distance + 0.01))["results"]) == 1
+    assert (await search(client, mode="dense", vector_score_threshold=distance - 0.01))["results"] == []
+
+
 async def test_a_failed_source_is_named_and_the_other_answers(client: httpx.AsyncClient, world: World) -> None:
     await put(client, "a.md", "El plazo es de 30 días.")
 

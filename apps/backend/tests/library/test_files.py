@@ -128,3 +128,15 @@ async def test_an_answer_cites_the_real_path(open_rag: OpenRag) -> None:
     answer = await rag.ask("¿Cuál es el plazo de entrega del contrato con Acme?")
     (citation,) = answer.citations
     assert (citation.path, citation.line_start, citation.line_end) == ("contratos/acme.md", 1, 1)
+
+
+async def test_an_extractive_answer_reads_the_real_path(open_rag: OpenRag) -> None:
+    rag = await open_rag()
+    for number, (name, days) in enumerate({"zenit": 45, "acme": 30}.items()):
+        text = f"El plazo de entrega es de {days} días hábiles."
+        await rag.ingest_text(f"local_file:{number}", text, metadata={"file_path": f"contratos/{name}.md"})
+    await rag.embed_pending()
+    for name, days in {"Zenit": "45", "Acme": "30"}.items():
+        answer = await rag.ask(f"¿Cuál es el plazo de entrega de {name}?")
+        assert [citation.path for citation in answer.citations] == [f"contratos/{name.lower()}.md"]
+        assert days in answer.text

@@ -99,6 +99,21 @@ async def test_a_session_that_its_client_ends_is_gone() -> None:
         assert (await client.post(url, json=ping, headers={**headers, SESSION: "0" * 32})).status_code == 404
 
 
+async def test_the_end_of_a_session_cancels_what_it_asked(behaviour: Behaviour) -> None:
+    behaviour.gate = asyncio.Event()
+    async with serving_endpoint(server_over(fake_services(behaviour))) as (url, _), httpx.AsyncClient() as client:
+        session = (await open_session(client, url)).headers[SESSION]
+        headers = {**JSON_AND_EVENTS, SESSION: session, "MCP-Protocol-Version": "2025-11-25"}
+        params = {"name": "ask", "arguments": {"query": "x"}}
+        call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+        asking = asyncio.create_task(client.post(url, json=call, headers=headers))
+        await behaviour.entered.wait()
+        assert (await client.delete(url, headers=headers)).status_code == 200
+        with anyio.fail_after(30):
+            await behaviour.cancelled.wait()
+            await asking
+
+
 async def test_sessions_are_bounded_and_room_is_made_again() -> None:
     async with (
         serving_endpoint(server_over(fake_services(Behaviour())), max_sessions=2) as (url, _),

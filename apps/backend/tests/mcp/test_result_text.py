@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -146,6 +147,19 @@ def test_a_snippet_has_two_hundred_characters() -> None:
     assert snippet("á" * 201) == "á" * 200 + "..."
     assert snippet("a  b\n\n\tc") == "a b c"
     assert snippet("") == ""
+
+
+def test_the_snippet_of_a_file_begins_at_its_first_match() -> None:
+    lines = [f"línea {number}" for number in range(11, 32)]
+    in_file = chunk(collection="files", content="\n".join(lines), line_start=11, line_end=31)
+    found = replace(hit(1, 0.5, in_file, collections=("files",)), matched_lines=(24, 21))
+    text = search_text(response(found, reports=()))
+    assert 'Snippet: "línea 21 línea 22 ' in text
+    assert "Evidence: docs/contratos/marco.md:11-31" in text
+    beyond = replace(found, matched_lines=(99,))
+    assert 'Snippet: "línea 11 línea 12 ' in search_text(response(beyond, reports=()))
+    of_document = replace(found, chunk=replace(in_file, collection="artifact_chunks"))
+    assert 'Snippet: "línea 11 línea 12 ' in search_text(response(of_document, reports=()))
 
 
 def passage(**fields: object) -> GrepPassage:

@@ -123,10 +123,11 @@ async def test_query_is_another_name_of_semantic_query(client: Client, behaviour
     async with client:
         await client.call_tool("hybrid_search", {"query": "plazo"})
         await client.call_tool("hybrid_search", {"query": "plazo", "semantic_query": "plazo", "exact_keywords": None})
+        await client.call_tool("hybrid_search", {"query": "", "semantic_query": "plazo"})
         both = await client.call_tool("hybrid_search", {"query": CANARY, "semantic_query": "plazo"})
         neither = await client.call_tool("hybrid_search", {"exact_keywords": "x"})
     plain = SearchRequest(query="plazo", profile="files")
-    assert [request for request, _ in behaviour.asked] == [plain, plain]
+    assert [request for request, _ in behaviour.asked] == [plain, plain, plain]
     assert both.is_error
     assert text_of(both).startswith("semantic_query and query differ.")
     assert CANARY not in text_of(both)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import unicodedata
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from benchmarks.wire import traced
@@ -276,6 +280,53 @@ async def test_an_outage_is_said(database: Database) -> None:
     await database.close()
     with pytest.raises(StorageUnavailableError):
         await known(database, lines("a.md"))
+
+
+WORDS = ("plazo", "Importe", "ñandú", "x_1")
+PASSAGES = st.tuples(
+    st.integers(1, 12),
+    st.integers(0, 8),
+    st.lists(st.integers(1, 14), max_size=4),
+    st.lists(st.sampled_from(("PLAZO", "importe", "Ñandu\u0301", "x_1", "nada")), max_size=3),
+)
+
+
+def expected(contents: Sequence[str], start: int, end: int, matched: Sequence[int], texts: Sequence[str]) -> int | None:
+    """Return the chunk's index, worked out in Python: content n stands on line 2n + 1."""
+    wanted = {unicodedata.normalize("NFC", text).lower() for text in texts}
+    best: tuple[int, int, int] | None = None
+    for index, content in enumerate(contents):
+        line = 2 * index + 1
+        held, lines_held = sum(text in content.lower() for text in wanted), matched.count(line)
+        if start <= line <= end and held and lines_held:
+            best = max(best or (0, 0, 0), (held, lines_held, -index))
+    return None if best is None else -best[2]
+
+
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@given(
+    contents=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join), min_size=1, max_size=6),
+    passages=st.lists(PASSAGES, min_size=1, max_size=8),
+)
+def test_the_chunk_is_the_one_that_the_rule_says(
+    dsn: str, owner_dsn: str, contents: list[str], passages: list[tuple[int, int, list[int], list[str]]]
+) -> None:
+    asked = [
+        lines("docs/a.md", "a.md", span=(start, start + length), matched=matched, texts=texts)
+        for start, length, matched, texts in passages
+    ]
+
+    async def run() -> list[KnownLines]:
+        with psycopg.connect(owner_dsn, autocommit=True) as connection:
+            connection.execute("DELETE FROM documents")
+        async with open_database(dsn) as database:
+            await store(database, file_of("a.md", *contents))
+            answers: list[KnownLines] = await known(database, *asked)
+            return answers
+
+    assert [each.chunk and each.chunk.chunk_index for each in asyncio.run(run())] == [
+        expected(contents, start, start + length, matched, texts) for start, length, matched, texts in passages
+    ]
 
 
 def test_the_drafts_are_lines_apart() -> None:

@@ -35,6 +35,12 @@ async def until(pilot: AnyPilot, holds: Callable[[], bool], *, seconds: float = 
     while not holds():
         assert time.monotonic() < deadline, f"it did not come to pass on:\n{screen(pilot)}"
         await pilot.pause(0.01)
+    await pilot.pause()
+
+
+async def sees(pilot: AnyPilot, text: str) -> None:
+    """Wait until ``text`` stands on the screen."""
+    await until(pilot, lambda: text in screen(pilot))
 
 
 def screen(pilot: AnyPilot) -> str:

@@ -13,7 +13,7 @@ from ragcorp.interface.tui.ask_screen import AskScreen
 from ragcorp.interface.tui.search_screen import SearchScreen
 from ragcorp.interface.tui.viewer_screen import ViewerScreen
 
-from .driving import AnyPilot, pointed, put, rows, running, screen, shown, status, until
+from .driving import AnyPilot, pointed, put, rows, running, screen, sees, shown, status, until
 from .scripted import Answering, Files, Step, answer, citation, passage, response, services
 
 pytestmark = pytest.mark.anyio
@@ -51,18 +51,19 @@ async def test_the_answer_is_written_as_it_comes_and_its_sources_open() -> None:
         assert status(pilot).endswith("Answering …")
         gate.set()
         await until(pilot, lambda: "Answered from 2 sources" in status(pilot))
-        assert "El plazo es de 30 días [1], y se paga a 60 [2]." in screen(pilot)
-        assert rows(pilot) == [
+        await sees(pilot, "El plazo es de 30 días [1], y se paga a 60 [2].")
+        sources = [
             "> [1] docs/contrato.md:3  «El plazo de entrega es de 30 días.»",
             "  [2] docs/contrato.md:4  «El pago, a 60.»",
         ]
+        await until(pilot, lambda: rows(pilot) == sources)
         assert (answering.requests[0].query, answering.requests[0].profile) == ("¿Qué plazo hay?", "files")
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ViewerScreen) and "lines 1-4" in status(pilot))
-        assert "> 4 El pago, a 60." in screen(pilot)
-        assert pointed(pilot) == [4]
+        await sees(pilot, "> 4 El pago, a 60.")
+        await until(pilot, lambda: pointed(pilot) == [4])
         await pilot.press("escape")
-        assert isinstance(pilot.app.screen, AskScreen)
+        await until(pilot, lambda: isinstance(pilot.app.screen, AskScreen))
         assert "Answered from 2 sources" in status(pilot)
         await pilot.press("ctrl+a")
         await until(pilot, lambda: isinstance(pilot.app.screen, SearchScreen))
@@ -78,16 +79,18 @@ async def test_escape_stops_the_stream() -> None:
         await pilot.press("escape")
         await asyncio.wait_for(answering.closed.wait(), 20)
         assert status(pilot) == "Stopped: the answer is not complete."
-        assert shown(pilot) == ["El plazo"]
-        assert rows(pilot) == []
+        await until(pilot, lambda: shown(pilot) == ["El plazo"])
+        await until(pilot, lambda: rows(pilot) == [])
 
 
 async def test_an_abstention_looks_like_one() -> None:
     async with running(app(SEARCHED, answer("Los documentos no lo dicen.", abstained=True))) as pilot:
         await asked(pilot)
         await until(pilot, lambda: status(pilot).startswith("No answer: the documents do not say"))
-        assert shown(pilot) == ["(No answer: the documents do not say.)", "", "Los documentos no lo dicen."]
-        assert rows(pilot) == []
+        await until(
+            pilot, lambda: shown(pilot) == ["(No answer: the documents do not say.)", "", "Los documentos no lo dicen."]
+        )
+        await until(pilot, lambda: rows(pilot) == [])
 
 
 async def test_an_answer_that_breaks_off_says_so_and_can_be_asked_again() -> None:
@@ -97,7 +100,7 @@ async def test_an_answer_that_breaks_off_says_so_and_can_be_asked_again() -> Non
         await asked(pilot)
         await until(pilot, lambda: "ended too early" in status(pilot))
         assert status(pilot) == "! The language model ended too early. Ask again. Enter asks again."
-        assert shown(pilot) == ["El pla"]
+        await until(pilot, lambda: shown(pilot) == ["El pla"])
         answering.steps = [SEARCHED, ValueError("secret"), ANSWER]
         await pilot.press("enter")
         await until(pilot, lambda: "unexpected" in status(pilot))
@@ -123,4 +126,4 @@ async def test_what_was_asked_instead_of_a_follow_up_is_shown() -> None:
     async with running(app(SEARCHED, answer("A 60.", rewritten="¿Cuándo se paga?"))) as pilot:
         await asked(pilot)
         await until(pilot, lambda: "Answered from 0 sources" in status(pilot))
-        assert shown(pilot) == ["asked: ¿Cuándo se paga?", "A 60."]
+        await until(pilot, lambda: shown(pilot) == ["asked: ¿Cuándo se paga?", "A 60."])

@@ -15,7 +15,7 @@ from ragcorp.interface.tui.viewer_screen import ViewerScreen
 from ragcorp.main.library import make_rag
 from ragcorp.main.tui import tui_services
 
-from .driving import found, pointed, put, rows, running, screen, shown, status, until
+from .driving import found, pointed, put, rows, running, screen, sees, shown, status, until
 
 pytestmark = pytest.mark.anyio
 
@@ -63,16 +63,16 @@ async def make_app(make_container: Callable[..., Any], folder: Path) -> Callable
 
 async def test_search_in_documents_and_files_and_read_at_the_line(make_app: Callable[..., Any], folder: Path) -> None:
     async with running(await make_app()) as pilot:
-        assert "[files]" in screen(pilot)
+        await sees(pilot, "[files]")
         await found(pilot, "plazo REQ-2026-014")
-        assert "docs/contratos/marco.md" in rows(pilot)[0]
-        assert "grep #1" in "".join(shown(pilot))
-        assert 9 in pointed(pilot)
+        await until(pilot, lambda: "docs/contratos/marco.md" in rows(pilot)[0])
+        await until(pilot, lambda: "grep #1" in "".join(shown(pilot)))
+        await until(pilot, lambda: 9 in pointed(pilot))
         assert status(pilot).startswith("hybrid_search: ")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ViewerScreen) and "of 10" in status(pilot))
-        assert shown(pilot) == CONTRACT.removesuffix("\n").split("\n")
-        assert 9 in pointed(pilot)
+        await until(pilot, lambda: shown(pilot) == CONTRACT.removesuffix("\n").split("\n"))
+        await until(pilot, lambda: 9 in pointed(pilot))
         assert str(folder) not in screen(pilot)
 
 
@@ -80,11 +80,17 @@ async def test_a_file_that_is_no_document_is_found_literally(make_app: Callable[
     async with running(await make_app("grep")) as pilot:
         await found(pilot, "calcular_total")
         assert status(pilot).startswith("grep_search: 1 passage in 1 file, ")
-        assert "docs/totales.py:1-5" in rows(pilot)[0]
-        assert pointed(pilot) == [4]
+        await until(pilot, lambda: "docs/totales.py:1-5" in rows(pilot)[0])
+        await until(pilot, lambda: pointed(pilot) == [4])
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ViewerScreen) and "of 5" in status(pilot))
-        assert pointed(pilot) == [4]
+        await until(pilot, lambda: pointed(pilot) == [4])
+
+
+async def test_a_query_that_is_too_long_is_refused_with_its_limit(make_app: Callable[..., Any]) -> None:
+    async with running(await make_app()) as pilot:
+        put(pilot, "palabra " * 251)
+        await until(pilot, lambda: "at most 2,000 characters" in status(pilot))
 
 
 async def test_ask_and_open_what_is_cited(make_app: Callable[..., Any]) -> None:
@@ -94,11 +100,11 @@ async def test_ask_and_open_what_is_cited(make_app: Callable[..., Any]) -> None:
         put(pilot, "¿Cuál es el plazo de entrega?")
         await pilot.press("enter")
         await until(pilot, lambda: "Answered from 1 source" in status(pilot))
-        assert "El plazo de entrega es de 30 días hábiles" in screen(pilot)
-        assert "[1] docs/contratos/marco.md:9" in rows(pilot)[0]
+        await sees(pilot, "El plazo de entrega es de 30 días hábiles")
+        await until(pilot, lambda: "[1] docs/contratos/marco.md:9" in rows(pilot)[0])
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ViewerScreen) and "of 10" in status(pilot))
-        assert pointed(pilot) == [9]
+        await until(pilot, lambda: pointed(pilot) == [9])
         await pilot.press("escape")
         put(pilot, "¿Quién pilota la nave espacial?")
         await pilot.press("enter")
@@ -126,4 +132,4 @@ async def test_a_real_database_that_dies_and_comes_back(
             await until(pilot, lambda: "Searching" not in status(pilot), seconds=60)
             if "chunk" in status(pilot):
                 break
-        assert "docs/contratos/marco.md" in rows(pilot)[0]
+        await until(pilot, lambda: "docs/contratos/marco.md" in rows(pilot)[0])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from ragcorp.interface.tui.passages import number
-from ragcorp.interface.tui.query_marks import QueryMarks, folded
+from ragcorp.interface.tui.query_marks import MOST_SEARCHED, QueryMarks, folded
 from ragcorp.interface.tui.shown_text import shortened, shown, wrapped
 
 
@@ -69,11 +69,17 @@ def test_shortened_by_cells() -> None:
         ("REQ-2026-014", "pedido req-2026-014, no REQ-2026-0145 ni 2026", ["req-2026-014"]),
         ("calcular_total", "def calcular_total(x)", ["calcular_total"]),
         ("iva", "IVA incluida, IVAS", ["IVA"]),
+        ("pasarela", "Alerta: PasarelaLenta", ["Pasarela"]),
+        ("iva", "Alerta: IvaLenta", []),
         ("", "nada", []),
     ],
 )
 def test_marks(query: str, line: str, marked: list[str]) -> None:
     assert [line[start:end] for start, end in QueryMarks(query).spans(line)] == marked
+
+
+def test_a_line_that_is_none_for_reading_is_searched_at_its_beginning() -> None:
+    assert len(QueryMarks("uno").spans("uno " * 10_000)) == MOST_SEARCHED // 4
 
 
 def test_lexemes_that_the_search_found_are_marked_too() -> None:

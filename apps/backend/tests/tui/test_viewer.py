@@ -10,7 +10,7 @@ from ragcorp.interface.tui.line_view import LineView
 from ragcorp.interface.tui.search_screen import SearchScreen
 from ragcorp.interface.tui.viewer_screen import ViewerScreen
 
-from .driving import AnyPilot, found, pointed, running, screen, shown, status, until
+from .driving import AnyPilot, found, pointed, running, screen, sees, shown, status, until
 from .scripted import Files, Search, passage, response, services
 
 pytestmark = pytest.mark.anyio
@@ -38,6 +38,7 @@ async def test_the_whole_file_at_the_matched_line() -> None:
         await opened(pilot)
         assert files.asked == [("docs/largo.md", None, None)]
         assert len(shown(pilot)) == 300
+        await sees(pilot, "> 151")
         seen = screen(pilot).splitlines()
         assert seen[0] == "docs/largo.md:150-152"
         # 21 rows of text; the line stands a third down: 151 in the row of index 7, below the title's row
@@ -45,21 +46,21 @@ async def test_the_whole_file_at_the_matched_line() -> None:
         assert seen[7] == "| 150 ## Plazos"
         assert seen[9] == "| 152 El pago, a 60."
         assert seen[10] == "  153 línea 153"
-        assert pointed(pilot) == [151]
-        assert "docs/largo.md: lines 1-300 of 300, utf-8" in screen(pilot)
+        await until(pilot, lambda: pointed(pilot) == [151])
+        await sees(pilot, "docs/largo.md: lines 1-300 of 300, utf-8")
         await pilot.press("pagedown", "end")
         await until(pilot, lambda: "300 línea 300" in screen(pilot))
         await pilot.press("N")
         await until(pilot, lambda: "> 151" in screen(pilot))
         await pilot.press("escape")
-        assert isinstance(pilot.app.screen, SearchScreen)
+        await until(pilot, lambda: isinstance(pilot.app.screen, SearchScreen))
 
 
 async def test_lines_with_the_words_are_gone_to_where_none_is_matched_literally() -> None:
     hit = passage(1, "\n".join(LINES[149:152]), path="docs/largo.md", line_start=150)
     async with running(app(files=Files(texts={"docs/largo.md": TEXT}), hit=hit)) as pilot:
         await opened(pilot)
-        assert pointed(pilot) == [150, 151]
+        await until(pilot, lambda: pointed(pilot) == [150, 151])
 
 
 async def test_a_file_that_is_too_large_is_read_around_the_passage() -> None:
@@ -69,7 +70,7 @@ async def test_a_file_that_is_too_large_is_read_around_the_passage() -> None:
     async with running(app(files=files, hit=hit)) as pilot:
         await opened(pilot)
         assert files.asked[-1] == ("docs/largo.md", 50, 450)
-        assert "> 250 Otro plazo, lejos de allí." in screen(pilot)
+        await sees(pilot, "> 250 Otro plazo, lejos de allí.")
         assert "lines 50-300 of 300" in status(pilot)
 
 
@@ -88,7 +89,7 @@ async def test_the_passage_alone_where_the_file_cannot_be_had(error: Exception) 
         assert status(pilot).startswith("The passage alone. ")
         assert ("[ERROR: " in status(pilot)) == (not isinstance(error, OSError))
         assert "/host/path" not in screen(pilot)
-        assert "> 151 El plazo de entrega es de 30 días." in screen(pilot)
+        await sees(pilot, "> 151 El plazo de entrega es de 30 días.")
 
 
 async def test_a_page_of_a_converted_document_is_not_looked_for_by_line() -> None:
@@ -96,15 +97,15 @@ async def test_a_page_of_a_converted_document_is_not_looked_for_by_line() -> Non
     async with running(app(files=files, hit=passage(1, "un plazo", path="docs/manual.pdf", page=3))) as pilot:
         await opened(pilot)
         assert files.asked == []
-        assert "The passage alone: it stands in no text file." in screen(pilot)
-        assert "un plazo" in screen(pilot)
+        await sees(pilot, "The passage alone: it stands in no text file.")
+        await sees(pilot, "un plazo")
 
 
 async def test_a_file_that_changed_is_said_to_have() -> None:
     files = Files(texts={"docs/largo.md": "otra cosa\n" * 400})
     async with running(app(files=files)) as pilot:
         await opened(pilot)
-        assert "! The passage reads differently in the file: it may have changed." in screen(pilot)
+        await sees(pilot, "! The passage reads differently in the file: it may have changed.")
 
 
 async def test_long_lines_are_wrapped_and_wide_letters_counted() -> None:
@@ -113,6 +114,7 @@ async def test_long_lines_are_wrapped_and_wide_letters_counted() -> None:
     hit = passage(1, "fin", path="docs/ancho.md", line_start=1)
     async with running(app(files=files, hit=hit)) as pilot:
         await opened(pilot, "fin")
+        await sees(pilot, "> 1 palabra")
         # 75 cells a row beside the gutter of 4 and the scroll bar: 9 words, and 37 wide letters
         seen = screen(pilot).splitlines()
         assert seen[1] == "> 1 " + " ".join(["palabra"] * 9)
@@ -130,5 +132,20 @@ async def test_a_megabyte_is_drawn_where_it_is_seen() -> None:
     hit = passage(1, "el plazo", path="docs/grande.md", line_start=30_001)
     async with running(app(files=files, hit=hit)) as pilot:
         await opened(pilot)
-        assert "> 30001 el plazo" in screen(pilot)
+        await sees(pilot, "> 30001 el plazo")
         assert pilot.app.screen.query_one(LineView).virtual_size.height == 30_001
+
+
+async def test_a_line_of_a_megabyte_is_searched_for_marks_once() -> None:
+    files = Files(texts={"docs/una.js": "plazo;señal;" * 80_000})
+    hit = passage(1, "plazo;", path="docs/una.js", line_start=1)
+    async with running(app(files=files, hit=hit)) as pilot:
+        await opened(pilot)
+        await sees(pilot, "> 1 plazo;señal;")
+        view = pilot.app.screen.query_one(LineView)
+        calls, marks = [], view._marks
+        view._marks = lambda line: calls.append(len(line)) or marks(line)  # type: ignore[func-returns-value]
+        view._marked.clear()
+        await pilot.press("pagedown", "pagedown")
+        await until(pilot, lambda: view.scroll_offset.y > 30)
+        assert calls == [960_000]

@@ -10,13 +10,14 @@ from typing import Any
 
 import psycopg
 import pytest
-from watch.conftest import Events, Folder, FolderOf, put
+from watch.trees import Events, Folder, FolderOf, put
 
 from ragcorp.application.document_preparation import content_hash
+from ragcorp.application.folder_documents import is_settled
 from ragcorp.domain.documents import DocumentAttributes, SourceFile
 from ragcorp.domain.exceptions import NotFoundError, StorageUnavailableError
 from ragcorp.domain.ingestion import IngestRequest
-from ragcorp.domain.ports.folders import FileClaim, FolderScan, FoundFile, SyncCounts, WatchKind, WatchMemory
+from ragcorp.domain.ports.folders import FileClaim, FileStamp, FolderScan, FoundFile, SyncCounts, WatchKind, WatchMemory
 from ragcorp.domain.principal import Principal
 from ragcorp.main.container import Parts
 from support.embedders import HashingEmbedder
@@ -48,7 +49,12 @@ async def test_what_is_in_step_is_not_read_again(folder: Folder, dsn: str) -> No
 async def test_a_file_that_was_looked_at_right_after_its_change_is_read_once_more(folder: Folder, dsn: str) -> None:
     put(folder.root / "a.md", "uno")
     await folder.once()
-    # same size, same time of change: nothing but the content tells the two apart
+    folder.read.clear()
+    assert await folder.once() == SyncCounts(files=1, unchanged=1)
+    assert folder.read == ["a.md"]
+    stamp = FileStamp(3, 5_000_000_000, 7_000_000_000)
+    assert [is_settled(stamp, now) for now in (6_000_000_000, 8_999_999_999, 9_000_000_000)] == [False, False, True]
+    # same size, same time of change: the time of the inode alone tells the two apart
     before = (folder.root / "a.md").stat()
     put(folder.root / "a.md", "dos")
     assert (folder.root / "a.md").stat().st_mtime_ns == before.st_mtime_ns
@@ -186,7 +192,7 @@ async def test_a_file_that_is_being_written_waits_until_it_is_quiet(folder: Fold
     put(folder.root / "a.md", "media fra", old=False)
     memory = WatchMemory()
     outcome = await folder.compared(memory)
-    assert (outcome.again, await folder.names()) == ({"a.md"}, [])
+    assert (set(outcome.again), await folder.names()) == ({"a.md"}, [])
     # written all the time: it is taken as it is in the end
     memory.moving["a.md"] -= 31_000_000_000
     put(folder.root / "a.md", "media frase", old=False)
@@ -264,7 +270,7 @@ async def test_a_root_that_is_replaced_during_the_scan_deletes_nothing(
     for name in ("a.md", "b.md"):
         put(folder.root / name, name)
     await folder.once()
-    scan = folder.files.scan
+    scan: Callable[..., FolderScan] = folder.files.scan
 
     def replacing(tree: Any, **options: Any) -> FolderScan:
         folder.root.rename(tmp_path / "away")
@@ -285,7 +291,7 @@ async def test_a_file_that_is_back_before_its_document_is_deleted_keeps_it(
         put(folder.root / name, name)
     await folder.once()
     (folder.root / "a.md").unlink()
-    scan = folder.files.scan
+    scan: Callable[..., FolderScan] = folder.files.scan
     calls: list[int] = []
 
     def late(tree: Any, **options: Any) -> FolderScan:
@@ -312,19 +318,20 @@ async def test_a_renamed_file_that_cannot_be_stored_yet_keeps_its_document(folde
     assert outcome.again == {"b.md"}
 
 
-async def test_a_process_that_dies_after_storing_still_owns_what_it_stored(folder: Folder) -> None:
+async def test_a_process_that_dies_after_storing_still_owns_what_it_stored(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The claim comes before the document, so the death of the process between the two loses nothing."""
     put(folder.root / "stays.md", "queda")
     put(folder.root / "a.md", "uno")
-    confirm = folder.records.confirm
 
     async def dying(*_: object, **__: object) -> None:
         raise StorageUnavailableError("dead")
 
-    folder.records.confirm = dying  # type: ignore[assignment]
+    monkeypatch.setattr(folder.records, "confirm", dying)
     with pytest.raises(StorageUnavailableError):
         await folder.once()
-    folder.records.confirm = confirm  # type: ignore[method-assign]
+    monkeypatch.undo()
     assert await folder.names() == ["a.md", "stays.md"]
     (folder.root / "a.md").unlink()
     assert (await folder.once()).deleted == 1

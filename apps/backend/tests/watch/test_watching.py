@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import io
 import shutil
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from watch.conftest import Folder, put
+from psycopg.conninfo import conninfo_to_dict
+from watch.trees import Folder, put
 
 from ragcorp.application.watch_folder import WatchTimes
-from ragcorp.domain.ports.folders import WatchKind
+from ragcorp.domain.exceptions import SourceUnavailableError
+from ragcorp.domain.ports.folders import TreeChanges, WatchedTree, WatchEvent, WatchKind
+from ragcorp.interface.cli.output import Output
+from ragcorp.interface.cli.watch_progress import WatchProgress
 from support.library import found
 
 pytestmark = pytest.mark.anyio
@@ -190,22 +195,29 @@ async def test_two_watches_of_one_tree_come_to_the_same_end(folder: Folder) -> N
     (folder.root / "a.md").unlink()
     shutil.move(folder.root / "0.md", folder.root / "sub.md")
     wanted = sorted(["sub.md", *(f"{number}.md" for number in range(1, 20))])
-    async with asyncio.timeout(20):
-        while await folder.names() != wanted:
-            await asyncio.sleep(0.05)
+    # each is told by one of the two, or stored by the other before this one looked
+    await until(folder, lambda stored: sorted(stored) == wanted)
     for name in wanted:
         put(folder.root / name, f"otra vez {name}", old=False)
+    sizes = {name: len(f"otra vez {name}") for name in wanted}
+    await until(folder, lambda stored: stored == sizes)
+
+
+async def until(folder: Folder, wanted: Callable[[dict[str, int]], bool]) -> None:
+    """Wait until the sizes of the documents' originals are as they should be. No watch tells of the other's work."""
     async with asyncio.timeout(20):
-        while sum(len(events.of(UPDATED)) for events in watches) < 20:
+        while True:
+            documents, _ = await folder.rag.documents(limit=100)
+            if wanted({document.external_id: document.size_bytes for document in documents}):
+                return
             await asyncio.sleep(0.05)
-    assert await folder.names() == wanted
 
 
 async def test_a_database_that_is_out_is_waited_for(folder: Folder, postgres_server: Any, dsn: str) -> None:
     put(folder.root / "a.md", "uno")
     events = await folder.watch(times=WatchTimes(retry=0.2, first_backoff=0.1, last_backoff=0.2))
     await events.until(WatchKind.IN_STEP)
-    name = dsn_name(dsn)
+    name = str(conninfo_to_dict(dsn)["dbname"])
     with postgres_server.superuser() as connection:
         connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
         terminate(connection, name)
@@ -221,12 +233,6 @@ async def test_a_database_that_is_out_is_waited_for(folder: Folder, postgres_ser
     assert await folder.names() == ["b.md"]
 
 
-def dsn_name(dsn: str) -> str:
-    from psycopg.conninfo import conninfo_to_dict
-
-    return str(conninfo_to_dict(dsn)["dbname"])
-
-
 def terminate(connection: Any, name: str) -> None:
     connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
 
@@ -234,8 +240,8 @@ def terminate(connection: Any, name: str) -> None:
 async def test_links_and_hidden_files_are_passed_over(folder: Folder, tmp_path: Path) -> None:
     put(folder.root / "a.md", "uno")
     put(tmp_path / "outside" / "secret.md", "secreto")
-    os.symlink(tmp_path / "outside", folder.root / "link")
-    os.symlink(tmp_path / "outside" / "secret.md", folder.root / "link.md")
+    (folder.root / "link").symlink_to(tmp_path / "outside")
+    (folder.root / "link.md").symlink_to(tmp_path / "outside" / "secret.md")
     events = await folder.watch()
     await events.until(WatchKind.IN_STEP)
     put(tmp_path / "outside" / "more.md", "más secreto", old=False)
@@ -243,3 +249,54 @@ async def test_links_and_hidden_files_are_passed_over(folder: Folder, tmp_path: 
     put(folder.root / "b.md", "dos", old=False)
     await events.until(CREATED, "b.md")
     assert await folder.names() == ["a.md", "b.md"]
+
+
+class Silent:
+    """A system that tells of nothing, or does not watch at all."""
+
+    def __init__(self, *, refuses: bool) -> None:
+        self._refuses = refuses
+
+    async def changes(self, _: WatchedTree) -> AsyncGenerator[TreeChanges]:
+        if self._refuses:
+            raise SourceUnavailableError("Too much to watch.", reason="watch_limit")
+        while True:
+            yield TreeChanges()
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+async def test_what_the_system_does_not_tell_is_found_by_comparing(folder: Folder, refuses: bool) -> None:
+    put(folder.root / "a.md", "uno")
+    times = WatchTimes(comparison=0.2, unwatched=0.2, retry=0.1)
+    events = await folder.watch(times=times, watching=Silent(refuses=refuses))
+    await events.until(WatchKind.IN_STEP)
+    put(folder.root / "b.md", "dos", old=False)
+    (folder.root / "a.md").unlink()
+    await events.until(CREATED, "b.md")
+    await events.until(DELETED, "a.md")
+    assert len(events.of(WatchKind.WAITING)) == refuses
+
+
+async def test_a_write_that_goes_on_is_taken_when_it_is_over(folder: Folder) -> None:
+    events = await folder.watch()
+    with (folder.root / "a.md").open("w", encoding="utf-8") as file:
+        for number in range(8):
+            file.write(f"línea {number}\n")
+            file.flush()
+            await asyncio.sleep(0.1)
+    await events.until(CREATED, "a.md")
+    assert (await folder.rag.document("a.md")).size_bytes == (folder.root / "a.md").stat().st_size
+    assert events.of(UPDATED) == []
+
+
+async def test_a_bar_that_was_left_open_hides_no_line_after_an_outage() -> None:
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    output = Output(json=False, stdout=out, stderr=io.TextIOWrapper(io.BytesIO(), "utf-8"))
+    with WatchProgress(output, name="tree") as shown:
+        shown.progress(0, 100)
+        shown.event(WatchEvent(kind=CREATED, external_id="hidden.md"))
+        shown.event(WatchEvent(kind=WatchKind.WAITING, error=SourceUnavailableError("Out.")))
+        shown.event(WatchEvent(kind=CREATED, external_id="shown\x1b[2J.md"))
+    out.flush()
+    assert out.buffer.getvalue().decode() == "waiting: Out.\ncreated  shown[2J.md\n"  # type: ignore[attr-defined]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from threading import Lock
 
-from ragcorp.domain.files import MAX_PATH, FileMatches, MatchedFile, SkippedFiles
+from ragcorp.domain.files import MAX_PATH, FileMatches, Mark, MatchedFile, SkippedFiles
 from ragcorp.infrastructure.files.root_folder import RootFolder
+
+MAX_MARKS = 40_000
+"""Of a search. A pattern like ``.`` marks every character."""
 
 _BREAKS_LINES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _DESCRIPTORS = Path("/proc/self/fd")
@@ -17,10 +21,14 @@ _HAS_DESCRIPTORS = _DESCRIPTORS.is_dir()
 
 
 class Findings:
-    """Takes matched files until ``max_lines`` lines are found. Skipped files are told by their paths."""
+    """Takes matched files, their marks in order, until ``max_lines`` lines or MAX_MARKS marks are found.
+
+    Skipped files are told by their paths.
+    """
 
     def __init__(self, *, max_lines: int) -> None:
         self._left = max_lines
+        self._marks = 0
         self._lock = Lock()
         self._files: list[MatchedFile] = []
         self.binary: set[str] = set()
@@ -32,14 +40,15 @@ class Findings:
 
     def add(self, file: MatchedFile) -> None:
         with self._lock:
-            lines = sorted({mark.line for mark in file.marks})
-            if len(lines) >= self._left:
-                self.cut = True
-                kept = set(lines[: self._left])
-                file = replace(file, marks=tuple(mark for mark in file.marks if mark.line in kept))
-            self._left -= min(len(lines), self._left)
-            if file.marks:
-                self._files.append(file)
+            marks: list[Mark] = []
+            for _, of_line in groupby(file.marks, key=lambda mark: mark.line):
+                if not self.cut:
+                    marks += of_line
+                    self._left -= 1
+                    self.cut = self._left <= 0 or self._marks + len(marks) >= MAX_MARKS
+            self._marks += len(marks)
+            if marks:
+                self._files.append(replace(file, marks=tuple(marks)))
 
     def matches(self, roots: Sequence[str]) -> FileMatches:
         """Return what was found, files by root and path. Of a search that was ended ``searched`` is a lower bound."""

@@ -24,9 +24,9 @@ from ragcorp.domain.exceptions import (
 from ragcorp.domain.files import FileMatches, GrepMode, LineSearch, Mark, MatchedFile
 from ragcorp.infrastructure.files.findings import Findings, folder_path, is_tellable
 from ragcorp.infrastructure.files.opening import Roots
-from ragcorp.infrastructure.files.root_folder import RootFolder
 from ragcorp.infrastructure.files.patterns import Selection, Terms, without_line_end
 from ragcorp.infrastructure.files.reading import FileReader
+from ragcorp.infrastructure.files.root_folder import RootFolder
 
 _BLOCK = 32 * 1024
 """Characters that are looked through at once. Other threads wait meanwhile."""

@@ -21,9 +21,9 @@ from ragcorp.domain.exceptions import FileAccessError, InvalidInputError, Source
 from ragcorp.domain.files import FileMatches, GrepCase, GrepMode, LineSearch
 from ragcorp.infrastructure.files.findings import Findings, folder_path
 from ragcorp.infrastructure.files.opening import Roots
-from ragcorp.infrastructure.files.root_folder import RootFolder
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.ripgrep_output import Query, RipgrepOutput
+from ragcorp.infrastructure.files.root_folder import RootFolder
 from ragcorp.infrastructure.files.roots import Root
 
 _PIECE_BYTES = 128 * 1024
@@ -167,10 +167,27 @@ class Ripgrep:
         self, root: Root, folder: RootFolder, query: Query, arguments: list[str]
     ) -> AsyncIterator[asyncio.subprocess.Process]:
         """Run ripgrep in a root's folder. It has ended when this does, killed if need be."""
-        cwd = folder_path(folder, root.path)
+        # a start that is cancelled half way leaves a process that nobody ends
+        starting = asyncio.create_task(self._start(root, folder, query, arguments))
+        try:
+            await asyncio.wait([starting])
+            yield starting.result()
+        finally:
+            await asyncio.wait([starting])
+            if starting.exception() is None:
+                process = starting.result()
+                _kill({process})
+                for stream in (process.stdout, process.stderr):
+                    async for _ in _pieces(stream):  # until both pipes end the process is not waited for
+                        pass
+                await process.wait()
+
+    async def _start(
+        self, root: Root, folder: RootFolder, query: Query, arguments: list[str]
+    ) -> asyncio.subprocess.Process:
         try:
             with _readable(query.selection.rules() + self._excluded(root)) as rules:
-                process = await asyncio.create_subprocess_exec(
+                return await asyncio.create_subprocess_exec(
                     str(self._binary),
                     *arguments,
                     *([] if rules == asyncio.subprocess.DEVNULL else ["--ignore-file=/dev/stdin"]),
@@ -179,21 +196,13 @@ class Ripgrep:
                     stdin=rules,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
-                    cwd=cwd,
+                    cwd=folder_path(folder, root.path),
                     env={"LC_ALL": "C.UTF-8"},
                     start_new_session=True,
                     limit=_PIECE_BYTES,
                 )
         except OSError as error:
             raise _not_started(error) from error
-        try:
-            yield process
-        finally:
-            _kill({process})
-            for stream in (process.stdout, process.stderr):
-                async for _ in _pieces(stream):  # until both pipes end the process is not waited for
-                    pass
-            await process.wait()
 
     def _walk_arguments(self, query: Query) -> Iterator[str]:
         yield from _WALK_ARGUMENTS

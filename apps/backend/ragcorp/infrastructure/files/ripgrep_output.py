@@ -11,7 +11,6 @@ from ragcorp.domain.exceptions import FileAccessError, FileIsBinaryError, Invali
 from ragcorp.domain.files import GrepMode, LineSearch, Mark, MatchedFile
 from ragcorp.infrastructure.files.findings import Findings, is_tellable
 from ragcorp.infrastructure.files.opening import Roots
-from ragcorp.infrastructure.files.root_folder import RootFolder
 from ragcorp.infrastructure.files.patterns import (
     MAX_MARKS,
     UTF_8,
@@ -21,6 +20,7 @@ from ragcorp.infrastructure.files.patterns import (
     without_line_end,
 )
 from ragcorp.infrastructure.files.reading import FileReader
+from ragcorp.infrastructure.files.root_folder import RootFolder
 
 MAX_LINE_BYTES = 1024 * 1024
 """A longer line of ripgrep's is not held: its match is left out."""
@@ -128,7 +128,8 @@ class RipgrepOutput:
             )
         if "regex" in text:
             caret = _CARET.search(text)
-            place = f" (at character {max(1, len(caret[0]) - _BEFORE_PATTERN)})" if caret else ""
+            character = len(caret[0]) - _BEFORE_PATTERN if caret else 0
+            place = f" (at character {character})" if character > 0 else ""
             return InvalidInputError(
                 f"query is an invalid pattern{place}.",
                 field="query",

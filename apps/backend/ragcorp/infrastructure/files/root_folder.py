@@ -69,8 +69,14 @@ class RootFolder:
 
     @contextmanager
     def open(self, relative: str) -> Iterator[OpenedFile]:
-        """Raises a FileAccessError, and InvalidInputError for what is no path."""
-        opened = self.opened(components_of(relative, names=self._names))
+        """Raises a FileAccessError, and InvalidInputError for what is no path.
+
+        What no path of MAX_PATH characters can name, with its root, is not there.
+        """
+        components = components_of(relative, names=self._names)
+        if len(self._root.name) + 1 + len(relative) > MAX_PATH:
+            raise not_found(self._names)
+        opened = self.opened(components)
         try:
             yield opened
         finally:

@@ -8,10 +8,8 @@ from contextlib import aclosing
 from typing import Final
 
 import anyio
-from watchfiles import awatch
-from watchfiles._rust_notify import WatchfilesRustInternalError
 
-from ragcorp.domain.exceptions import SourceUnavailableError
+from ragcorp.domain.exceptions import MissingExtraError, SourceUnavailableError
 from ragcorp.domain.ports.folders import TreeChanges, WatchedTree
 
 QUIET_MS: Final = 500
@@ -27,6 +25,10 @@ class LocalWatching:
         self._quiet_ms = quiet_ms
 
     async def changes(self, tree: WatchedTree) -> AsyncGenerator[TreeChanges]:
+        try:
+            from watchfiles import awatch
+        except ImportError as error:
+            raise MissingExtraError(feature="Watching a folder", extra="files") from error
         stop = anyio.Event()
         events = awatch(
             tree.root,
@@ -43,7 +45,7 @@ class LocalWatching:
             async with aclosing(events):
                 async for found in events:
                     yield _changes(tree, {path for _, path in found})
-        except (FileNotFoundError, WatchfilesRustInternalError):
+        except (FileNotFoundError, RuntimeError):  # the folder is gone, or the library has lost its thread
             return
         except OSError as error:
             raise SourceUnavailableError(

@@ -61,7 +61,7 @@ async def ingest(
     ] = None,
     artifact_type: Annotated[
         str | None,
-        typer.Option("--artifact-type", help="What the documents are [code for source code, else document]."),
+        typer.Option("--artifact-type", help="What the documents are; not given: code or document."),
     ] = None,
     sensitivity: Annotated[
         str, typer.Option("--sensitivity", help="public, normal, confidential or restricted.")

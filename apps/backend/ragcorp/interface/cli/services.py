@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -32,7 +32,6 @@ from ragcorp.evaluation.runs import Run
 from ragcorp.evaluation.sets import EvaluationSet
 from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.graph_use_cases import GraphUseCases
-from ragcorp.interface.no_files import NoGrep, NoReading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,11 +205,6 @@ class Check:
     remedy: str | None = None
 
 
-@asynccontextmanager
-async def _no_files(_: Target, __: FileOptions) -> AsyncIterator[FileTools]:
-    yield FileTools(grep=NoGrep(), read_file=NoReading(), principal=Principal())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """The operations behind the commands. Each raises RagcorpError only."""
@@ -228,4 +222,4 @@ class Services:
     diagnose: Callable[[Target], Awaitable[Sequence[Check]]]
     evaluation: Callable[[Target, EvaluationOptions], AbstractAsyncContextManager[Evaluation]]
     evaluation_files: Callable[[], EvaluationFiles]
-    files: Callable[[Target, FileOptions], AbstractAsyncContextManager[FileTools]] = _no_files
+    files: Callable[[Target, FileOptions], AbstractAsyncContextManager[FileTools]]

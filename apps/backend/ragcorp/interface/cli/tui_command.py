@@ -26,10 +26,15 @@ async def tui(call: Call, profile: Profile = None) -> None:
         raise InvalidInputError(
             "The terminal UI writes no JSON.", field="--json", remedy="Use `ragcorp search --json` or `ragcorp ask`."
         )
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not on_terminal():
         raise InvalidInputError(
             "The terminal UI needs a terminal for input and output.",
             field="tui",
             remedy="Run it in a terminal, or use `ragcorp search` and `ragcorp ask` in pipes.",
         )
+    call.output.note("Opening ragcorp ...")
     await call.services.tui(call.target, profile)
+
+
+def on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()

@@ -47,6 +47,7 @@ class WatchProgress:
 
     def progress(self, done: int, total: int) -> None:
         if total < BAR_FROM:
+            self._close()
             return
         if self._report is None:
             self._report = self._bar.enter_context(progress(self._output.notes, f"In {self._name}", unit="files"))
@@ -55,6 +56,8 @@ class WatchProgress:
             self._close()
 
     def event(self, event: WatchEvent) -> None:
+        if event.kind in (WatchKind.IN_STEP, WatchKind.WAITING):
+            self._close()
         if self._output.json:
             file = self._output.console.file
             file.write(json.dumps(event_document(event), ensure_ascii=False) + "\n")

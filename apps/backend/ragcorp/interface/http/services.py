@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.embed_pending import EmbedPending
@@ -16,7 +16,6 @@ from ragcorp.domain.ports.observers import RolloutObserver
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.graph_use_cases import GraphUseCases
-from ragcorp.interface.no_files import NoGrep, NoReading
 
 
 def _nobody_waits() -> None:
@@ -45,8 +44,8 @@ class HttpServices:
     documents: ListDocuments
     collections: CollectionUseCases
     graph: GraphUseCases
-    grep: FileGrep = field(default_factory=NoGrep)
-    read_file: FileReading = field(default_factory=NoReading)
+    grep: FileGrep
+    read_file: FileReading
     embed_pending: EmbedPending
     readiness: Callable[[], Awaitable[None]]
     pool_statistics: Callable[[], Mapping[str, int]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragcorp.application.choose_language import ChooseLanguage
@@ -30,7 +30,6 @@ from ragcorp.interface.graph_use_cases import GraphUseCases
 from ragcorp.interface.library.collections import Artifacts, Chunks, History, Items
 from ragcorp.interface.library.files import grep_request, hybrid_request
 from ragcorp.interface.library.graph import Graph
-from ragcorp.interface.no_files import NoGrep, NoReading
 from ragcorp.interface.request_values import (
     parse_filters,
     parse_method,
@@ -58,8 +57,8 @@ class UseCases:
     documents: ListDocuments
     collections: CollectionUseCases
     graph: GraphUseCases
-    grep: FileGrep = field(default_factory=NoGrep)
-    read_file: FileReading = field(default_factory=NoReading)
+    grep: FileGrep
+    read_file: FileReading
     embed_pending: EmbedPending
     language: ChooseLanguage
     default_language: str

@@ -63,6 +63,7 @@ GREP_SCHEMA = _object(
     relaxed=_FLAG,
     cut=_FLAG,
     timed_out=_FLAG,
+    status=_STATUS,
 )
 FILE_SCHEMA = _object(path=_TEXT, text=_TEXT, line_start=_WHOLE, line_end=_WHOLE, total_lines=_WHOLE, encoding=_TEXT)
 ANSWER_SCHEMA = _object(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -47,8 +48,8 @@ class Search(ToolCall):
 
     output_schema: ClassVar[dict[str, Any]] = SEARCH_SCHEMA
 
-    def request(self) -> SearchRequest:
-        raise NotImplementedError
+    @abstractmethod
+    def request(self) -> SearchRequest: ...
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
         response = await services.search.execute(self.request(), principal=principal)
@@ -92,7 +93,7 @@ class HybridSearch(Search):
         )
 
     def _question(self) -> str:
-        given = {text for text in (self.semantic_query, self.query) if text is not None}
+        given = {text for text in (self.semantic_query, self.query) if text}
         if len(given) == 1:
             return given.pop()
         raise InvalidInputError(

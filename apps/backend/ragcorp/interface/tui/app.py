@@ -43,5 +43,14 @@ class RagTui(App[None]):
     def on_mount(self) -> None:
         self.switch_mode("search")
 
+    @property
+    def failure(self) -> Exception | None:
+        """What ended the app, if it did not end as it should."""
+        return self._exception
+
+    def _fatal_error(self) -> None:
+        """End without textual's own report: that shows the values of variables, passages and settings among them."""
+        self._close_messages_no_wait()
+
     def action_help(self) -> None:
         self.push_screen(HelpScreen(self._services.words))

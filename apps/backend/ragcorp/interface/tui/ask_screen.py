@@ -60,7 +60,7 @@ class AskScreen(Screen[None]):
         Binding("enter", "enter", "Ask / open", key_display="Enter", priority=True),
         Binding("escape", "stop", "Stop", key_display="Esc"),
         Binding("ctrl+p", "profile", "Profile", priority=True),
-        Binding("ctrl+a", "app.switch_mode('search')", "Search", priority=True),
+        Binding("ctrl+a,f2", "app.switch_mode('search')", "Search", key_display="^a", priority=True),
         Binding("f1,question_mark", "app.help", "Help", key_display="F1"),
         Binding("down", "move(1)", "Next source", show=False),
         Binding("up", "move(-1)", "Previous source", show=False),

@@ -14,17 +14,17 @@ from ragcorp.interface.tui.line_view import Line, LineView
 from ragcorp.interface.tui.shown_text import on_one_line
 
 KEYS = """Search
-  type          searches as you type; several words, a question, a code, a quotation
+  type          searches as you type; words, a question, a code
   Up, Down      another passage, also while you type
   PgUp, PgDn    scroll the passage
   Enter         open the file at the passage
   Tab           to the list, the passage, and back
   Ctrl+P        choose the profile: by meaning, by words, in files, memories
   Ctrl+R        search again
-  Ctrl+A        ask a question; there, back to the search
+  Ctrl+A, F2    ask a question; there, back to the search
 
 Ask
-  Enter         ask; the answer is written as it comes, with its sources as [1], [2]
+  Enter         ask; the answer comes with its sources, [1], [2]
   Esc           stop the answer
   Up, Down      another source; Enter opens it
 

@@ -78,6 +78,7 @@ class LineView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._lines: Sequence[Line] = ()
         self._marks: Marks = no_marks
+        self._marked: dict[int, Sequence[tuple[int, int]]] = {}
         self._rows: list[tuple[int, int, int]] = []
         self._first_rows: list[int] = []
         self._digits = 0
@@ -129,7 +130,7 @@ class LineView(ScrollView, can_focus=True):
         line = self._lines[index]
         if line.span:
             base += self.get_component_rich_style("line--span")
-        segments = [*self._gutter(line, first=start == 0, base=base), *self._pieces(line, start, end, base)]
+        segments = [*self._gutter(line, first=start == 0, base=base), *self._pieces(index, start, end, base)]
         return Strip(segments).adjust_cell_length(width, base)
 
     @property
@@ -150,6 +151,7 @@ class LineView(ScrollView, can_focus=True):
 
     def _lay_out(self) -> None:
         self._laid_out_for = self.scrollable_content_region.width
+        self._marked.clear()
         rows: list[tuple[int, int, int]] = []
         firsts: list[int] = []
         for index, line in enumerate(self._lines):
@@ -177,15 +179,21 @@ class LineView(ScrollView, can_focus=True):
             parts.append(Segment(f"{number:>{self._digits}} ", style))
         return parts
 
-    def _pieces(self, line: Line, start: int, end: int, base: Style) -> list[Segment]:
-        plain = base
+    def _marks_of(self, index: int) -> Sequence[tuple[int, int]]:
+        """Return the marks of a line: found once, as a long line has many rows."""
+        if index not in self._marked:
+            self._marked[index] = self._marks(self._lines[index].text)
+        return self._marked[index]
+
+    def _pieces(self, index: int, start: int, end: int, base: Style) -> list[Segment]:
+        line, plain = self._lines[index], base
         if line.note:
             plain += self.get_component_rich_style("line--note", partial=True)
         elif line.pointed:
             plain += self.get_component_rich_style("line--pointed", partial=True)
         marked = plain + self.get_component_rich_style("line--mark", partial=True)
         pieces, place = [], start
-        for mark_start, mark_end in () if line.note else self._marks(line.text):
+        for mark_start, mark_end in () if line.note else self._marks_of(index):
             left, right = max(mark_start, start), min(mark_end, end)
             if left < right:
                 pieces += [Segment(line.text[place:left], plain), Segment(line.text[left:right], marked)]

@@ -47,7 +47,10 @@ class ProfileScreen(ModalScreen[str | None]):
         & ResultList { height: auto; max-height: 100%; background: $surface; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Back"),
+        Binding("ctrl+q", "app.quit", "Quit", priority=True),
+    ]
 
     def __init__(self, profiles: tuple[str, ...], chosen: str) -> None:
         super().__init__()

@@ -10,6 +10,8 @@ STEM = 4
 """Shorter words are marked only where they stand as they were typed."""
 ENDING = 2
 """Letters by which a word may be longer or shorter than the query's: plazo, plazos."""
+MOST_SEARCHED = 20_000
+"""Characters of a line that are searched for marks: longer ones are no lines for reading."""
 
 _WORD = re.compile(r"\w+")
 _JOINED = re.compile(r"\w+(?:[-./:@]+\w+)*")
@@ -33,13 +35,20 @@ class QueryMarks:
         self._stems = tuple({folded(lexeme) for lexeme in lexemes if len(lexeme) >= STEM})
 
     def spans(self, line: str) -> list[tuple[int, int]]:
-        """Return the characters [start, end) of each mark, in order, none over another."""
-        plain = folded(line)
-        if len(plain) != len(line):
-            return []
+        """Return the characters [start, end) of each mark, in order, none over another.
+
+        Marked are words; in a line that has none of them, also parts of words.
+        """
+        plain = folded(line[:MOST_SEARCHED])
         joined = (span for token in self._joined for span in _places(plain, token))
         words = (word.span() for word in _WORD.finditer(plain) if self._is_meant(word[0]))
-        return _merged((*joined, *words))
+        return _merged((*joined, *words)) or _merged(self._inside(plain))
+
+    def _inside(self, plain: str) -> Iterable[tuple[int, int]]:
+        """Return where words stand inside others, as a literal search finds them: pasarela in PasarelaLenta."""
+        for word in self._words:
+            if len(word) >= STEM:
+                yield from (found.span() for found in re.finditer(re.escape(word), plain))
 
     def _is_meant(self, word: str) -> bool:
         if word in self._words:

@@ -64,7 +64,7 @@ class SearchScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", key_display="Enter", priority=True),
         Binding("ctrl+p", "profile", "Profile", priority=True),
-        Binding("ctrl+a", "app.switch_mode('ask')", "Ask", priority=True),
+        Binding("ctrl+a,f2", "app.switch_mode('ask')", "Ask", key_display="^a", priority=True),
         Binding("ctrl+r", "again", "Again", show=False, priority=True),
         Binding("f1,question_mark", "app.help", "Help", key_display="F1"),
         Binding("escape", "back", "Back", show=False),
@@ -81,6 +81,7 @@ class SearchScreen(Screen[None]):
         self._timer: Timer | None = None
         self._generation = 0
         self._asked = ("", "")
+        self._shown_for = ("", "")
         self._hits: tuple[SearchHit, ...] = ()
         self._query = ""
         self._in_hand: SearchHit | None = None
@@ -131,8 +132,10 @@ class SearchScreen(Screen[None]):
         passage.scroll_relative(y=pages * max(passage.size.height - 1, 1), animate=False)
 
     def action_open(self) -> None:
-        """Open the file of the passage in hand."""
-        if self._in_hand is not None:
+        """Open the file of the passage in hand; where that is none of what was typed since, search at once."""
+        if (self.query_one(QueryInput).value.strip(), self._chosen.profile) != self._shown_for:
+            self._search_if_new()
+        elif self._in_hand is not None:
             self.app.push_screen(ViewerScreen(self._services, opened(self._in_hand, self._query)))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -188,6 +191,7 @@ class SearchScreen(Screen[None]):
 
     def _show_response(self, response: SearchResponse, query: str, profile: str, seconds: float) -> None:
         self._show(response.hits, query)
+        self._shown_for = (query, profile)
         self.query_one(StatusLine).say(found(profile, response, seconds), warning=missing(response.degraded))
         if not response.hits:
             self.query_one(LineView).show([Line(text="Nothing found.", note=True)])

@@ -24,8 +24,10 @@ TOOLS = {
 
 REASONS = {
     "timeout": "did not answer in time",
-    "circuit_open": "is left alone for a while after failing",
     "unreachable": "cannot be reached",
+    "connection_lost": "lost its connection",
+    "circuit_open": "is left alone for a while after failing",
+    "not_configured": "is not configured",
 }
 
 
@@ -90,10 +92,11 @@ def found(profile: str, response: SearchResponse, seconds: float) -> str:
 
 def missing(degraded: tuple[SourceReport, ...]) -> str:
     """Return in plain words which sources did not do their part; empty where all did."""
-    return " ".join(
-        f"{on_one_line(report.source)} {REASONS.get(report.reason or '', f'did not do its part ({report.reason})')}."
-        for report in degraded
-    )
+    return " ".join(f"{on_one_line(report.source)} {_reason(report.reason or '')}." for report in degraded)
+
+
+def _reason(reason: str) -> str:
+    return REASONS.get(reason, f"did not do its part ({on_one_line(reason).replace('_', ' ')})")
 
 
 def _counted(quantity: int, noun: str) -> str:
