@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ragcorp.application.file_candidates import file_passes
 from ragcorp.application.keyword_extraction import MAX_KEYWORDS, given_terms, keywords
 from ragcorp.application.retrieval_profile import GREP
@@ -15,6 +17,7 @@ from ragcorp.domain.files import (
     GrepCase,
     GrepPassage,
     GrepRequest,
+    GrepResult,
     hit_of,
 )
 from ragcorp.domain.filters import DOCUMENT_FIELDS
@@ -31,7 +34,8 @@ class FileGrepSource:
     """Passages of files around the terms, whatever their case and accents; a passage of a document is its chunk.
 
     The terms are the caller's keywords, else those of the question; where it has none, nothing is found. A caller who
-    may not read the files finds nothing either.
+    may not read the files finds nothing either. Hits for the terms of a question say their share of its evidence; what
+    callers ask for themselves is no question, and every hit is what they asked for.
     """
 
     name = GREP
@@ -47,7 +51,8 @@ class FileGrepSource:
         self._language = default_language
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        terms = await self._terms(query)
+        given = _given(query)
+        terms = await self._terms(query.text, query.principal) if given is None else given_terms(given)
         nothing = SourceAnswer(ranked_list=self._list(()), notes={"keywords": list(terms)})
         if not terms:
             return nothing
@@ -62,10 +67,11 @@ class FileGrepSource:
             found = await self._files.execute(request, principal=query.principal, filters=query.filters)
         except FileAccessDeniedError:
             return nothing
+        shares = evidence_shares(found) if given is None else {}
         hits: dict[HitKey, Hit] = {}
         for passage in found.passages:
             if self._passes(passage, query):
-                hit = hit_of(passage)
+                hit = replace(hit_of(passage), evidence=shares.get(passage))
                 hits.setdefault(hit.key, hit)
         return SourceAnswer(
             ranked_list=self._list(tuple(hits.values())[: query.limit]),
@@ -74,14 +80,11 @@ class FileGrepSource:
             notes={"keywords": list(terms)},
         )
 
-    async def _terms(self, query: SourceQuery) -> tuple[str, ...]:
-        given = query.keywords
-        if given is not None and not is_blank(given) and _plain(given) != _plain(query.text):
-            return given_terms(given)
-        terms = keywords(query.text, limit=MAX_GREP_TERMS)
+    async def _terms(self, text: str, principal: Principal) -> tuple[str, ...]:
+        terms = keywords(text, limit=MAX_GREP_TERMS)
         if len(terms) <= MAX_KEYWORDS:  # their order would decide nothing
             return terms
-        return keywords(query.text, await self._known(query.text, query.principal))
+        return keywords(text, await self._known(text, principal))
 
     async def _known(self, text: str, principal: Principal) -> dict[str, int]:
         """Return the words' frequencies; none where they cannot be had, as they only choose among words."""
@@ -98,6 +101,24 @@ class FileGrepSource:
 
     def _list(self, hits: tuple[Hit, ...]) -> RankedList:
         return RankedList(source=self.name, score_type=ScoreType.GREP, hits=hits)
+
+
+def evidence_shares(found: GrepResult) -> dict[GrepPassage, float]:
+    """Return the share in [0, 1] of the evidence that was looked for, by passage.
+
+    share(p) = sum of idf over the terms in p / sum of idf over all terms that a file holds  *  terms held / terms
+
+    The first factor is twice what a passage's score has beyond the number of its terms (grep_ranking.py); terms are
+    held where a passage of the result holds them, for of the idf of the others nothing is known.
+    """
+    held = len({term for passage in found.passages for term in passage.terms}) / max(1, len(found.terms))
+    return {passage: min(1.0, max(0.0, 2 * (passage.score - len(passage.terms)) * held)) for passage in found.passages}
+
+
+def _given(query: SourceQuery) -> str | None:
+    """Return the caller's keywords, unless they say no more than the question."""
+    given = query.keywords
+    return None if given is None or is_blank(given) or _plain(given) == _plain(query.text) else given
 
 
 def _plain(text: str) -> str:

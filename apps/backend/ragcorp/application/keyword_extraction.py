@@ -1,8 +1,8 @@
 """What of a question is worth looking for literally. Pure, by rules; Spanish first, English, and code among words.
 
 Order, each group in that of the text: quoted phrases; amounts with their unit; identifiers, codes, numbers and file
-names; what has a letter or a small number (plan B, anexo 3); names, of several words as a phrase and by themselves; then
-the other words, rarest first. Words that no text is known to hold come last: each may be a typo.
+names; what has a letter or a small number for a name (plan B, anexo 3); names, of several words as a phrase and by
+themselves; then the other words, rarest first. Words that no text is known to hold come last: each may be a typo.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _is_identifier(token: str, *, shouted: bool) -> bool:
 
 
 def _names(text: str) -> list[str]:
-    """Return names, each behind the phrases that it ends or begins: the first word of a sentence may belong to it."""
+    """Return names, each behind the phrase that it belongs to; so may the first word of a sentence before it."""
     names: list[str] = []
     for phrase in anchors(text):
         before = re.search(rf"([^\W\d_]+) {re.escape(phrase)}", text)

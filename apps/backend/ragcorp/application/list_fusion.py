@@ -76,8 +76,8 @@ class ListFusion:
             if completed is None and profile.fallback is not None:
                 return await self.rank(profile.fallback, results, deadline=deadline)
             lists = completed or lists
-        # where a source is out or could not see everything, each bit of evidence of the others counts
-        healthy = all(result.report.reason is None for result in results)
+        # where a source is out, could not see everything or found nothing, each bit of evidence of the others counts
+        healthy = all(result.report.reason is None for result in results) and sum(map(bool, map(len, lists))) > 1
         shares = [each for each in profile.thresholds if not each.is_distance]
         thresholds = applicable(lists, shares) if healthy else []
         lists = above_thresholds(lists, thresholds)

@@ -52,6 +52,9 @@ WHOLE_WINDOW = 4.0
 A_FIFTH_OF_THE_EVIDENCE = Threshold(source=FULL_TEXT, score_type=ScoreType.EVIDENCE_SHARE, minimum=0.2)
 """Chunks that hold less of a question's evidence are noise beside a dense list (docs/retrieval.md has the figures)."""
 
+HALF_OF_THE_TERMS = Threshold(source=GREP, score_type=ScoreType.EVIDENCE_SHARE, minimum=0.5)
+"""Passages that hold less of the terms taken from a question, by number and rarity, say little beside a dense list."""
+
 RRF_WEIGHTS = {IDENTIFIERS: 3.0}
 """A chunk that holds an identifier of the query outweighs one that two other lists put first."""
 

@@ -15,6 +15,7 @@ from ragcorp.application.retrieval_profile import (
     FULL_TEXT,
     GRAPH_FACTS,
     GREP,
+    HALF_OF_THE_TERMS,
     HISTORY_DENSE,
     HISTORY_FULL_TEXT,
     LINEAR_WEIGHTS,
@@ -106,6 +107,7 @@ def standard_profiles(parameters: ProfileParameters | None = None) -> dict[str, 
         name="files",
         mode=SearchMode.HYBRID,
         sources=(DENSE, GREP, *given.extra_sources),
+        thresholds=(*vectors.thresholds, HALF_OF_THE_TERMS),
     )
     grep = replace(sparse, name="grep", sources=(GREP,))
     every = (dense, sparse, hybrid, linear, collections, memory, everything, vectors, files, grep)

@@ -126,12 +126,8 @@ class SyncFolder:
         self._say_unlisted(now, scan)
         due = await anyio.to_thread.run_sync(lambda: self._due(now, scan.files, known))
         await self._store(now, due)
-        there = {found.entry.relative for found in scan.files}
-        self._forget_failures(now, there)
-        gone = [file for path, file in known.items() if path not in there and not _is_below(path, scan.unlisted)]
-        waiting = await self._delete(now, gone, scan=scan, due=due, before=before) if gone else None
-        if not gone and below is None:
-            memory.held_back = 0
+        self._forget_failures(now, {found.entry.relative for found in scan.files})
+        waiting = await self._delete(now, known, scan=scan, due=due, before=before)
         counts = SyncCounts(
             files=len(scan.files), **{name: now.counts[name] for name in SyncCounts.__slots__ if name != "files"}
         )
@@ -206,9 +202,20 @@ class SyncFolder:
             now.tell(WatchKind.FAILED, relative, outcome.error)
 
     async def _delete(
-        self, now: _Pass, gone: Sequence[KnownFile], *, scan: FolderScan, due: Sequence[FoundFile], before: TreeState
+        self,
+        now: _Pass,
+        known: Mapping[str, KnownFile],
+        *,
+        scan: FolderScan,
+        due: Sequence[FoundFile],
+        before: TreeState,
     ) -> RagcorpError | None:
         """Delete the documents of files that are gone; return why not, if the folder is out."""
+        there = {found.entry.relative for found in scan.files}
+        gone = [file for path, file in known.items() if path not in there and not _is_below(path, scan.unlisted)]
+        if not gone:
+            now.memory.held_back = now.memory.held_back if now.below is not None else 0
+            return None
         after = await anyio.to_thread.run_sync(self._files.state, now.tree)
         if after.identity != before.identity:
             return folder_out()
@@ -219,16 +226,18 @@ class SyncFolder:
                 remedy="Mount its disk; if it is empty on purpose, start again with --allow-deletions.",
             )
         coming = {_content(file.stamp) for file in scan.files if file.entry.relative in now.not_stored}
-        renamed = {_content(file.stamp) for file in due} - coming
         # stored first under its new name, deleted under the old one then
         held = {file.relative for file in gone if file.stamp is not None and _content(file.stamp) in coming}
         if now.again:
             now.again |= held
         gone = [file for file in gone if file.relative not in held]
-        lost = sum(file.stamp is None or _content(file.stamp) not in renamed for file in gone)
+        added: Counter[tuple[int, int] | None] = Counter(
+            _content(file.stamp) for file in due if file.entry.relative not in known
+        )
+        lost = (Counter(file.stamp and _content(file.stamp) for file in gone) - added).total()
         if lost > FEW_DELETIONS and not now.options.allow_deletions:
             total = await self._records.count(now.tree.key, prefix=now.options.prefix, principal=now.principal)
-            if lost * 2 > total:
+            if lost * 2 > total - added.total():
                 self._hold_back(now, lost)
                 return None
         if now.below is None:

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -251,6 +252,13 @@ def test_the_data_folder_is_never_entered(tmp_path: Path, root: str, excluded: s
     name = Path(root).name
     for asked in (path, f"{name}/{path}", f"./{name}//{path}"):
         assert said(reader, asked) == OUTSIDE.replace(": docs.", f": {name}.")
+
+
+def test_a_relative_excluded_folder_is_that_of_the_start(tmp_path: Path) -> None:
+    write(tmp_path, {"docs/.ragcorp/x": CANARY, "docs/a.md": "a"})
+    with chdir(tmp_path / "docs"):
+        reader = reader_of(roots_of(tmp_path / "docs", excluded=[Path(".ragcorp")]))
+    assert said(reader, "docs/.ragcorp/x") == OUTSIDE
 
 
 def test_neighbours_of_an_excluded_folder_are_read(tmp_path: Path) -> None:

@@ -139,6 +139,19 @@ async def test_passages_are_hits_in_their_order_with_their_lines() -> None:
     assert [hit.metadata["matched_lines"] for hit in ranked.hits] == [(4, 5), (1,)]
 
 
+async def test_a_hit_says_its_share_of_the_evidence_of_a_question() -> None:
+    """Scores are terms + half the share of rarity; of four terms three were found: 2 * .5 * 3/4, 2 * .2 * 3/4."""
+    passages = (
+        replace(passage("a", score=2.5), terms=("IVA", "calcular_total")),
+        replace(passage("b", score=1.2), terms=("calcula",)),
+    )
+    grep = ScriptedGrep(found(*passages, terms=("IVA", "calcular_total", "calcula", "zapirote")))
+    hits = (await source_over(grep).retrieve(asked())).ranked_list.hits
+    assert [hit.evidence for hit in hits] == pytest.approx([0.75, 0.3])
+    given = (await source_over(grep).retrieve(asked(keywords="calcular_total"))).ranked_list.hits
+    assert [hit.evidence for hit in given] == [None, None]
+
+
 async def test_of_two_passages_of_one_chunk_the_better_stays() -> None:
     grep = ScriptedGrep(found(passage("a", score=2.0, chunk="7"), passage("a", line=40, score=1.0, chunk="7")))
     (hit,) = (await source_over(grep).retrieve(asked())).ranked_list.hits

@@ -74,6 +74,24 @@ def test_names_come_as_a_phrase_and_by_word() -> None:
     assert keywords("Contrato marco. Vacaciones") == ("contrato", "marco", "vacacion"), "sentences begin with capitals"
 
 
+def test_the_first_word_of_a_sentence_may_belong_to_a_name() -> None:
+    assert keywords("Amparo Iriarte") == ("Amparo Iriarte", "Iriarte", "amparo")
+    assert keywords("¿Cuándo llama Iriarte? Dime Mapfre") == ("Iriarte", "Mapfre"), "words that ask do not"
+
+
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("la factura con la serie R", ("serie R", "factura", "serie")),
+        ("¿qué dice el anexo 3?", ("anexo 3", "anexo")),
+        ("¿qué dice el artículo 14.2 del pliego?", ("14.2", "artículo", "pliego")),
+        ("¿son 3 o 4?", ()),
+    ],
+)
+def test_what_has_a_letter_or_a_number_for_a_name(question: str, terms: tuple[str, ...]) -> None:
+    assert keywords(question) == terms
+
+
 def test_the_order_is_quotes_identifiers_names_then_the_rarest_words() -> None:
     question = 'La penalización del contrato de Acme por retraso, según REQ-2026-014 y "fuerza mayor"'
     frequencies = {"penalización": 3, "contrato": 900, "retraso": 12}

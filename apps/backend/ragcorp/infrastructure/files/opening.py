@@ -39,7 +39,7 @@ class Roots:
         self.entries = tuple(roots)
         self.names = tuple(root.name for root in roots)
         self._by_name = {root.name: root for root in roots}
-        self._excluded = (*excluded, *_SYSTEM)
+        self._excluded = (*(folder.absolute() for folder in excluded), *_SYSTEM)
         self._hard_links = hard_links
 
     @contextmanager

@@ -100,7 +100,8 @@ async def ingest(
     Hidden files are left out, and what a .gitignore in the folder excludes.
 
     With --watch, documents that were stored from the folder are deleted with their files (`ragcorp documents restore`
-    brings one back); uploaded ones never. It starts with a comparison, so it may be stopped and started at any time.
+    brings one back); uploaded ones never. One that is deleted while its file stays comes back. It starts with a
+    comparison, so it may be stopped and started at any time.
     """
     require_different_names(paths)
     if watch and len(paths) > 1:
