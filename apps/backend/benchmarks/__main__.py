@@ -17,14 +17,16 @@ RUNS = (
     ("ingestion",),
     ("pipeline_steps",),
     ("collections", "--chunks", "100000"),
+    ("grep",),
 )
+WITHOUT_A_CORPUS = ("analysis", "ingestion", "pipeline_steps", "grep")
 
 
 def main() -> None:
     with temporary_folder() as folder:
         for module, *arguments in RUNS:
             # search and recall share their corpora, which take minutes to load
-            kept = () if module in ("analysis", "ingestion", "pipeline_steps") else ("--data-dir", str(folder / "data"))
+            kept = () if module in WITHOUT_A_CORPUS else ("--data-dir", str(folder / "data"))
             print(f"\n== python -m benchmarks.{' '.join([module, *arguments])}\n", flush=True)
             subprocess.run([sys.executable, "-m", f"benchmarks.{module}", *arguments, *kept], check=True)
 
