@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.evaluation.judgements import Qrels, relevant
@@ -32,14 +31,14 @@ class EvaluationQuery:
 class EvaluationSet:
     """``queries`` are those with at least one relevant document: of the others nothing can be measured.
 
-    ``tree`` is the folder whose files are the passages, each under its relative path; None where a file lists them.
+    ``tree`` is the path of the folder whose files are the passages, each under its relative path; None without one.
     """
 
     name: str
     passages: Sequence[Passage]
     queries: Sequence[EvaluationQuery]
     qrels: Qrels
-    tree: Path | None = None
+    tree: str | None = None
 
     def every(self, step: int) -> EvaluationSet:
         """Return the set with each ``step``-th query only. Raises InvalidInputError for a step below 1."""

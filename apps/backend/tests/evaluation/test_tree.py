@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 def test_each_file_is_a_passage_under_its_relative_path(folder: Path) -> None:
     found = read_set(folder)
     assert found.passages == [Passage(id=name, title="", text=FILES[name]) for name in sorted(FILES)]
-    assert found.tree == (folder / "files").resolve()
+    assert found.tree == str((folder / "files").resolve())
     assert found.qrels == {"q1": {"src/impuestos.py": 2}, "q2": {"docs/gastos.md": 1}}
     assert found.every(2).tree == found.tree
 
@@ -129,7 +129,7 @@ async def test_a_tree_is_ingested_and_searched_where_it_lies(owner: str, folder:
     await anyio.to_thread.run_sync(partial(migrate, owner, embedding_model=LOCAL_MODEL))
     (folder / "files" / "later.md").write_text("calcular_total no está en el índice\n")
     evaluation_set = read_set(folder)
-    opening = EvaluationOptions(tree=evaluation_set.tree, chunk_tokens=None)
+    opening = EvaluationOptions(tree=folder / "files", chunk_tokens=None)
     async with open_evaluation(Target(), opening) as opened:
         principal = opened.session.principal
         await opened.load.execute(evaluation_set, principal=principal, language="es")

@@ -49,7 +49,7 @@ def measured(
         await anyio.to_thread.run_sync(partial(migrate, owner, embedding_model=LOCAL_MODEL))
         monkeypatch.setenv("DATABASE_URL", owner)
         evaluation_set = read_set(ARBOL)
-        opening = EvaluationOptions(tree=evaluation_set.tree, cache_dir=cache, chunk_tokens=None)
+        opening = EvaluationOptions(tree=ARBOL / "files", cache_dir=cache, chunk_tokens=None)
         async with open_evaluation(Target(), opening) as opened:
             principal = opened.session.principal
             await opened.load.execute(evaluation_set, principal=principal, language="es")

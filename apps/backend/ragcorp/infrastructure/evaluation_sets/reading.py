@@ -46,7 +46,7 @@ def read_set(folder: Path) -> EvaluationSet:
         passages=passages,
         queries=measured,
         qrels=qrels,
-        tree=None if tree is None else tree.resolve(),
+        tree=None if tree is None else str(tree.resolve()),
     )
 
 

@@ -126,7 +126,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
 def _opening(options: RetrievalOptions, evaluation_set: EvaluationSet) -> EvaluationOptions:
     default = WHOLE_PASSAGES if evaluation_set.tree is None else None
     return EvaluationOptions(
-        tree=evaluation_set.tree,
+        tree=None if evaluation_set.tree is None else Path(evaluation_set.tree),
         cache_dir=options.cache_dir,
         language=options.language,
         chunk_tokens=options.chunk_tokens or default,
