@@ -26,7 +26,7 @@ from ragcorp.interface.cli.arguments import parse_filter_pairs, parse_weights
 from ragcorp.interface.cli.calls import Call
 from ragcorp.interface.cli.output import plain
 from ragcorp.interface.cli.services import Session
-from ragcorp.interface.cli.shapes import answer_document, search_document
+from ragcorp.interface.cli.shapes import answered_document, search_document
 
 SNIPPET_CHARACTERS = 300
 
@@ -176,7 +176,7 @@ async def ask(
                         print_answer(call.output.console, event, text_is_out=written)
         else:
             answer = await session.answer.execute(request, principal=session.principal)
-            call.output.result(answer_document(answer), lambda console: print_answer(console, answer))
+            call.output.result(answered_document(answer), lambda console: print_answer(console, answer))
         if conversation is not None and session.makes_vectors:
             await _make_vectors_of_turns(session)
 

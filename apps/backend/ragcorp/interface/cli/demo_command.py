@@ -19,7 +19,7 @@ from ragcorp.interface.cli.output import EXIT_FAILED, Output, plain
 from ragcorp.interface.cli.progress import progress
 from ragcorp.interface.cli.serve_command import Host, Port, announce, facts_document
 from ragcorp.interface.cli.services import Demo, OnListening, ServeOptions, Session
-from ragcorp.interface.cli.shapes import answer_document
+from ragcorp.interface.cli.shapes import answered_document
 
 DEMO_LANGUAGE = "es"
 POLL_SECONDS = 1.0
@@ -70,7 +70,7 @@ async def _ask(output: Output, session: Session, question: str) -> dict[str, obj
     if not output.json:
         output.console.print(plain(f"\n{question}", style="bold"))
         print_answer(output.console, answer)
-    return {"question": question} | answer_document(answer)
+    return {"question": question} | answered_document(answer)
 
 
 def _print_pending(output: Output, pending: int, opened: Demo) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from uuid import uuid4
 
 from ragcorp.domain.answers import Answer
 from ragcorp.domain.documents import Document
 from ragcorp.domain.ingestion import IngestFailure, IngestResult
-from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search import SearchResponse
+from ragcorp.interface.answer_shape import answer_document, degraded_documents
 from ragcorp.interface.cli.output import error_document
 from ragcorp.interface.result_shape import result_document
 
@@ -26,34 +26,8 @@ def search_document(response: SearchResponse) -> dict[str, object]:
     }
 
 
-def answer_document(answer: Answer) -> dict[str, object]:
-    return {
-        "request_id": uuid4().hex,
-        "answer": answer.text,
-        "abstained": answer.abstained,
-        "citations": [
-            {
-                "n": citation.n,
-                "document_id": str(citation.document_id),
-                "external_id": citation.external_id,
-                "title": citation.title,
-                "quote": citation.quote,
-                "path": citation.path,
-                "line_start": citation.line_start,
-                "line_end": citation.line_end,
-                "page": citation.page,
-                "collection": citation.collection,
-            }
-            for citation in answer.citations
-        ],
-        "degraded": degraded_documents(answer.degraded),
-        "usage": _plain(answer.usage),
-        "rewritten_query": answer.rewritten_query,
-    }
-
-
-def degraded_documents(reports: Sequence[SourceReport]) -> list[dict[str, object]]:
-    return [{"source": report.source, "reason": report.reason, "elapsed_ms": report.elapsed_ms} for report in reports]
+def answered_document(answer: Answer) -> dict[str, object]:
+    return {"request_id": uuid4().hex, **answer_document(answer)}
 
 
 def document_document(document: Document) -> dict[str, object]:

@@ -10,11 +10,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Citation, Searched
+from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Searched
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.ports.use_cases import QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest
+from ragcorp.interface.answer_shape import answer_document, citation_document
 from ragcorp.interface.http.ask_schema import EVENTS, AnswerBody, AskBody
 from ragcorp.interface.http.bodies import allow, read_json
 from ragcorp.interface.http.disconnect import unless_client_leaves
@@ -24,7 +25,7 @@ from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import problems, request_body
 from ragcorp.interface.http.principal import CurrentPrincipal
 from ragcorp.interface.http.request_id import request_id_of
-from ragcorp.interface.http.search_routes import degraded, found_status, search_results
+from ragcorp.interface.http.search_routes import found_status, search_results
 from ragcorp.interface.http.services import HttpLimits
 
 Events = AsyncGenerator[AskEvent, None]
@@ -98,37 +99,14 @@ async def _told(searched: Searched, events: Events, request_id: str) -> AsyncGen
             yield "message", {"delta": event.text}
         elif isinstance(event, Answer):
             for citation in event.citations:
-                yield "citation", _citation_json(citation)
+                yield "citation", citation_document(citation)
             yield "final_answer", _answer_json(event, request_id)
 
 
 def _answer_json(answer: Answer, request_id: str) -> dict[str, Any]:
-    return {
-        "request_id": request_id,
-        "answer": answer.text,
-        "abstained": answer.abstained,
-        "citations": [_citation_json(citation) for citation in answer.citations],
-        "degraded": degraded(answer.degraded),
-        "usage": answer.usage,
-        "rewritten_query": answer.rewritten_query,
-    }
+    return {"request_id": request_id, **answer_document(answer)}
 
 
 def _status(searched: Searched) -> dict[str, Any]:
     status = {"status": "answering", **found_status(searched.response)}
     return status if searched.rewritten_query is None else status | {"rewritten_query": searched.rewritten_query}
-
-
-def _citation_json(citation: Citation) -> dict[str, Any]:
-    return {
-        "n": citation.n,
-        "document_id": citation.document_id,
-        "external_id": citation.external_id,
-        "title": citation.title,
-        "quote": citation.quote,
-        "path": citation.path,
-        "line_start": citation.line_start,
-        "line_end": citation.line_end,
-        "page": citation.page,
-        "collection": citation.collection,
-    }

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ragcorp.domain.ports.use_cases import ChunkSearch
-from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search import SearchResponse
+from ragcorp.interface.answer_shape import degraded_documents
 from ragcorp.interface.http.bodies import read_json
 from ragcorp.interface.http.event_stream import EVENT_STREAM, SEARCH_EVENTS, BegunWork, Event, EventStream
 from ragcorp.interface.http.json_response import json_response
@@ -79,7 +79,7 @@ def search_results(response: SearchResponse, request_id: str) -> dict[str, Any]:
     return {
         "request_id": request_id,
         "mode_used": response.mode_used,
-        "degraded": degraded(response.degraded),
+        "degraded": degraded_documents(response.degraded),
         "results": [result_document(hit, explained=response.explanation is not None) for hit in response.hits],
         "next_cursor": response.next_cursor,
         "explanation": response.explanation,
@@ -91,7 +91,3 @@ def found_status(response: SearchResponse) -> dict[str, Any]:
     """Return what a ``status`` event says of a search that is done."""
     status = search_status(TOOL, response)
     return {**status.document(), "chunks": status.passages}
-
-
-def degraded(reports: tuple[SourceReport, ...]) -> list[dict[str, Any]]:
-    return [{"source": report.source, "reason": report.reason, "elapsed_ms": report.elapsed_ms} for report in reports]

@@ -7,6 +7,7 @@ from typing import Any
 
 from ragcorp.domain.answers import Answer
 from ragcorp.domain.search import SearchResponse
+from ragcorp.interface.answer_shape import citation_document, degraded_documents
 from ragcorp.interface.result_shape import result_document
 from ragcorp.interface.result_text import searched
 
@@ -92,7 +93,7 @@ def search_results(response: SearchResponse) -> dict[str, object]:
     return {
         "mode_used": response.mode_used.value,
         "searched": list(searched(response)),
-        "degraded": _degraded(response),
+        "degraded": degraded_documents(response.degraded),
         "results": [plain(result_document(hit)) for hit in response.hits],
     }
 
@@ -101,22 +102,8 @@ def answer_document(answer: Answer) -> dict[str, object]:
     return {
         "answer": answer.text,
         "abstained": answer.abstained,
-        "citations": [
-            {
-                "n": citation.n,
-                "document_id": str(citation.document_id),
-                "external_id": citation.external_id,
-                "title": citation.title,
-                "quote": citation.quote,
-                "path": citation.path,
-                "line_start": citation.line_start,
-                "line_end": citation.line_end,
-                "page": citation.page,
-                "collection": citation.collection,
-            }
-            for citation in answer.citations
-        ],
-        "degraded": _degraded(answer),
+        "citations": [citation_document(citation) for citation in answer.citations],
+        "degraded": degraded_documents(answer.degraded),
     }
 
 
@@ -125,9 +112,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _degraded(found: SearchResponse | Answer) -> list[dict[str, object]]:
-    return [
-        {"source": report.source, "reason": report.reason, "elapsed_ms": report.elapsed_ms} for report in found.degraded
-    ]
