@@ -152,7 +152,7 @@ def _citation(passage: Passage, quotes: Sequence[str]) -> Citation:
         chunk_id=chunk.id,
         document_id=chunk.document_id,
         external_id=chunk.external_id,
-        title=chunk.title or neutral_name(chunk.speaker or ""),
+        title=chunk.shown_title or neutral_name(chunk.speaker or ""),
         quote=" … ".join(dict.fromkeys(map(harmless, quotes))),
         path=chunk.source_path,
         line_start=line_start,

@@ -22,7 +22,7 @@ from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.ports.text import Chunker, DocumentParser
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.source_paths import metadata_path, shown_path
+from ragcorp.domain.source_paths import is_generic, metadata_path, shown_path
 from ragcorp.domain.text import clean_text, is_blank
 
 MAX_NAME = 100
@@ -45,10 +45,9 @@ class DocumentPreparation:
         self._chunker = chunker
         self._limits = limits
 
-    @property
-    def chunker(self) -> str:
-        """The fingerprint of the chunker: another one means that stored chunks are out of date."""
-        return self._chunker.fingerprint
+    def chunker(self, filename: str) -> str:
+        """Return the fingerprint of the chunker for a file: another one means that stored chunks are out of date."""
+        return self._chunker.fingerprint(plain=self._parser.is_plain(filename))
 
     def check(self, request: IngestRequest, *, principal: Principal) -> IngestRequest:
         """Return the request with checked attributes and media type, without reading the file's content.
@@ -88,6 +87,8 @@ class DocumentPreparation:
             raise UnreadableDocumentError(
                 "The document holds no text.", field="text", remedy="Send a document with at least one word."
             )
+        # a text that was stored no longer says of itself that it is plain
+        parsed = replace(parsed, plain=self._parser.is_plain(checked.file.filename))
         chunks = tuple(self._chunker.chunk(parsed))
         if not chunks:
             raise UnreadableDocumentError("The document holds no text.", field="text")
@@ -97,7 +98,7 @@ class DocumentPreparation:
             parsed=parsed,
             source=checked.file,
             content_hash=content_hash,
-            chunker=self._chunker.fingerprint,
+            chunker=self._chunker.fingerprint(plain=parsed.plain),
             chunks=chunks,
             index_hashes=tuple(
                 hashlib.sha256(
@@ -156,7 +157,8 @@ def _found_path(metadata: Mapping[str, object], *, external_id: str, filename: s
 
 
 def _found_title(parsed: ParsedText, *, external_id: str) -> str:
-    return document_title(clean_text(parsed.title or "", field="title").strip(), external_id=external_id)
+    found = clean_text(parsed.title or "", field="title").strip()
+    return document_title("" if is_generic(found) else found, external_id=external_id)
 
 
 def document_title(found: str, *, external_id: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ragcorp.application.file_candidates import file_passes
-from ragcorp.application.keyword_extraction import MAX_KEYWORDS, given_terms, keywords
+from ragcorp.application.keyword_extraction import MAX_KEYWORDS, foremost, given_terms, keywords
 from ragcorp.application.retrieval_profile import GREP
 from ragcorp.domain.exceptions import FileAccessDeniedError, StorageUnavailableError
 from ragcorp.domain.files import (
@@ -28,6 +28,7 @@ from ragcorp.domain.retrieval import Hit, HitKey, RankedList, ScoreType
 from ragcorp.domain.text import is_blank
 
 TIMED_OUT = "timeout"
+ROOT_UNAVAILABLE = "root_unavailable"
 
 
 class FileGrepSource:
@@ -52,14 +53,19 @@ class FileGrepSource:
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
         given = _given(query)
-        terms = await self._terms(query.text, query.principal) if given is None else given_terms(given)
-        nothing = SourceAnswer(ranked_list=self._list(()), notes={"keywords": list(terms)})
+        if given is None:
+            terms, left_out = await self._terms(query.text, query.principal), list[str]()
+        else:
+            terms, left_out = await self._given_terms(given, query.principal)
+        notes = {"keywords": list(terms)} | ({"keywords_left_out": left_out} if left_out else {})
+        nothing = SourceAnswer(ranked_list=self._list(()), notes=notes)
         if not terms:
             return nothing
         request = GrepRequest(
             query=" ".join(terms)[:MAX_GREP_QUERY],
             terms=terms,
             case=GrepCase.INSENSITIVE,
+            max_characters=None,
             # filters take passages of files away only here
             max_passages=MAX_PASSAGES if query.filters else min(max(1, query.limit), MAX_PASSAGES),
         )
@@ -76,9 +82,17 @@ class FileGrepSource:
         return SourceAnswer(
             ranked_list=self._list(tuple(hits.values())[: query.limit]),
             cut=found.cut,
-            incomplete=TIMED_OUT if found.timed_out else None,
-            notes={"keywords": list(terms)},
+            incomplete=TIMED_OUT if found.timed_out else ROOT_UNAVAILABLE if found.unavailable else None,
+            notes=notes,
         )
+
+    async def _given_terms(self, text: str, principal: Principal) -> tuple[tuple[str, ...], list[str]]:
+        """Return the caller's terms, and those that are too many."""
+        terms = given_terms(text)
+        if len(terms) <= MAX_GREP_TERMS:
+            return terms, []
+        kept = foremost(terms, await self._known(text, principal))
+        return kept, [term for term in terms if term not in kept]
 
     async def _terms(self, text: str, principal: Principal) -> tuple[str, ...]:
         terms = keywords(text, limit=MAX_GREP_TERMS)

@@ -12,8 +12,8 @@ from pathlib import Path
 import anyio.to_thread
 
 from ragcorp.application.document_preparation import DocumentPreparation, content_hash
-from ragcorp.domain.documents import DocumentAttributes
-from ragcorp.domain.exceptions import RagcorpError, UnreadableDocumentError
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.exceptions import InvalidInputError, RagcorpError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestRequest, IngestResult
 from ragcorp.domain.ports.files import FileEntry
 from ragcorp.domain.ports.folders import (
@@ -27,6 +27,7 @@ from ragcorp.domain.ports.folders import (
 )
 from ragcorp.domain.ports.use_cases import BatchIngestion
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.text import escaped
 
 BATCH_DOCUMENTS = 16
 BATCH_BYTES = 8 * 1024 * 1024
@@ -40,13 +41,15 @@ file systems keep times as coarse as that. It is read once more."""
 class StoredFile:
     """What became of a file. ``outcome`` is None for one that was being written while it was read.
 
-    ``unread``: the failure is of the reading, not of what stands in the file.
+    ``unread``: the failure is of the reading, not of what stands in the file. ``replaced``: the document was another
+    folder's.
     """
 
     entry: FileEntry
     outcome: IngestOutcome | None
     stamp: FileStamp | None = None
     unread: bool = False
+    replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +92,6 @@ class FolderDocuments:
         occurred_at = attributes.occurred_at and attributes.occurred_at.isoformat()
         common = json.dumps(
             [
-                self._preparation.chunker,
                 options.by_kind,
                 attributes.title,
                 attributes.language,
@@ -105,7 +107,8 @@ class FolderDocuments:
 
         def of(entry: FileEntry) -> bytes:
             path = self._logical_path(entry.path) or ""
-            return hashlib.sha256(f"{common}\n{path}".encode("utf-8", "surrogateescape")).digest()
+            chunker = self._preparation.chunker(entry.path.name)
+            return hashlib.sha256(f"{chunker}\n{common}\n{path}".encode("utf-8", "surrogateescape")).digest()
 
         return of
 
@@ -143,6 +146,9 @@ class FolderDocuments:
         self, entry: FileEntry, options: FolderOptions, *, principal: Principal, moving: bool
     ) -> _Read | StoredFile:
         external_id = options.prefix + entry.relative
+        shown = escaped(external_id)
+        if shown != external_id:
+            return StoredFile(entry=entry, outcome=IngestFailure(external_id=shown, error=_misnamed()))
         now_ns = self._clock_ns()
         try:
             stamped = await anyio.to_thread.run_sync(self._files.read_stamped, entry)
@@ -183,9 +189,10 @@ class FolderDocuments:
     ) -> list[StoredFile]:
         if not batch:
             return []
+        of_others: frozenset[str] = frozenset()
         if self._records is not None:
             claims = [FileClaim(read.entry.relative, read.request.external_id, read.content_hash) for read in batch]
-            await self._records.claim(folder, claims, principal=principal)
+            of_others = await self._records.claim(folder, claims, principal=principal)
         outcomes = await self._ingest.execute_many([read.request for read in batch], principal=principal)
         if self._records is not None:
             stored = [
@@ -201,7 +208,16 @@ class FolderDocuments:
             ]
             await self._records.confirm(folder, stored, principal=principal)
         return [
-            StoredFile(entry=read.entry, outcome=outcome, stamp=read.stamped.stamp)
+            StoredFile(
+                entry=read.entry,
+                outcome=outcome,
+                stamp=read.stamped.stamp,
+                replaced=(
+                    read.request.external_id in of_others
+                    and isinstance(outcome, IngestResult)
+                    and outcome.status is IngestStatus.UPDATED
+                ),
+            )
             for read, outcome in zip(batch, outcomes, strict=True)
         ]
 
@@ -209,6 +225,10 @@ class FolderDocuments:
 def is_settled(stamp: FileStamp, now_ns: int) -> bool:
     """Say whether a stamp taken at ``now_ns`` will tell the next change of the file."""
     return now_ns - max(stamp.mtime_ns, stamp.ctime_ns) >= TRUSTED_AFTER_NS
+
+
+def _misnamed() -> InvalidInputError:
+    return InvalidInputError("The file's name is not valid UTF-8.", field="path", remedy="Rename the file.")
 
 
 def unlisted() -> UnreadableDocumentError:

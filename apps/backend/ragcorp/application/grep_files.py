@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice
 
 import anyio.to_thread
 
 from ragcorp.application.allowed_roots import denied
 from ragcorp.application.grep_ranking import MAX_PASSAGE_LINES, passages_of
-from ragcorp.application.keyword_extraction import given_terms
-from ragcorp.application.passage_text import BoundedText, bounded
+from ragcorp.application.keyword_extraction import foremost, given_terms
+from ragcorp.application.passage_text import MAX_LINE_TEXTS, BoundedText, bounded, text_around
 from ragcorp.domain.exceptions import FileAccessError, FileIsBinaryError, FileTooLargeError
 from ragcorp.domain.files import (
     ChunkPlace,
@@ -50,6 +50,7 @@ class _Attempt:
     terms: tuple[str, ...]
     fold_accents: bool = False
     relaxed: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,6 +60,11 @@ class _Texts:
     of: dict[_Place, BoundedText] = field(default_factory=dict)
     gone: dict[str, FileAccessError | None] = field(default_factory=dict)
     late: bool = False
+
+    def add(self, further: _Texts) -> None:
+        self.of |= further.of
+        self.gone |= further.gone
+        self.late = self.late or further.late
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,22 +123,33 @@ class GrepFiles:
         spoken = () if request.mode is GrepMode.REGEX else attempt.terms
         # twenty thousand lines take a moment: off the event loop
         ranked = await anyio.to_thread.run_sync(partial(passages_of, matches, terms=spoken))
-        texts = await self._read(ranked[: 2 * request.max_passages + SPARE_PASSAGES], deadline)
+        count = 2 * request.max_passages + SPARE_PASSAGES
+        texts = await self._read(ranked[:count], deadline)
         known = await self._ask(ranked, texts, principal, filters)
-        shown = replace(matches, files=tuple(file for file in matches.files if file.path in known.shown))
+        further = [passage for passage in ranked[count:] if passage.path in known.shown]
+        if further and sum(path in known.shown for path, *_ in texts.of) < request.max_passages:
+            # those that were read are withheld, and stand before others
+            texts.add(await self._read(further[:count], deadline))
+            known = await self._ask(ranked, texts, principal, filters)
+        there = known.shown - texts.gone.keys()
+        shown = replace(matches, files=tuple(file for file in matches.files if file.path in there))
         ranked = await anyio.to_thread.run_sync(partial(passages_of, shown, terms=spoken))
         readable = [passage for passage in ranked if _place(passage) in texts.of]
-        passages = await self._one_a_chunk(readable, known.chunks, request.max_passages, texts, deadline)
+        chosen = await self._one_a_chunk(readable, known.chunks, request.max_passages, texts, deadline)
+        passages = [_shown(passage, texts, attempt, known.chunks) for passage in chosen]
+        told = _told(passages, request.max_characters)
         return GrepResult(
-            passages=tuple(_shown(passage, texts, attempt, known.chunks) for passage in passages),
+            passages=tuple(passages[:told]),
             terms=attempt.terms,
             files=len(shown.files),
             matched_lines=sum(len({mark.line for mark in file.marks}) for file in shown.files),
-            searched=matches.searched,
-            skipped=_skipped(matches.skipped, texts.gone),
+            searched=max(matches.searched, len(shown.files)),
+            skipped=_skipped(matches.skipped, {path: why for path, why in texts.gone.items() if path in known.shown}),
             relaxed=attempt.relaxed,
-            cut=matches.cut or known.cut,
+            cut=matches.cut or known.cut or told < len(passages) or any(file.cut for file in shown.files),
             timed_out=matches.timed_out or texts.late,
+            unavailable=matches.unavailable,
+            left_out=attempt.left_out,
         )
 
     async def _read(self, passages: Sequence[RankedPassage], deadline: float) -> _Texts:
@@ -150,8 +167,10 @@ class GrepFiles:
 
     async def _read_files(self, waiting: Iterator[tuple[str, list[RankedPassage]]], texts: _Texts) -> None:
         for path, passages in waiting:
+            spans = [(passage.line_start, passage.line_end) for passage in passages]
+            first = [min(mark.line for mark in passage.marks) for passage in passages]
             try:
-                read = await self._spans(path, passages)
+                read = await self._files.read_passages(path, spans, kept=first)
             except FileAccessError as error:
                 texts.gone[path] = error
                 continue
@@ -162,24 +181,14 @@ class GrepFiles:
                 else:
                     texts.of[_place(passage)] = kept
 
-    async def _spans(self, path: str, passages: Sequence[RankedPassage]) -> list[FileText]:
-        spans = [(passage.line_start, passage.line_end) for passage in passages]
-        try:
-            return await self._files.read_passages(path, spans)
-        except FileTooLargeError:
-            if len(spans) == 1:
-                raise
-        # together they are too much, one may not be
-        return [text for span in spans for text in await self._files.read_passages(path, [span])]
-
     async def _ask(
         self, ranked: Sequence[RankedPassage], texts: _Texts, principal: Principal, filters: Filters
     ) -> _Known:
-        """Ask storage once: about each passage that was read, and each other file in which there is a match."""
+        """Ask storage: about each passage that was read, and each other file in which there is a match."""
         best_of: dict[str, RankedPassage] = {}
         for passage in ranked:
             best_of.setdefault(passage.path, passage)
-        asked = dict.fromkeys(path for path in islice(best_of, MAX_FILES) if path not in texts.gone)
+        asked = dict.fromkeys(islice(best_of, MAX_FILES))
         read = [passage for passage in ranked if passage.path in asked and _place(passage) in texts.of]
         covered = {passage.path for passage in read}
         lines = [_lines(passage, texts.of[_place(passage)]) for passage in read]
@@ -229,7 +238,14 @@ def _attempts(request: GrepRequest) -> Iterator[_Attempt]:
     yield _Attempt(terms=(request.query,))
     words = tuple(term for term in given_terms(request.query) if term != request.query)
     if words:
-        yield _Attempt(terms=words, relaxed=True)
+        kept = foremost(words)
+        yield _Attempt(terms=kept, relaxed=True, left_out=tuple(word for word in words if word not in kept))
+
+
+def _told(passages: Sequence[GrepPassage], limit: int | None) -> int:
+    """Return how many passages, the first ones, an answer of so many characters holds."""
+    lengths = accumulate(len(passage.text) for passage in passages)
+    return len(passages) if limit is None else sum(length <= limit for length in lengths)
 
 
 def _place(passage: RankedPassage) -> _Place:
@@ -262,12 +278,15 @@ def _lines(passage: RankedPassage, text: BoundedText | None) -> FileLines:
         )
     lines = text.text.split("\n")
     matched = (lines[mark.line - text.line_start][mark.start : mark.end] for mark in text.marks)
+    first_marks = {mark.line: mark for mark in reversed(text.marks)}
+    around = (text_around(lines[line - text.line_start], first_marks[line]) for line in sorted(first_marks))
     return FileLines(
         names=passage.names,
         line_start=text.line_start,
         line_end=text.line_end,
         matched_lines=tuple(dict.fromkeys(mark.line for mark in text.marks)),
         matched_texts=tuple(dict.fromkeys(matched)),
+        line_texts=tuple(islice(dict.fromkeys(filter(None, around)), MAX_LINE_TEXTS)),
     )
 
 

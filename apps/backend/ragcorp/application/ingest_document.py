@@ -82,11 +82,14 @@ class IngestDocument:
 
     async def _unchanged(self, checked: Sequence[IngestRequest], principal: Principal) -> dict[str, WriteOutcome]:
         """Return those that are stored just so already: they need not be parsed."""
-        return await self._repository.find_unchanged(
-            {request.external_id: content_hash(request) for request in checked},
-            chunker=self._preparation.chunker,
-            principal=principal,
-        )
+        hashes: dict[str, dict[str, bytes]] = {}
+        for request in checked:
+            of_kind = hashes.setdefault(self._preparation.chunker(request.file.filename), {})
+            of_kind[request.external_id] = content_hash(request)
+        found: dict[str, WriteOutcome] = {}
+        for chunker, of_kind in hashes.items():
+            found |= await self._repository.find_unchanged(of_kind, chunker=chunker, principal=principal)
+        return found
 
     async def _save(
         self, writes: Sequence[tuple[int, DocumentWrite]], principal: Principal

@@ -14,6 +14,7 @@ from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.ingestion import IngestFailure, IngestOutcome
 from ragcorp.domain.ports.folders import FolderFiles, FolderOptions
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.text import escaped
 
 ProgressCallback = Callable[[int, int], None]
 """Told how many of how many files are done."""
@@ -21,12 +22,16 @@ ProgressCallback = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderReport:
-    """What became of the files, by status, and the failures in order."""
+    """What became of the files, by status, and the failures in order.
+
+    ``replaced``: of the updated documents, those that another folder had stored under the same external_id.
+    """
 
     created: int
     updated: int
     unchanged: int
     failures: tuple[IngestFailure, ...]
+    replaced: int = 0
 
     @property
     def total(self) -> int:
@@ -69,9 +74,10 @@ class IngestFolder:
             gitignore=gitignore,
         )
         outcomes: list[IngestOutcome] = [
-            IngestFailure(external_id=prefix + (path or "."), error=unlisted()) for path in scan.unlisted
+            IngestFailure(external_id=escaped(prefix + (path or ".")), error=unlisted()) for path in scan.unlisted
         ]
         failed = len(outcomes)
+        replaced = 0
         stored = self._documents.store(
             entries,
             folder=tree.key,
@@ -82,18 +88,20 @@ class IngestFolder:
         async with aclosing(stored) as batches:
             async for batch in batches:
                 outcomes += [file.outcome for file in batch if file.outcome is not None]
+                replaced += sum(file.replaced for file in batch)
                 if on_progress:
                     on_progress(len(outcomes) - failed, len(entries))
         if on_progress and not entries:
             on_progress(0, 0)
-        return _report(outcomes)
+        return _report(outcomes, replaced)
 
 
-def _report(outcomes: list[IngestOutcome]) -> FolderReport:
+def _report(outcomes: list[IngestOutcome], replaced: int) -> FolderReport:
     statuses = [outcome.status for outcome in outcomes if not isinstance(outcome, IngestFailure)]
     return FolderReport(
         created=statuses.count(IngestStatus.CREATED),
         updated=statuses.count(IngestStatus.UPDATED),
         unchanged=statuses.count(IngestStatus.UNCHANGED),
         failures=tuple(outcome for outcome in outcomes if isinstance(outcome, IngestFailure)),
+        replaced=replaced,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ragcorp.application.follow_up import anchors
@@ -62,6 +62,8 @@ _UNIT = (
 _AMOUNT = re.compile(rf"(?<![\w.,-])\d+(?:[.,]\d+)*[ \u00a0]?(?:{_UNIT})(?!\w)", re.IGNORECASE)
 _LABELLED = re.compile(r"(?<!\w)([^\W\d_]{3,}) (?:[A-ZÑ]|\d{1,2})(?![\w.,]*\w)")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+_HYPHENS = re.compile(r"(?<=\w)[\u2010-\u2013\u2212](?=\w)")
+"""As they are printed within a code; a search takes them for the one that is typed."""
 _APOSTROPHES = re.compile("['\u2019]")
 _HUMP = re.compile(r"[^\W\d_A-Z][A-ZÁÉÍÓÚÑ]")
 _LIST = re.compile(r"[,;|\n]+")
@@ -76,7 +78,7 @@ def keywords(text: str, frequencies: Mapping[str, int] = _UNKNOWN, *, limit: int
     ``frequencies`` is how many chunks hold each word as it is written in ``text``; 0, or not there: unknown. Plurals
     are cut to what both numbers begin with, as a literal search sees no grammar.
     """
-    composed = unicodedata.normalize("NFC", text)
+    composed = _HYPHENS.sub("-", unicodedata.normalize("NFC", text))
     rest, quoted = _taken(_QUOTED, without_courtesies(_spaced(composed)))
     rest, amounts = _taken(_AMOUNT, rest)
     labelled = [label[0] for label in _LABELLED.finditer(rest) if _says_something(label[1])]
@@ -93,14 +95,39 @@ def given_terms(text: str) -> tuple[str, ...]:
     """Return what a caller who said what to look for meant: the whole as a phrase, its parts, and their words.
 
     Quotes keep words together, and so do the commas of a list; then there is no whole. Words without content count
-    where there are no others.
+    where there are no others. There may be more than a search takes: see ``foremost``.
     """
     rest, quoted = _taken(_QUOTED, text)
     listed = [part for part in map(_spaced, _LIST.split(rest.replace(_BREAK, "\n"))) if part.strip(_EDGES)]
     words = [word.strip(_EDGES) or word for part in listed for word in part.split()]
     telling = [word for word in words if len(word) > 1 and _has_content(word)]
     terms = _each_once([*quoted, *listed, *(telling or ([] if quoted else words))])
-    return terms[:MAX_GREP_TERMS] or _each_once([_spaced(text)])
+    return terms or _each_once([_spaced(text)])
+
+
+def foremost(
+    terms: Sequence[str], frequencies: Mapping[str, int] = _UNKNOWN, *, limit: int = MAX_GREP_TERMS
+) -> tuple[str, ...]:
+    """Return the ``limit`` given terms that say the most, in their order.
+
+    First the first phrase, then identifiers and codes, other phrases, and words, the rarest first; those of unknown
+    frequency come last, in their order.
+    """
+    shouted = all(word.isupper() for term in terms for word in _WORD.findall(term) if len(word) > 1)
+    first_phrase = next((number for number, term in enumerate(terms) if " " in term), None)
+
+    def key(number: int) -> tuple[int, bool, int, int]:
+        term = terms[number]
+        if number == first_phrase:
+            kind = 0
+        elif _TOKEN.fullmatch(term) and _is_identifier(term, shouted=shouted):
+            kind = 1
+        else:
+            kind = 2 if " " in term else 3
+        frequency = frequencies.get(term, 0)
+        return kind, not frequency, frequency, number
+
+    return tuple(terms[number] for number in sorted(sorted(range(len(terms)), key=key)[:limit]))
 
 
 def stem(word: str) -> str:

@@ -11,6 +11,11 @@ MAX_CHARACTERS = 20_000
 LEAD = 200
 """Characters that stay before the first mark of a line that is cut."""
 
+MAX_LINE_TEXTS = 20
+"""Matched lines by which a passage is known again."""
+MAX_LINE_TEXT = 300
+_BEFORE = 100
+
 
 class BoundedText(NamedTuple):
     """Lines from ``line_start`` on, and the marks in them."""
@@ -71,3 +76,19 @@ def _part_of_line(line: str, marks: Sequence[Mark], *, limit: int) -> BoundedTex
         if mark.line == number and mark.start - start < len(part)
     ]
     return BoundedText(number, number, part, tuple(shifted))
+
+
+def text_around(line: str, mark: Mark, *, limit: int = MAX_LINE_TEXT) -> str:
+    """Return the line without the spaces around it; of one that is longer, whole words around the mark.
+
+    A carriage return ends a line here: it does in documents.
+    """
+    end = line.find("\r", mark.end)
+    first, last = line.rfind("\r", 0, mark.start) + 1, len(line) if end < 0 else end
+    if last - first > limit:
+        begin = max(first, mark.start - _BEFORE)
+        stop = min(last, begin + limit)
+        whole_from, whole_to = line.find(" ", begin, mark.start), line.rfind(" ", mark.end, stop)
+        first = whole_from if begin > first and whole_from >= 0 else begin
+        last = whole_to if stop < last and whole_to >= 0 else stop
+    return line[first:last].strip(" \t")

@@ -15,7 +15,7 @@ from ragcorp.domain.search import SearchMode, SearchRequest, SearchResponse
 
 
 class RolledOutSearch:
-    """Decides what mode auto means, query by query; a mode that the caller names is not its business."""
+    """Decides what mode auto means, query by query; what the caller decides is not its business."""
 
     def __init__(
         self, *, search: ChunkSearch, rollout: Rollout, observers: RolloutObservers, shadow: ShadowSearch
@@ -30,7 +30,7 @@ class RolledOutSearch:
 
         A first page from the old arm is followed by a shadow of the new one, if the roll-out says so.
         """
-        if request.mode is not SearchMode.AUTO or request.profile is not None:
+        if request.mode is not SearchMode.AUTO or request.profile is not None or request.by_keywords:
             return await self._search.execute(request, principal=principal)
         arm = self._arm(request, principal)
         asked = self._rollout.profile(arm).applied_to(request)

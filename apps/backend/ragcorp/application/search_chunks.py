@@ -13,7 +13,7 @@ from ragcorp.application import page_cursor
 from ragcorp.application.list_fusion import ListFusion, Ranking, usable_results
 from ragcorp.application.page_cursor import Position
 from ragcorp.application.result_page import PageReader
-from ragcorp.application.retrieval_profile import RetrievalProfile
+from ragcorp.application.retrieval_profile import GREP, OWN_SOURCES, RetrievalProfile
 from ragcorp.application.search_explanation import explain_hits, explanation
 from ragcorp.application.source_fan_out import SourceFanOut
 from ragcorp.application.source_retrieval import SourceRetrieval
@@ -32,6 +32,9 @@ from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest, Searc
 from ragcorp.domain.text import is_blank, require_length, require_storable
 
 logger = logging.getLogger(__name__)
+
+KEYWORDS_PROFILE = "files"
+"""How a request with exact keywords is answered that names neither mode nor profile."""
 
 READING_SECONDS = 0.5
 """What the contents of a page have at least, where the sources took all of a search's time."""
@@ -155,6 +158,19 @@ class SearchChunks:
             )
 
     def _profile(self, request: SearchRequest) -> RetrievalProfile:
+        if request.by_keywords:
+            return self._named(KEYWORDS_PROFILE).overridden_by(request)
+        profile = self._chosen(request)
+        if request.has_keywords and OWN_SOURCES.issuperset(profile.sources) and GREP not in profile.sources:
+            raise InvalidInputError(
+                "exact_keywords are looked for in files, which this search does not ask.",
+                field="exact_keywords",
+                limit="profiles files and grep",
+                remedy="Name one of those, leave out mode and profile, or leave out the keywords.",
+            )
+        return profile
+
+    def _chosen(self, request: SearchRequest) -> RetrievalProfile:
         if request.profile is not None:
             return self._named(request.profile).overridden_by(request)
         mode = self._default_mode if request.mode is SearchMode.AUTO else request.mode

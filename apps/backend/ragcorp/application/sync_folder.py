@@ -40,6 +40,7 @@ from ragcorp.domain.ports.folders import (
     is_at,
 )
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.text import escaped
 
 QUIET_NS = 500_000_000
 """A file that changed less long ago is being written."""
@@ -68,7 +69,7 @@ class _Pass:
 
     def tell(self, kind: WatchKind, relative: str, error: RagcorpError | None = None) -> None:
         self.counts[kind.value] += 1
-        self.on_event(WatchEvent(kind=kind, external_id=self.options.prefix + relative, error=error))
+        self.on_event(WatchEvent(kind=kind, external_id=escaped(self.options.prefix + relative), error=error))
 
     def progress(self, done: int, total: int) -> None:
         if self.on_progress is not None and total:
@@ -123,9 +124,12 @@ class SyncFolder:
             on_progress=on_progress,
         )
         known = await self._known(now)
+        if _is_another(now, scan, known, before):
+            return SyncOutcome(waiting=_another_folder())
         self._say_unlisted(now, scan)
         due = await anyio.to_thread.run_sync(lambda: self._due(now, scan.files, known))
-        await self._store(now, due)
+        self._say_replaced(now, scan, known, due)
+        await self._store(now, due, known)
         self._forget_failures(now, {found.entry.relative for found in scan.files})
         waiting = await self._delete(now, known, scan=scan, due=due, before=before)
         counts = SyncCounts(
@@ -159,7 +163,7 @@ class SyncFolder:
                 due.append(file)
         return due
 
-    async def _store(self, now: _Pass, due: Sequence[FoundFile]) -> None:
+    async def _store(self, now: _Pass, due: Sequence[FoundFile], known: Mapping[str, KnownFile]) -> None:
         stored = self._documents.store(
             [file.entry for file in due],
             folder=now.tree.key,
@@ -173,20 +177,22 @@ class SyncFolder:
         async with aclosing(stored) as batches:
             async for batch in batches:
                 for file in batch:
-                    self._told(now, file, stamps[file.entry.relative])
+                    self._told(now, file, stamps[file.entry.relative], known.get(file.entry.relative))
                 done += len(batch)
                 now.progress(done, len(due))
 
-    def _told(self, now: _Pass, file: StoredFile, seen: FileStamp) -> None:
+    def _told(self, now: _Pass, file: StoredFile, seen: FileStamp, row: KnownFile | None) -> None:
         """Say what became of a file."""
         relative, outcome, memory = file.entry.relative, file.outcome, now.memory
         if isinstance(outcome, IngestResult):
             memory.failed.pop(relative, None)
             memory.moving.pop(relative, None)
+            memory.replaced.discard(relative)
             if outcome.status is IngestStatus.UNCHANGED:
                 now.counts["unchanged"] += 1
             else:
-                now.tell(WatchKind(outcome.status.value), relative)
+                others = outcome.status is IngestStatus.UPDATED and (row is None or (row.stored and not row.owned))
+                now.tell(WatchKind(outcome.status.value), relative, _took_the_place() if others else None)
             return
         now.not_stored.add(relative)
         if outcome is None or isinstance(outcome.error, NotFoundError):  # written, or gone, while it was read
@@ -279,6 +285,15 @@ class SyncFolder:
             )
             now.on_event(WatchEvent(kind=WatchKind.HELD_BACK, error=error))
 
+    def _say_replaced(
+        self, now: _Pass, scan: FolderScan, known: Mapping[str, KnownFile], due: Sequence[FoundFile]
+    ) -> None:
+        said = now.memory.replaced | {file.entry.relative for file in due}
+        for path in (file.entry.relative for file in scan.files):
+            if path in known and known[path].replaced and path not in said:
+                now.memory.replaced.add(path)
+                now.tell(WatchKind.KEPT, path, _has_the_place())
+
     def _say_unlisted(self, now: _Pass, scan: FolderScan) -> None:
         for path in scan.unlisted:
             if path not in now.memory.unlisted:
@@ -300,8 +315,51 @@ def folder_out() -> SourceUnavailableError:
     )
 
 
+def _is_another(now: _Pass, scan: FolderScan, known: Mapping[str, KnownFile], state: TreeState) -> bool:
+    """Say whether another folder seems to stand in the place of the one that was stored; remember the root if not.
+
+    Of one that is seen for the first time, or has another root than before, a file must be there that is known by its
+    path, or, where all were moved, by its size and time.
+    """
+    if now.below is not None or now.options.allow_deletions or now.memory.identity == state.identity:
+        return False
+    stored = {path: row for path, row in known.items() if row.stored}
+    contents = {_content(row.stamp) for row in stored.values() if row.stamp is not None}
+    left = any(file.entry.relative in stored or _content(file.stamp) in contents for file in scan.files)
+    if now.tree.only is None and stored and not left and not any(_is_below(path, scan.unlisted) for path in stored):
+        return not state.empty
+    now.memory.identity = state.identity
+    return False
+
+
+def _another_folder() -> SourceUnavailableError:
+    return SourceUnavailableError(
+        "The folder holds none of the files that were stored from it; their documents stay.",
+        reason="another_folder",
+        remedy="Mount its disk, or bring the files back; if it was replaced on purpose, start again with "
+        "--allow-deletions.",
+    )
+
+
+def _took_the_place() -> ConflictError:
+    return ConflictError(
+        "It took the place of a document that was stored or changed by others.",
+        field="external_id",
+        remedy="A --prefix of its own keeps a folder apart.",
+    )
+
+
+def _has_the_place() -> ConflictError:
+    return ConflictError(
+        "A document that others stored has its place until the file changes.",
+        field="external_id",
+        remedy="A --prefix of its own keeps a folder apart.",
+    )
+
+
 def _is_in_step(row: KnownFile, file: FoundFile, described: Callable[[FileEntry], bytes]) -> bool:
-    return row.stored and row.settled and row.stamp == file.stamp and row.described == described(file.entry)
+    trusted = row.settled or row.replaced
+    return row.stored and trusted and row.stamp == file.stamp and row.described == described(file.entry)
 
 
 def _is_moving(file: FoundFile) -> bool:

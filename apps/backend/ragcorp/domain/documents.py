@@ -10,7 +10,7 @@ from uuid import UUID
 
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey, no_metadata
-from ragcorp.domain.source_paths import document_path, shown_path
+from ragcorp.domain.source_paths import document_path, shown_path, shown_title
 
 
 class VisibilityScope(StrEnum):
@@ -41,12 +41,14 @@ class ParsedText:
     """The text of a document, as Markdown where it has structure.
 
     ``page_starts`` holds, for paged formats, the character offset in ``text`` at which each page starts
-    (page 1 first, ascending); empty for others. ``title`` is the one found in the file, if any.
+    (page 1 first, ascending); empty for others. ``title`` is the one found in the file, if any. ``plain``: the lines
+    are the file's own and no Markdown, whatever they look like: a ``#`` starts a comment.
     """
 
     text: str
     title: str | None = None
     page_starts: tuple[int, ...] = ()
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +150,15 @@ class Chunk:
     @property
     def source_path(self) -> str | None:
         """The path of the document or file to cite with the passage's lines; None where neither is behind it."""
+        return self._named_path or (str(self.document_id) if self.of_document else None)
+
+    @property
+    def shown_title(self) -> str:
+        """The title to show; the name of the file where it is a loader's generic one."""
+        return shown_title(self.title, path=self._named_path)
+
+    @property
+    def _named_path(self) -> str | None:
         if not self.of_document:
             return shown_path(self.path)
-        found = document_path(path=self.path, external_id=self.external_id, metadata=self.metadata, title=self.title)
-        return found or str(self.document_id)
+        return document_path(path=self.path, external_id=self.external_id, metadata=self.metadata, title=self.title)

@@ -21,10 +21,15 @@ FILE_KIND = "file"
 MAX_PATH = 1000
 MAX_GREP_QUERY = 1000
 MAX_GREP_TERMS = 24
+MAX_GREP_CHARACTERS = 10_000
+"""Of all terms of one search: making expressions of them takes a tenth of a millisecond a character."""
 MAX_GLOBS = 20
 MAX_GLOB = 200
 MAX_PASSAGES = 200
 DEFAULT_PASSAGES = 50
+
+MAX_ANSWER_CHARACTERS = 200_000
+"""Of all passages of one answer: the best come first, and those behind the first that is too much are left out."""
 
 MATCHED_LINES = "matched_lines"
 """Metadata of a hit of files: the numbers of the lines that hold a match, ascending."""
@@ -67,8 +72,8 @@ class GrepRequest:
 
     A literal ``query`` is looked for as a whole; where no file holds it so, by its words, any of them. ``terms``, where
     given, are looked for instead, any of them, whatever their accents (literal only). ``globs`` are patterns of
-    gitignore over the path below a root, with ``!`` those that are left out. ``max_passages`` bounds what is returned.
-    Raises InvalidInputError.
+    gitignore over the path below a root, with ``!`` those that are left out. ``max_passages`` bounds what is returned,
+    and ``max_characters`` the text of all passages: None where their text is of no interest. Raises InvalidInputError.
     """
 
     query: str
@@ -77,6 +82,7 @@ class GrepRequest:
     globs: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     max_passages: int = DEFAULT_PASSAGES
+    max_characters: int | None = MAX_ANSWER_CHARACTERS
     gitignore: bool = True
 
     def __post_init__(self) -> None:
@@ -98,6 +104,13 @@ class GrepRequest:
                 raise InvalidInputError(
                     f"{name} lists too many.", field=name, limit=f"{limit}", remedy="List fewer of them."
                 )
+        if sum(map(len, self.terms)) > MAX_GREP_CHARACTERS:
+            raise InvalidInputError(
+                "terms are too long together.",
+                field="terms",
+                limit=f"{MAX_GREP_CHARACTERS} characters",
+                remedy="List fewer or shorter ones.",
+            )
         if not 1 <= self.max_passages <= MAX_PASSAGES:
             raise InvalidInputError(
                 "max is out of range.", field="max", limit=f"1 to {MAX_PASSAGES}", remedy="Ask for fewer passages."
@@ -131,7 +144,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedFile:
-    """A file with its marks, in order. ``path`` is ``root/relative``.
+    """A file with its marks, in order; ``cut``: it has more of them. ``path`` is ``root/relative``.
 
     ``names`` are those by which it can be read, ``path`` first: the bare relative path too, unless an earlier root has
     a file of that path.
@@ -140,11 +153,15 @@ class MatchedFile:
     path: str
     names: tuple[str, ...]
     marks: tuple[Mark, ...]
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedFiles:
-    """Files that were not searched: binary (as far as they were met), above the size limit, refused or unreadable."""
+    """Files that were not searched: binary, above the size limit, refused or unreadable, as far as they were met.
+
+    What a search looks for does not change these numbers: else they would tell of files that may not be read.
+    """
 
     binary: int = 0
     too_large: int = 0
@@ -153,13 +170,17 @@ class SkippedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMatches:
-    """What a search of files found. ``cut``: it ended early at ``max_lines``. ``timed_out``: at its deadline."""
+    """What a search of files found. ``cut``: it ended early, as there was too much. ``timed_out``: at its deadline.
+
+    ``unavailable`` are the roots that could not be entered.
+    """
 
     files: tuple[MatchedFile, ...]
     searched: int
     skipped: SkippedFiles = SkippedFiles()
     cut: bool = False
     timed_out: bool = False
+    unavailable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +242,8 @@ class GrepResult:
     """Passages, best first, and what was searched.
 
     ``files`` and ``matched_lines`` count all that was found, also behind ``max_passages``. ``terms`` is what was looked
-    for; ``relaxed``: the query's words, as no file held it whole.
+    for; ``relaxed``: the query's words, as no file held it whole; ``left_out``: those of them that were too many.
+    ``cut``: of what was found not all is told. ``unavailable`` are the roots that could not be entered.
     """
 
     passages: tuple[GrepPassage, ...]
@@ -233,6 +255,8 @@ class GrepResult:
     relaxed: bool = False
     cut: bool = False
     timed_out: bool = False
+    unavailable: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def characters(self) -> int:

@@ -12,7 +12,7 @@ from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters, require_filters
 from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, Contribution, SourceReport
-from ragcorp.domain.text import require_length, require_storable
+from ragcorp.domain.text import is_blank, require_length, require_storable
 
 MAX_CONVERSATION_ID = 400
 """As long as the session of an item of history, which it is."""
@@ -112,6 +112,15 @@ class SearchRequest:
         if self.conversation_id is not None:
             require_length(self.conversation_id, field="conversation_id", limit=MAX_CONVERSATION_ID, minimum=1)
             require_storable(self.conversation_id, field="conversation_id")
+
+    @property
+    def has_keywords(self) -> bool:
+        return self.exact_keywords is not None and not is_blank(self.exact_keywords)
+
+    @property
+    def by_keywords(self) -> bool:
+        """Whether the keywords decide how to search: there are some, and neither mode nor profile is named."""
+        return self.has_keywords and self.mode is SearchMode.AUTO and self.profile is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Which path a passage is cited by: a real one, never a generic name of whatever loaded the file."""
+"""Which path and title a passage is cited by: real ones, never a generic name of whatever loaded the file."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ _UNSHOWN = re.compile(
 _GENERIC = re.compile(r"\s*local[\s_-]*files?(?:[\s_-]*\d+|[:#].*)?\s*", re.IGNORECASE | re.DOTALL)
 
 
+def is_generic(name: str) -> bool:
+    """Say whether a name is only what a loader calls whatever it loads, like ``local_file``."""
+    return _GENERIC.fullmatch(name) is not None
+
+
 def shown_path(value: object) -> str | None:
     """Return a path as it may be cited, on one line and without controls.
 
@@ -28,7 +33,7 @@ def shown_path(value: object) -> str | None:
     if not isinstance(value, str) or len(value) > MAX_PATH:
         return None
     path = _UNSHOWN.sub("", _BREAKS.sub(" ", value))
-    return None if is_blank(path) or _GENERIC.fullmatch(path) else path
+    return None if is_blank(path) or is_generic(path) else path
 
 
 def metadata_path(metadata: Mapping[str, object]) -> str | None:
@@ -44,3 +49,10 @@ def document_path(*, path: str | None, external_id: str, metadata: Mapping[str, 
     """
     own = None if path == external_id else shown_path(path)
     return own or metadata_path(metadata) or shown_path(external_id) or shown_path(title)
+
+
+def shown_title(title: str, *, path: str | None) -> str:
+    """Return a title as it may be shown: the name of the file in place of a generic one, "" without a path."""
+    if not is_generic(title):
+        return title
+    return "" if path is None else path.rstrip("/").rpartition("/")[2]

@@ -31,6 +31,16 @@ def require_utf8(text: str, *, field: str) -> None:
         )
 
 
+def escaped(text: str) -> str:
+    """Return text that every encoding carries: a byte of a file's name that is not UTF-8 reads ``\\xff``."""
+    return _LONE_SURROGATE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+
+
 def is_blank(text: str) -> bool:
     """Say whether nothing visible is left: white space, zero-width and bidi characters only."""
     return not _INVISIBLE.sub("", text)

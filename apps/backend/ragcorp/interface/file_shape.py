@@ -6,11 +6,16 @@ from ragcorp.domain.files import FileText, GrepPassage, GrepResult
 from ragcorp.interface.search_status import grep_status
 
 
-def grep_document(result: GrepResult) -> dict[str, object]:
-    """Return the JSON object of a search in files, with the field names of the REST contract."""
+def grep_document(result: GrepResult, *, marks: bool = True) -> dict[str, object]:
+    """Return the JSON object of a search in files, with the field names of the REST contract.
+
+    Without ``marks`` the passages name their matched lines alone: marks may be longer than the text.
+    """
     skipped = result.skipped
     return {
-        "passages": [passage_document(passage, rank=rank) for rank, passage in enumerate(result.passages, 1)],
+        "passages": [
+            passage_document(passage, rank=rank, marks=marks) for rank, passage in enumerate(result.passages, 1)
+        ],
         "terms": list(result.terms),
         "files": result.files,
         "matched_lines": result.matched_lines,
@@ -19,21 +24,22 @@ def grep_document(result: GrepResult) -> dict[str, object]:
         "relaxed": result.relaxed,
         "cut": result.cut,
         "timed_out": result.timed_out,
+        "unavailable": list(result.unavailable),
+        "left_out": list(result.left_out),
         "status": grep_status(result).document(),
     }
 
 
-def passage_document(passage: GrepPassage, *, rank: int) -> dict[str, object]:
+def passage_document(passage: GrepPassage, *, rank: int, marks: bool = True) -> dict[str, object]:
     """Return a passage; ``term`` of a mark is the number of what stands there, from 0, in ``terms`` of the result."""
     chunk = passage.chunk
+    listed = [{"line": mark.line, "start": mark.start, "end": mark.end, "term": mark.term} for mark in passage.marks]
     return {
         "path": passage.path,
         "line_start": passage.line_start,
         "line_end": passage.line_end,
         "text": passage.text,
-        "marks": [
-            {"line": mark.line, "start": mark.start, "end": mark.end, "term": mark.term} for mark in passage.marks
-        ],
+        **({"marks": listed} if marks else {}),
         "matched_lines": sorted({mark.line for mark in passage.marks}),
         "terms": list(passage.terms),
         "score": passage.score,

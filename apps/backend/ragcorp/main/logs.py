@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 from typing import TextIO
@@ -32,6 +33,11 @@ class _StderrHandler(logging.StreamHandler[TextIO]):
         super().emit(record)
 
 
+def _is_told(record: logging.LogRecord) -> bool:
+    """Pass over the traceback of a request that was ended as the service stops: the server tells of it in a line."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
+
+
 def configure_logging(level: str) -> None:
     """Log from ``level`` (debug, info, ...) on; debug is for ragcorp alone, as libraries would log whole documents."""
     handler = _StderrHandler()
@@ -40,3 +46,4 @@ def configure_logging(level: str) -> None:
     logging.getLogger("ragcorp").setLevel(level.upper())
     for name, least in NOISY.items():
         logging.getLogger(name).setLevel(least)
+    logging.getLogger("uvicorn.error").addFilter(_is_told)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -18,14 +20,16 @@ if TYPE_CHECKING:
 
     from ragcorp.interface.http.services import HttpLimits
     from ragcorp.interface.mcp.endpoint import McpEndpoint
-    from ragcorp.interface.mcp.services import McpLimits, McpServices
+    from ragcorp.interface.mcp.services import McpLimits, McpServices, SearchCounts
 
 MAX_SESSIONS = 256
-IDLE_SECONDS = 1800.0
+IDLE_SECONDS = 600.0
 
 
 @asynccontextmanager
-async def mounted_mcp(container: Container, limits: HttpLimits) -> AsyncIterator[McpEndpoint | None]:
+async def mounted_mcp(
+    container: Container, limits: HttpLimits, counts: SearchCounts
+) -> AsyncIterator[McpEndpoint | None]:
     """Yield the endpoint, whose sessions last as long as the block; None where the extra ``mcp`` is not installed."""
     if find_spec("mcp") is None:
         yield None
@@ -33,13 +37,18 @@ async def mounted_mcp(container: Container, limits: HttpLimits) -> AsyncIterator
     from ragcorp.interface.mcp.endpoint import EndpointLimits, McpEndpoint
     from ragcorp.interface.mcp.server import make_mcp_server
 
-    services = mcp_services(container)
+    services = replace(mcp_services(container), counts=counts)
+    stopping = asyncio.Event()
 
     async def opened() -> McpServices:
         return services
 
     server = make_mcp_server(
-        opened, principal_of=_principal_of, limits=mcp_limits(container.settings), version=ragcorp.__version__
+        opened,
+        principal_of=_principal_of,
+        limits=mcp_limits(container.settings),
+        version=ragcorp.__version__,
+        stopping=stopping,
     )
     endpoint = McpEndpoint(
         server,
@@ -50,6 +59,7 @@ async def mounted_mcp(container: Container, limits: HttpLimits) -> AsyncIterator
             idle_seconds=IDLE_SECONDS,
             allowed_hosts=limits.allowed_hosts,
         ),
+        stopping=stopping,
     )
     async with endpoint.running():
         yield endpoint

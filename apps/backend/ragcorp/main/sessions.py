@@ -41,6 +41,7 @@ def session_of(container: Container) -> Session:
         context=use_cases.context,
         ingest=use_cases.ingest,
         ingest_folder=use_cases.ingest_folder,
+        distinct_names=container.distinct_names,
         watch_folder=container.watch_folder,
         delete=use_cases.delete,
         restore=use_cases.restore,

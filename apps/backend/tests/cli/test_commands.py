@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ragcorp.main import doctor
 from support.command_line import Done
 
 Command = Callable[..., Done]
@@ -189,6 +190,17 @@ def test_doctor_finds_a_migrated_database_healthy(ragcorp: Command) -> None:
     wanted = ("python", "database", "server version", "pgvector", "schema", "indexes", "text search", "answerer")
     assert {name: status[name] for name in wanted} == dict.fromkeys(wanted, "ok")
     assert status["embedder"] == "skipped"
+
+
+def test_doctor_names_a_missing_extra_and_what_goes_without_it(
+    ragcorp: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "watchfiles" else object())
+    found = {check["name"]: check for check in ragcorp("doctor", "--json").json["checks"]}
+    missing = found["extra 'files'"]
+    assert missing["status"] == "warning"
+    assert "--watch" in missing["detail"]
+    assert "pip install 'ragcorp[files]'" in missing["remedy"]
 
 
 def test_version_and_help(ragcorp: Command, capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,7 +122,7 @@ def test_a_files_controls_do_not_reach_the_terminal() -> None:
 def test_read_prints_the_text_alone(lines: tuple[str, ...], text: str) -> None:
     done = run_here("read", "docs/sub/iva.py", *lines)
     assert (done.code, done.out) == (0, text)
-    assert done.err.startswith("docs/sub/iva.py: ")
+    assert done.err.startswith("docs/sub/iva.py: " + ("lines " if text else "The file has 2 lines.\n"))
 
 
 @pytest.mark.usefixtures("tree")
@@ -204,7 +204,7 @@ def test_lines_are_written_as_a_span() -> None:
 
 
 def test_marks_are_bold_where_they_stand_whatever_is_not_shown() -> None:
-    line = marked_line("a\x1b\x07bc plazo", (Mark(1, 3, 5, 0), Mark(1, 4, 5, 1), Mark(1, 6, 11, 0)))
+    line = marked_line("a\x1b\x07\u202ebc plazo", (Mark(1, 4, 6, 0), Mark(1, 5, 6, 1), Mark(1, 7, 12, 0)))
     assert line.plain == "abc plazo"
     assert [line.plain[span.start : span.end] for span in line.spans if "bold" in str(span.style)] == ["bc", "plazo"]
 

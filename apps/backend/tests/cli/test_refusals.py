@@ -60,6 +60,9 @@ SECRET = "s3cr3t-de-verdad"
         (["serve", "--host", "0.0.0.0"], 2, "configuration"),
         (["serve", "--host", "no address"], 2, "configuration"),
         (["serve", "--port", "70000"], 2, "configuration"),
+        (["mcp"], 2, "invalid_input"),
+        (["ingest", ".", "--prefix", "x\udcff"], 2, "invalid_input"),
+        (["ingest", ".", "--watch", "--prefix", "x\udcff"], 2, "invalid_input"),
     ],
 )
 def test_bad_input_is_named(ragcorp: Command, arguments: list[str], code: int, kind: str) -> None:
@@ -70,14 +73,62 @@ def test_bad_input_is_named(ragcorp: Command, arguments: list[str], code: int, k
     assert set(done.json["error"]) == {"code", "message", "field", "limit", "remedy"}
 
 
-def test_two_files_of_one_name_are_refused_before_one_replaces_the_other(ragcorp: Command, tmp_path: Path) -> None:
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "acta.md").write_text("Acta de la reunión.")
-    done = ragcorp("ingest", str(tmp_path / "a" / "acta.md"), str(tmp_path / "b" / "acta.md"), "--json")
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ("a/acta.md", "b/acta.md"),
+        ("a", "b"),
+        ("a", "b/acta.md"),
+        ("b/acta.md", "other", "a"),
+        ("a", "a"),
+        ("a", "a/../a"),
+        ("a/acta.md", "a/acta.md"),
+        ("a/sub", "b/sub"),
+    ],
+)
+def test_files_of_one_name_are_refused_before_one_replaces_the_other(
+    ragcorp: Command, tmp_path: Path, paths: tuple[str, ...]
+) -> None:
+    for name in ("a/acta.md", "b/acta.md", "a/sub/x.md", "b/sub/x.md", "a/1.md", "b/2.md", "other/3.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"Acta de la reunión: {name}.")
+    done = ragcorp("ingest", *(str(tmp_path / path) for path in paths), "--json")
     assert done.code == 2, done.out
     assert done.json["error"]["field"] == "PATHS"
+    assert "--prefix" in done.json["error"]["remedy"]
+    assert "acta" not in done.out + done.err
     assert ragcorp("documents", "list", "--json").json["documents"] == []
+
+
+def test_a_document_of_another_folder_that_is_replaced_later_is_said(ragcorp: Command, tmp_path: Path) -> None:
+    for name in ("a/acta.md", "b/acta.md", "a/1.md", "b/2.md", "a/igual.md", "b/igual.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("Lo mismo." if name.endswith("igual.md") else f"Acta de la reunión: {name}.")
+    first = ragcorp("ingest", str(tmp_path / "a"), "--json")
+    assert (first.json["created"], first.json["replaced"], "another folder" in first.err) == (3, 0, False)
+    (tmp_path / "a" / "1.md").write_text("Otra acta.")
+    own = ragcorp("ingest", str(tmp_path / "a"), "--json")
+    assert (own.json["updated"], own.json["replaced"]) == (1, 0)
+    other = ragcorp("ingest", str(tmp_path / "b"), "--json")
+    assert [other.json[of] for of in ("created", "updated", "unchanged", "replaced")] == [1, 1, 1, 1]
+    assert "1 of the updated documents had been stored from another folder" in other.err
+    assert "--prefix" in other.err
+    prefixed = ragcorp("ingest", str(tmp_path / "a"), "--prefix", "a/", "--json")
+    assert (prefixed.json["created"], prefixed.json["replaced"]) == (3, 0)
+
+
+def test_paths_of_different_names_and_what_gitignore_leaves_out_are_stored(ragcorp: Command, tmp_path: Path) -> None:
+    for name in ("a/acta.md", "b/sub/acta.md", "b/acta.pyc", "b/borrador/acta.md", "c/acta.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"Acta de la reunión: {name}.")
+    (tmp_path / "c" / ".gitignore").write_text("acta.md\n")
+    paths = [str(tmp_path / name) for name in ("a", "b", "c")]
+    done = ragcorp("ingest", *paths, "--json")
+    assert (done.code, done.json["created"]) == (0, 3)
+    assert ragcorp("ingest", *paths, "--no-gitignore", "--json").code == 2
+    missing = ragcorp("ingest", str(tmp_path / "a"), str(tmp_path / "nowhere"), "--prefix", "x-", "--json")
+    assert (missing.code, missing.json["error"]["code"]) == (2, "not_found")
+    assert len(ragcorp("documents", "list", "--json").json["documents"]) == 3, "nothing is stored before all is found"
 
 
 def test_an_error_for_people_is_one_line_with_the_remedy_on_stderr(ragcorp: Command) -> None:

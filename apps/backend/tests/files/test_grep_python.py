@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,23 @@ async def test_a_caller_who_goes_is_let_go_at_once_and_the_thread_stops(roots: R
         while open_descriptors() > descriptors:  # noqa: ASYNC110 - the thread tells nobody
             await asyncio.sleep(0.01)
     assert reader.loaded == ["0.txt", "1.txt", *(f"{number}.txt" for number in range(5))]
+
+
+async def test_the_file_that_is_being_read_at_the_deadline_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = write(tmp_path / "docs", {"a.txt": "clave\nnada\nclave\n"})
+
+    def blocks_until_the_deadline(text: str) -> Iterator[str]:
+        yield text
+        threading.Event().wait(0.4)
+        yield text
+
+    monkeypatch.setattr("ragcorp.infrastructure.files.python_search._blocks", blocks_until_the_deadline)
+    roots = roots_of(docs)
+    matches = await PythonSearch(roots=roots, reader=HeldReader(roots)).search(
+        LineSearch(terms=("clave",)), seconds=0.3
+    )
+    assert matches.timed_out
+    assert found(matches) == {"docs/a.txt": [(1, 0, 5), (3, 0, 5)]}
+    assert matches.files[0].cut

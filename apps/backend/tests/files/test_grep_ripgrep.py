@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from ragcorp.domain.exceptions import InvalidInputError, SourceUnavailableError
-from ragcorp.domain.files import FileMatches, GrepCase, GrepMode, LineSearch
+from ragcorp.domain.files import FileMatches, GrepCase, GrepMode, LineSearch, SkippedFiles
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
 from support.grep import LONG, MAX_FILE, found, python_over, ripgrep_over
 from support.roots import open_descriptors, reader_of, roots_of, write
@@ -226,6 +226,15 @@ class TestProcesses:
         assert matches.timed_out
         assert found(matches) == {"docs/a.txt": [(1, 0, 5), (2, 0, 5)]}
 
+    async def test_the_file_that_is_being_read_at_the_deadline_counts(self, docs: Path, tmp_path: Path) -> None:
+        lines = f"{find_ripgrep()} --json --line-number clave ./ | /usr/bin/head -n 2"
+        matches = await ripgrep_by(script(tmp_path, f"{lines}; exec /bin/sleep 1000"), docs).search(
+            LineSearch(terms=("clave",)), seconds=1.0
+        )
+        assert matches.timed_out
+        assert found(matches) == {"docs/a.txt": [(1, 0, 5)]}
+        assert matches.files[0].cut
+
     async def test_is_killed_at_max_lines(self, docs: Path, tmp_path: Path) -> None:
         binary = script(tmp_path, f'{find_ripgrep()} "$@"; exec /bin/sleep 1000')
         matches = await ripgrep_by(binary, docs).search(LineSearch(terms=("clave",), max_lines=1), seconds=LONG)
@@ -275,8 +284,20 @@ class TestProcesses:
         assert 0 < len(matches.files) < 200
         assert ticks > 1
 
+    @pytest.mark.parametrize("content", [b"nada\nclave secreta\n", b"\xff\xfec\0l\0a\0v\0e\0", b"nada\nla clave\n"])
+    async def test_is_believed_only_where_the_file_holds_what_it_says(
+        self, tmp_path: Path, docs: Path, content: bytes
+    ) -> None:
+        """As where a folder was a link for a moment, when it was read: here by a program that reads elsewhere."""
+        outside = write(tmp_path / "outside", {"a.txt": content})
+        elsewhere = script(tmp_path, f'cd {outside}; exec {find_ripgrep()} "$@"')
+        matches = await ripgrep_by(elsewhere, docs).search(LineSearch(terms=("clave",)), seconds=LONG)
+        nothing = await ripgrep_by(elsewhere, docs).search(LineSearch(terms=("no está",)), seconds=LONG)
+        assert matches == nothing
+        assert (found(matches), matches.skipped, matches.searched) == ({}, SkippedFiles(), 1)
+
     async def test_a_pattern_that_marks_every_character_is_cut(self, tmp_path: Path) -> None:
         docs = write(tmp_path / "docs", {f"{number}.txt": ("x" * 100 + "\n") * 200 for number in range(10)})
         matches = await search(docs, ".")
-        assert matches.cut
-        assert 40_000 <= sum(len(file.marks) for file in matches.files) < 40_064
+        # 200 lines of 64 marks each would be 128,000; 125 lines, 80,000; 62 lines are 39,680
+        assert [(len(file.marks), file.cut) for file in matches.files] == [(62 * 64, True)] * 10

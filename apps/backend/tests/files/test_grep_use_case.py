@@ -5,10 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ragcorp.domain.exceptions import FileAccessDeniedError, InvalidInputError, StorageUnavailableError
+from ragcorp.domain.exceptions import (
+    FileAccessDeniedError,
+    FileTooLargeError,
+    InvalidInputError,
+    SourceUnavailableError,
+    StorageUnavailableError,
+)
 from ragcorp.domain.files import (
     ChunkPlace,
     FileAccess,
@@ -218,6 +225,71 @@ class TestWhoMayFind:
         with pytest.raises(StorageUnavailableError):
             await grep_over(docs, documents=Down()).execute(GrepRequest(query="clave"), principal=ANYONE)
 
+    async def test_a_withheld_file_with_too_many_matches_cuts_nothing(self, tmp_path: Path) -> None:
+        docs = write(tmp_path / "docs", {"a.txt": "clave\n", "secreto.txt": "clave\n" * 1_001})
+        documents = StoredFiles(withheld=frozenset({"secreto.txt"}))
+        assert not (
+            await grep_over(docs, documents=documents).execute(GrepRequest(query="clave"), principal=ANYONE)
+        ).cut
+        assert (await grep_over(docs).execute(GrepRequest(query="clave"), principal=ANYONE)).cut
+
+    async def test_a_withheld_file_that_cannot_be_read_is_not_counted(self, tmp_path: Path) -> None:
+        docs = write(tmp_path / "docs", {"a.txt": "clave", "b.txt": "clave"})
+
+        class Refusing(LocalFileRepository):
+            async def read_passages(self, path: str, *args: Any, **options: Any) -> list[FileText]:
+                if path == "docs/b.txt":
+                    raise FileTooLargeError("Too large.")
+                return await super().read_passages(path, *args, **options)
+
+        for withheld, skipped in ((frozenset[str](), 1), (frozenset({"b.txt"}), 0)):
+            repository = repository_over(roots_of(docs))
+            repository.__class__ = Refusing
+            grep = grep_over(repository=repository, documents=StoredFiles(withheld=withheld))
+            result = await grep.execute(GrepRequest(query="clave"), principal=ANYONE)
+            assert (result.files, result.skipped) == (1, SkippedFiles(too_large=skipped))
+
+    async def test_withheld_files_take_no_readable_ones_place(self, tmp_path: Path) -> None:
+        secret = {f"{number:02}.txt": "clave clave" for number in range(31)}
+        docs = write(tmp_path / "docs", {**secret, "z.txt": "clave", "y.txt": "clave"})
+        documents = StoredFiles(withheld=frozenset(secret))
+        result = await grep_over(docs, documents=documents).execute(
+            GrepRequest(query="clave", max_passages=1), principal=ANYONE
+        )
+        assert (spans(result), result.files) == ([("docs/y.txt", 1, 1)], 2)
+        assert len(documents.calls) == 2
+
+
+class TestBounds:
+    async def test_an_answer_holds_so_many_characters(self, tmp_path: Path) -> None:
+        line = "clave " + "x" * 93
+        docs = write(tmp_path / "docs", {f"{number:02}.txt": f"{line}\n" * 180 for number in range(30)})
+        result = await grep_over(docs).execute(GrepRequest(query="clave"), principal=ANYONE)
+        # 180 lines of 99 characters and their ends; eleven passages would be 197,989, twelve are too much
+        assert [len(each.text) for each in result.passages] == [17_999] * 11
+        assert (result.files, result.cut) == (30, True)
+        whole = await grep_over(docs).execute(GrepRequest(query="clave", max_characters=None), principal=ANYONE)
+        assert (len(whole.passages), whole.cut) == (30, False)
+
+    async def test_lines_that_a_file_does_not_tell_are_said(self, tmp_path: Path) -> None:
+        docs = write(tmp_path / "docs", {"a.txt": "clave\n" * 1_001, "b.txt": "clave"})
+        result = await grep_over(docs).execute(GrepRequest(query="clave"), principal=ANYONE)
+        assert (result.files, result.matched_lines, result.cut) == (2, 1_001, True)
+
+    def test_terms_are_so_long_together(self) -> None:
+        with pytest.raises(InvalidInputError) as refused:
+            GrepRequest(query="x", terms=tuple(f"{number:02}{'ñ' * 900}" for number in range(12)))
+        assert (refused.value.field, refused.value.limit) == ("terms", "10000 characters")
+
+    async def test_words_that_are_too_many_are_said(self, tmp_path: Path) -> None:
+        docs = write(tmp_path / "docs", {"a.txt": "el REQ-2026-014"})
+        words = [f"palabra{letter}{other}" for letter in "abcdef" for other in "abcdef"]
+        result = await grep_over(docs).execute(GrepRequest(query=" ".join([*words, "REQ-2026-014"])), principal=ANYONE)
+        assert result.relaxed
+        assert result.terms == (*words[:23], "REQ-2026-014")
+        assert result.left_out == tuple(words[23:])
+        assert spans(result) == [("docs/a.txt", 1, 1)]
+
 
 class TestChunks:
     async def test_a_passage_of_a_document_names_its_chunk(self, tmp_path: Path) -> None:
@@ -271,6 +343,19 @@ class Changing(LocalFileRepository):
 
 
 class TestDegradation:
+    async def test_a_root_that_is_gone_is_said(self, tmp_path: Path) -> None:
+        docs, other = write(tmp_path / "docs", {"a.txt": "clave"}), write(tmp_path / "other", {"b.txt": "clave"})
+        grep = grep_over(docs, other)
+        other.rename(tmp_path / "moved")
+        result = await grep.execute(GrepRequest(query="clave"), principal=ANYONE)
+        assert (spans(result), result.unavailable) == ([("docs/a.txt", 1, 1)], ("other",))
+        docs.rename(tmp_path / "moved too")
+        with pytest.raises(SourceUnavailableError) as failed:
+            await grep.execute(GrepRequest(query="clave"), principal=ANYONE)
+        assert failed.value.reason == "root_unavailable"
+        (tmp_path / "moved").rename(other)
+        assert spans(await grep.execute(GrepRequest(query="clave"), principal=ANYONE)) == [("other/b.txt", 1, 1)]
+
     async def test_files_that_change_meanwhile_are_left_out_and_counted(self, tmp_path: Path) -> None:
         names = ["gone.txt", "shorter.txt", "binary.txt", "link.txt", "larger.txt", "a.txt"]
         docs = write(tmp_path / "docs", dict.fromkeys(names, "nada\nclave\n"))
@@ -287,10 +372,12 @@ class TestDegradation:
         docs = write(tmp_path / "docs", {"a.txt": "clave", "b.txt": "clave"})
 
         class Slow(LocalFileRepository):
-            async def read_passages(self, path: str, spans: Sequence[tuple[int, int]]) -> list[FileText]:
+            async def read_passages(
+                self, path: str, spans: Sequence[tuple[int, int]], *, kept: Sequence[int] | None = None
+            ) -> list[FileText]:
                 if path == "docs/b.txt":
                     await asyncio.Event().wait()
-                return await super().read_passages(path, spans)
+                return await super().read_passages(path, spans, kept=kept)
 
         repository = repository_over(roots_of(docs))
         repository.__class__ = Slow

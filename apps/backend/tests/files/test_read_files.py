@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 import unicodedata
 from pathlib import Path
 
 import pytest
 
+from ragcorp.application.passage_text import MAX_CHARACTERS
 from ragcorp.domain.exceptions import (
     FileAccessDeniedError,
     FileIsBinaryError,
@@ -17,7 +19,8 @@ from ragcorp.domain.exceptions import (
     InvalidInputError,
 )
 from ragcorp.domain.files import MAX_PATH, FileText
-from ragcorp.infrastructure.files.reading import FileReader, lines_of
+from ragcorp.infrastructure.files.numbered_text import NumberedText
+from ragcorp.infrastructure.files.reading import MAX_LINE, FileReader
 from support.roots import MAX_FILE, MAX_READ, open_descriptors, reader_of, roots_of, said, write
 
 SPANISH = "Año 2026: la cigüeña de Logroño costó 30 — ¿«sí» o “no”?\nCamión, señal y pingüino.\n"
@@ -168,7 +171,34 @@ def test_lines_that_are_none(reader: FileReader, start: int | None, end: int | N
     ],
 )
 def test_lines_are_counted_as_ripgrep_counts_them(text: str, lines: list[str]) -> None:
-    assert lines_of(text) == lines
+    numbered = NumberedText(text)
+    assert numbered.total == len(lines)
+    assert [numbered.text(line, line) for line in range(1, len(lines) + 1)] == lines
+    assert numbered.text(1, len(lines)) == "\n".join(lines)
+    assert numbered.text(len(lines) + 1, len(lines) + 2) == ""
+
+
+def test_lines_of_a_long_text_are_found_by_their_numbers() -> None:
+    lines = [("ñ" * (number % 7)) + str(number) for number in range(1, 20_001)]
+    numbered = NumberedText("\r\n".join(lines))
+    assert numbered.total == 20_000
+    for first, last in ((1, 1), (9_999, 10_003), (20_000, 20_000), (1, 20_000), (15_000, 14_999)):
+        assert numbered.text(first, last) == "\n".join(lines[first - 1 : last])
+    assert numbered.line(10_000, limit=3) == lines[9_999][:3]
+
+
+def test_a_large_file_of_short_lines_costs_a_few_times_its_size(docs: Path) -> None:
+    size = 3_000_000
+    write(docs, {"short.txt": "€\n" * (size // 4)})
+    reader = reader_of(roots_of(docs), max_file=size)
+    tracemalloc.start()
+    try:
+        read = reader.read_now("short.txt", line_start=700_000, line_end=700_001)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (read.text, read.total_lines) == ("€\n€", size // 4)
+    assert peak < 5 * size
 
 
 def test_an_empty_file(docs: Path, reader: FileReader) -> None:
@@ -280,6 +310,30 @@ def test_passages_are_bounded_together(docs: Path, reader: FileReader) -> None:
     assert len(reader.passages_now("docs/rows.txt", [(1, 8), (9, 16)])) == 2
     with pytest.raises(FileTooLargeError):
         reader.passages_now("docs/rows.txt", [(1, 8), (9, 16), (1, 2)])
+
+
+def test_a_passage_keeps_its_line_whatever_stands_beside_it(docs: Path) -> None:
+    long, longer = "x" * (MAX_READ + 1), "y" * (2 * MAX_LINE)
+    lines = ["first", long, "ocho", "match", "seis", longer, "last"]
+    write(docs, {"mixed.txt": "\n".join(lines)})
+    reader = reader_of(roots_of(docs), max_file=4 * MAX_LINE)
+    with pytest.raises(FileTooLargeError):
+        reader.passages_now("docs/mixed.txt", [(1, 7)])
+    around, clipped, endless, gone = reader.passages_now(
+        "docs/mixed.txt", [(1, 7), (2, 90), (5, 7), (8, 9)], kept=[4, 4, 6, 8]
+    )
+    assert (around.line_start, around.line_end) == (1, 6)
+    assert around.text.split("\n") == [*lines[:5], longer[: MAX_CHARACTERS + 1]]
+    assert (clipped.line_start, clipped.line_end) == (2, 6)
+    assert (endless.line_start, endless.text) == (5, f"seis\n{longer[:MAX_LINE]}\nlast")
+    assert (gone.line_start, gone.line_end, gone.text) == (8, 7, "")
+
+
+def test_a_passage_holds_no_more_lines_than_it_can_show(docs: Path) -> None:
+    row = "x" * 999
+    write(docs, {"rows.txt": f"{row}\n" * 100})
+    [text] = reader_of(roots_of(docs), max_file=1 << 20).passages_now("docs/rows.txt", [(1, 100)], kept=[50])
+    assert (text.line_start, text.line_end) == (50 - 21, 50 + 21)
 
 
 def test_a_file_that_grows_after_it_was_opened_stays_within_the_limit(docs: Path) -> None:

@@ -52,11 +52,11 @@ async def rag(make_container: Callable[..., Any]) -> Rag:
     return make_rag(await make_container(parts=Parts(embedder=GivenVectors({}))))
 
 
-def search_over(root: Path, database: Database) -> Search:
+def search_over(database: Database, *folders: Path) -> Search:
     """Return the search of the profile ``files`` with the real parts."""
 
     async def search(query: str, *, principal: Principal = OWNER, **options: Any) -> SearchResponse:
-        roots = roots_of(root)
+        roots = roots_of(*folders)
         repository = await repository_over(database)
         store = RoutedCandidateStore(
             default=await store_over(database), by_collection={FILES: candidates_of(roots, database)}
@@ -81,7 +81,7 @@ def search_over(root: Path, database: Database) -> Search:
 @pytest.fixture
 async def search(root: Path, dsn: str) -> Any:
     async with open_database(dsn) as database:
-        yield search_over(root, database)
+        yield search_over(database, root)
 
 
 def sources(hit: SearchHit) -> list[str]:
@@ -130,6 +130,73 @@ async def test_a_file_that_changed_since_it_was_ingested_is_evidence_of_its_own(
     write(root, {"manual.md": MANUAL.replace("ERR-4711", "ERR-9000")})
     (changed,) = [hit for hit in (await search("ERR-9000")).hits if "ERR-9000" in hit.chunk.content]
     assert (changed.chunk.collection, sources(changed)) == ("files", ["grep"])
+
+
+async def test_a_line_that_moved_since_is_one_result(rag: Rag, search: Search, root: Path) -> None:
+    await rag.ingest_text("manual.md", MANUAL, media_type="text/markdown")
+    write(root, {"manual.md": "Antes.\n" * 30 + MANUAL})
+    (moved,) = [hit for hit in with_the_code(await search("ERR-4711")) if hit.chunk.path != "docs/notas.txt"]
+    assert (moved.chunk.external_id, sources(moved)) == ("manual.md", ["dense", "grep"])
+
+
+async def test_a_document_of_another_roots_file_is_not_taken_for_the_file(rag: Rag, dsn: str, tmp_path: Path) -> None:
+    write(tmp_path / "r1", {"acta.md": "# Acta\n\nK-1: la entrega es el LUNES en Madrid.\n"})
+    other = "# Acta\n\nK-1: la entrega es el MARTES en Vigo.\n"
+    write(tmp_path / "r2", {"acta.md": other})
+    await rag.ingest_text("acta.md", other, media_type="text/markdown")
+    async with open_database(dsn) as database:
+        response = await search_over(database, tmp_path / "r1", tmp_path / "r2")("K-1")
+        own = {hit.chunk.path: hit for hit in response.hits}
+        assert set(own) == {"r1/acta.md", "acta.md", "r2/acta.md"}
+        assert "LUNES" in own["r1/acta.md"].chunk.content
+        assert (own["r1/acta.md"].chunk.collection, sources(own["r1/acta.md"])) == ("files", ["grep"])
+        # the only root that the bare path leads to is r1: nobody knows that the document is r2's
+        assert sources(own["acta.md"]) == ["dense"]
+
+        one_root = await search_over(database, tmp_path / "r2")("K-1")
+    (hit,) = one_root.hits
+    assert (hit.chunk.path, sources(hit)) == ("acta.md", ["dense", "grep"]), "it holds the line"
+
+
+CSV = "cliente;factura;importe\n" + "".join(f"Cliente {n};F-{n:04};{n} EUR\n" for n in range(1, 121))
+HTML = "".join(f"<h2>Apartado {n}</h2>\n<p>{'Largo. ' * 120} El <b>HM-{n}00</b>.</p>\n" for n in range(1, 5))
+
+
+@pytest.mark.parametrize("path", [None, "docs/{}"])
+@pytest.mark.parametrize(
+    ("name", "text", "media_type", "codes"),
+    [
+        pytest.param("facturas.csv", CSV, "text/csv", ("F-0005", "F-0019"), id="csv"),
+        pytest.param("multi.html", HTML, "text/html", ("HM-200", "HM-300"), id="html"),
+    ],
+)
+async def test_matches_in_two_passages_of_a_converted_document_are_one_result(
+    rag: Rag,
+    search: Search,
+    root: Path,
+    name: str,
+    text: str,
+    media_type: str,
+    codes: tuple[str, str],
+    path: str | None,
+) -> None:
+    write(root, {name: text})
+    attributes = DocumentAttributes(path=path and path.format(name))
+    await rag.ingest_text(name, text, media_type=media_type, attributes=attributes)
+    response = await search(" ".join(codes), limit=50)
+    assert {hit.chunk.external_id for hit in response.hits} == {name}
+    assert len(response.hits) > 2
+    (found,) = [hit for hit in response.hits if "grep" in sources(hit)]
+    assert sources(found) == ["dense", "grep"]
+    assert codes[0] in found.chunk.content
+
+
+async def test_a_text_of_lone_carriage_returns_is_one_result(rag: Rag, search: Search, root: Path) -> None:
+    text = "".join(f"Línea {n} de un texto antiguo.\r" for n in range(30)) + "El código CR-30.\r"
+    (root / "cr.txt").write_bytes(text.encode())
+    await rag.ingest_text("cr.txt", text)
+    (hit,) = [hit for hit in (await search("CR-30")).hits if "CR-30" in hit.chunk.content]
+    assert (hit.chunk.external_id, sources(hit)) == ("cr.txt", ["dense", "grep"])
 
 
 async def test_one_side_without_hits_leaves_the_order_of_the_other(rag: Rag, search: Search) -> None:

@@ -159,6 +159,8 @@ async def test_grep_answers_passages_with_their_marks(client: httpx.AsyncClient,
         "relaxed": True,
         "cut": False,
         "timed_out": False,
+        "unavailable": [],
+        "left_out": [],
         "status": {
             "tool": "grep_search",
             "characters": 46,
@@ -390,6 +392,21 @@ async def test_a_match_comes_with_ten_lines_before_and_behind(service: httpx.Asy
     assert found["status"]["message"].startswith("grep_search: 1 passage in 1 file, ")
 
 
+async def test_a_root_that_vanishes_while_serving_is_said(service: httpx.AsyncClient, tree: Path) -> None:
+    (tree / "code").rename(tree / "moved")
+    found = (await service.post("/grep", json={"query": "plazo de entrega"})).json()
+    assert (found["files"], found["unavailable"]) == (1, ["codigo"])
+    assert found["status"]["message"].endswith(" (unavailable: codigo)")
+    body = {"query": "plazo de entrega", "profile": "grep"}
+    answer = (await service.post("/search", json=body)).json()
+    assert [(each["source"], each["reason"]) for each in answer["degraded"]] == [("grep", "root_unavailable")]
+    assert len(answer["results"]) == 1
+    (tree / "docs").rename(tree / "moved too")
+    refused = await service.post("/grep", json={"query": "plazo"})
+    assert (refused.status_code, refused.json()["reason"]) == (503, "root_unavailable")
+    assert str(tree) not in refused.text
+
+
 async def test_what_was_found_can_be_read_by_its_path(service: httpx.AsyncClient) -> None:
     (passage,) = (await service.post("/grep", json={"query": "calcular_total"})).json()["passages"]
     assert passage["path"] == "codigo/iva.py"
@@ -433,6 +450,17 @@ async def test_a_search_cites_lines_of_a_file(service: httpx.AsyncClient) -> Non
     assert citation["path"] == "docs/contratos/marco.md"
     assert citation["line_start"] <= 30 <= citation["line_end"]
     assert [source["source"] for source in result["sources"]] == ["grep"]
+
+
+async def test_keywords_alone_mean_the_profile_of_files(service: httpx.AsyncClient) -> None:
+    body = {"query": "¿Cuándo se entrega?", "exact_keywords": "plazo de entrega"}
+    answer = await service.post("/search", json=body)
+    assert [result["citation"]["path"] for result in answer.json()["results"]] == ["docs/contratos/marco.md"]
+    refused = await service.post("/search", json={**body, "mode": "hybrid"})
+    (error,) = refused.json()["errors"]
+    assert (refused.status_code, error["field"], error["limit"]) == (422, "exact_keywords", "profiles files and grep")
+    assert "profile" in refused.json()["detail"]
+    assert "search_arms_total{" not in (await service.get("/metrics")).text
 
 
 async def test_an_answer_cites_lines_of_a_file(service: httpx.AsyncClient) -> None:

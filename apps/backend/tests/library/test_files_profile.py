@@ -61,6 +61,31 @@ def places(response: SearchResponse) -> list[tuple[str | None, str]]:
     return [(hit.chunk.source_path, hit.chunk.collection) for hit in response.hits]
 
 
+async def test_keywords_alone_ask_the_files(open_rag: OpenRag, tree: Path) -> None:
+    rag = await opened(open_rag, tree, {"REQ-2026-014": 0.9}, enable_hybrid_search=True)
+    await store(rag, "contratos/marco.md")
+    named = await rag.search("¿cuándo entregan?", exact_keywords="calcular_total", profile="files")
+    asked = await rag.search("¿cuándo entregan?", exact_keywords="calcular_total")
+    assert shown(asked) == shown(named)
+    assert ("empresa/src/iva.py", "files") in places(asked)
+    missing = await rag.search("¿cuándo entregan?", exact_keywords=" \u200b")
+    assert {report.source for report in missing.reports} == {"dense", "full_text"}
+
+
+@pytest.mark.parametrize(
+    "chosen", [{"mode": "hybrid"}, {"mode": "dense"}, {"profile": "vectors"}, {"profile": "memory"}]
+)
+async def test_keywords_are_refused_where_no_file_is_asked(
+    open_rag: OpenRag, tree: Path, chosen: dict[str, str]
+) -> None:
+    rag = await opened(open_rag, tree, {})
+    with pytest.raises(InvalidInputError) as refused:
+        await rag.search("plazo", exact_keywords="canario", **chosen)
+    assert (refused.value.field, refused.value.limit) == ("exact_keywords", "profiles files and grep")
+    assert "canario" not in str(refused.value)
+    assert not (await rag.search("plazo", exact_keywords="", **chosen)).hits
+
+
 async def test_when_both_find_it_their_ranks_add_up(open_rag: OpenRag, tree: Path) -> None:
     rag = await opened(open_rag, tree, {"REQ-2026-014": 0.9, "caldera": 0.95})
     await store(rag, "contratos/marco.md", "notas.txt")

@@ -120,7 +120,11 @@ def fake_services(behaviour: Behaviour) -> McpServices:
 
 
 def server_over(
-    services: McpServices, *, principal: Principal | None = None, seconds: float = GATE_SECONDS
+    services: McpServices,
+    *,
+    principal: Principal | None = None,
+    seconds: float = GATE_SECONDS,
+    stopping: asyncio.Event | None = None,
 ) -> Server[Any]:
     async def opened() -> McpServices:
         return services
@@ -133,6 +137,7 @@ def server_over(
         principal_of=principal_of,
         limits=McpLimits(tool_seconds=seconds, grep_seconds=seconds, ask_seconds=seconds),
         version="1.2.3",
+        stopping=stopping,
     )
 
 

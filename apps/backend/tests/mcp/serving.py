@@ -52,9 +52,11 @@ async def serving(app: Any) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def serving_endpoint(server: Server[Any], **limits: Any) -> AsyncIterator[tuple[str, McpEndpoint]]:
+async def serving_endpoint(
+    server: Server[Any], *, stopping: asyncio.Event | None = None, **limits: Any
+) -> AsyncIterator[tuple[str, McpEndpoint]]:
     """Yield the URL of the endpoint, and the endpoint."""
-    endpoint = McpEndpoint(server, limits=EndpointLimits(**limits))
+    endpoint = McpEndpoint(server, limits=EndpointLimits(**limits), stopping=stopping)
     routes = Starlette(routes=[Route("/mcp", endpoint=endpoint)])
     app = RequestBoundary(LingeringClose(routes), metrics=HttpMetrics())
     async with endpoint.running(), serving(app) as url:

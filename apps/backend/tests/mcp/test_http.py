@@ -114,27 +114,114 @@ async def test_the_end_of_a_session_cancels_what_it_asked(behaviour: Behaviour) 
             await asking
 
 
-async def test_sessions_are_bounded_and_room_is_made_again() -> None:
+def of_session(opened: httpx.Response) -> dict[str, str]:
+    return {**JSON_AND_EVENTS, SESSION: opened.headers[SESSION], "MCP-Protocol-Version": "2025-11-25"}
+
+
+PING = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+ASKING = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "ask", "arguments": {"query": "x"}}}
+
+
+async def test_above_the_bound_the_session_that_was_idle_longest_ends() -> None:
     async with (
         serving_endpoint(server_over(fake_services(Behaviour())), max_sessions=2) as (url, _),
         httpx.AsyncClient() as client,
     ):
-        first = await open_session(client, url)
+        first, second = [of_session(await open_session(client, url)) for _ in range(2)]
+        assert (await client.post(url, json=PING, headers=first)).status_code == 200
+        third = of_session(await open_session(client, url))
+        answers = [await client.post(url, json=PING, headers=headers) for headers in (first, second, third)]
+        assert [answer.status_code for answer in answers] == [200, 404, 200]
+
+
+async def test_where_all_sessions_are_in_use_a_new_one_is_refused_until_one_ends(behaviour: Behaviour) -> None:
+    behaviour.gate = asyncio.Event()
+    async with (
+        serving_endpoint(server_over(fake_services(behaviour)), max_sessions=2) as (url, _),
+        httpx.AsyncClient(timeout=30) as client,
+    ):
+        first, second = [of_session(await open_session(client, url)) for _ in range(2)]
+        asking = asyncio.create_task(client.post(url, json=ASKING, headers=first))
+        await behaviour.entered.wait()
+        async with client.stream("GET", url, headers={**second, "Accept": "text/event-stream"}) as stream:
+            assert stream.status_code == 200
+            refused = await open_session(client, url)
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "10")
+            assert refused.json()["error"]["message"] == (
+                "Too many sessions are open, and all are in use. End one, or try again later. (limit: 2 sessions)"
+            )
+            assert (await client.delete(url, headers=second)).status_code == 200
         assert (await open_session(client, url)).status_code == 200
-        assert (await open_session(client, url)).status_code == 503
-        await client.delete(url, headers={SESSION: first.headers[SESSION], "MCP-Protocol-Version": "2025-11-25"})
-        assert (await open_session(client, url)).status_code == 200
+        behaviour.gate.set()
+        assert not message_of(await asking)["result"]["isError"]
+
+
+async def test_a_client_that_vanished_gives_its_place_away() -> None:
+    async with (
+        serving_endpoint(server_over(fake_services(Behaviour())), max_sessions=1) as (url, _),
+        httpx.AsyncClient(timeout=30) as client,
+    ):
+        async with httpx.AsyncClient() as vanishing:
+            left = of_session(await open_session(vanishing, url))
+            async with vanishing.stream("GET", url, headers={**left, "Accept": "text/event-stream"}):
+                assert (await open_session(client, url)).status_code == 503
+        with anyio.fail_after(30):
+            while (await open_session(client, url)).status_code != 200:  # noqa: ASYNC110 - the server is told by TCP
+                await asyncio.sleep(0.02)
+
+
+async def test_requests_that_open_no_session_take_nobodys_place() -> None:
+    async with (
+        serving_endpoint(server_over(fake_services(Behaviour())), max_sessions=1) as (url, _),
+        httpx.AsyncClient() as client,
+    ):
+        only = of_session(await open_session(client, url))
+        await client.post(url, json=PING, headers=JSON_AND_EVENTS)
+        await client.post(url, json=PING, headers={**JSON_AND_EVENTS, SESSION: "unknown"})
+        await client.post(url, json=INITIALIZE, headers={**JSON_AND_EVENTS, "Accept": "text/html", SESSION: "unknown"})
+        assert (await client.post(url, json=PING, headers=only)).status_code == 200
+
+
+async def test_a_call_that_runs_when_the_service_stops_is_told(behaviour: Behaviour) -> None:
+    behaviour.gate, stopping = asyncio.Event(), asyncio.Event()
+    server = server_over(fake_services(behaviour), stopping=stopping)
+    async with (
+        serving_endpoint(server, stopping=stopping, stop_seconds=30) as (url, endpoint),
+        httpx.AsyncClient(timeout=30) as client,
+    ):
+        session = of_session(await open_session(client, url))
+        asking = asyncio.create_task(client.post(url, json=ASKING, headers=session))
+        await behaviour.entered.wait()
+        await endpoint.end_sessions()
+        error = message_of(await asking)["error"]
+        assert (error["code"], error["message"]) == (-32603, "The service is stopping.")
+        assert behaviour.cancelled.is_set()
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_the_name_of_an_unknown_method_is_not_repeated(version: str) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    call = {"jsonrpc": "2.0", "id": 2, "method": CANARY, "params": {"_meta": meta}}
+    async with serving_endpoint(server_over(fake_services(Behaviour()))) as (url, _), httpx.AsyncClient() as client:
+        headers = {**of_session(await open_session(client, url)), "MCP-Protocol-Version": version, "Mcp-Method": CANARY}
+        answer = await client.post(url, json=call, headers=headers)
+        assert message_of(answer)["error"]["code"] == -32601, answer.text
+        assert CANARY not in answer.text
 
 
 async def test_an_idle_session_ends() -> None:
     async with (
-        serving_endpoint(server_over(fake_services(Behaviour())), max_sessions=1, idle_seconds=0.05) as (url, _),
+        serving_endpoint(server_over(fake_services(Behaviour())), idle_seconds=0.05) as (url, _),
         httpx.AsyncClient() as client,
     ):
-        assert (await open_session(client, url)).status_code == 200
-        with anyio.fail_after(20):
-            while (await open_session(client, url)).status_code != 200:  # noqa: ASYNC110 - the SDK has no event for it
-                await asyncio.sleep(0.02)
+        session = of_session(await open_session(client, url))
+        with anyio.fail_after(60):
+            while (await client.post(url, json=PING, headers=session)).status_code != 404:  # noqa: ASYNC110
+                await asyncio.sleep(0.2)  # a request keeps a session alive: it has to be left alone
 
 
 async def test_ending_all_sessions_ends_open_streams_and_refuses_further_requests() -> None:
@@ -191,6 +278,8 @@ NO_MESSAGES: list[tuple[bytes, int]] = [
     (f'["{CANARY}"]'.encode(), -32600),
     (f'"{CANARY}"'.encode(), -32600),
     (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', -32600),
+    (b'{"jsonrpc": "2.0", "id": 5.5, "method": "ping"}', -32600),
+    (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0", "id": 2, "method": "ping"}]', -32600),
 ]
 
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult
+from prometheus_client.parser import text_string_to_metric_families
 
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.principal import Principal, Sensitivity
@@ -22,7 +23,7 @@ from ragcorp.main.mcp import mcp_services
 from ragcorp.main.serving import listening_socket, serve_container
 
 from .fakes import Log, server_over, text_of
-from .serving import SESSION, open_session, serving
+from .serving import JSON_AND_EVENTS, SESSION, message_of, open_session, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -112,6 +113,51 @@ async def test_each_tool_over_the_mounted_endpoint(place: Place) -> None:
     assert log.said[3]["message"].startswith("grep_search: 1 passage in 1 file, ")
 
 
+async def test_what_the_tools_search_is_counted_like_what_the_routes_do(place: Place) -> None:
+    calls = (
+        ("hybrid_search", {"semantic_query": "plazo de entrega"}),
+        ("grep_search", {"query": "calcular_iva"}),
+        ("ask", {"query": "¿Cuál es el plazo de entrega?", "profile": "vectors"}),
+        ("context", {"query": "Priya"}),
+        ("read_file", {"path": "docs/marco.md"}),
+    )
+    async with run_app(place.container) as app, serving(app) as url, httpx.AsyncClient() as client:
+        async with Client(f"{url}/mcp", mode="legacy") as tools:
+            for name, arguments in calls:
+                assert not (await tools.call_tool(name, arguments)).is_error
+        await client.post(f"{url}/mcp", content=b"{", headers={"Content-Type": "application/json"})
+        counted = (await client.get(f"{url}/metrics")).text
+    samples = {
+        sample.name + "".join(sorted(f"|{value}" for value in sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(counted)
+        for sample in family.samples
+    }
+    assert samples["source_requests_total|dense|ok"] == 2
+    assert samples["source_requests_total|grep|ok"] == 1
+    assert samples["grep_searches_total|ok"] == 1
+    asked = [name for name in samples if name.startswith("source_requests_total") and "|graph" in name]
+    assert [samples[name] for name in asked] == [1]  # by context
+    assert samples["http_requests_total|/mcp|400|POST"] == 1
+    assert samples["http_requests_total|/mcp|200|POST"] >= len(calls)
+    assert not any(name.startswith("http_requests_total|") and "unmatched" in name for name in samples)
+
+
+async def test_what_is_asked_beyond_a_file_is_told_how_long_it_is(place: Place) -> None:
+    (place.tree / "una.txt").write_text("una línea\n")
+    (place.tree / "vacia.txt").write_text("")
+    async with place.client() as client:
+        for path, first, said in (
+            ("code/iva.py", 3, "The file has 2 lines."),
+            ("una.txt", 2, "The file has 1 line."),
+            ("vacia.txt", 1, "The file has 0 lines."),
+            ("code/iva.py", 2, IVA.splitlines()[1]),
+        ):
+            read = await client.call_tool("read_file", {"path": path, "line_start": first})
+            assert (read.is_error, text_of(read)) == (False, said)
+        blank = await client.call_tool("hybrid_search", {"semantic_query": " "})
+        assert text_of(blank) == "semantic_query is empty. Ask for something. (field: semantic_query)"
+
+
 async def test_the_service_does_not_wait_for_clients_when_it_stops(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -128,6 +174,29 @@ async def test_the_service_does_not_wait_for_clients_when_it_stops(
                 await stream.aread()
             await service
     assert "graceful shutdown exceeded" not in caplog.text
+
+
+async def test_a_call_that_runs_when_the_service_stops_is_told(place: Place) -> None:
+    url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    params = {"name": "vector_search", "arguments": {"query": "plazo de entrega"}}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+    with listening_socket("127.0.0.1", 0) as listener:
+        service = asyncio.create_task(serve_container(place.container, listener, url.set_result))
+        endpoint = f"{await url}/mcp"
+        async with (
+            httpx.AsyncClient(timeout=60) as client,
+            place.container.database.driver_transaction() as connection,
+        ):
+            await connection.execute("LOCK TABLE chunk_embeddings IN ACCESS EXCLUSIVE MODE")
+            session = (await open_session(client, endpoint)).headers[SESSION]
+            headers = {**JSON_AND_EVENTS, SESSION: session, "MCP-Protocol-Version": "2025-11-25"}
+            calling = asyncio.create_task(client.post(endpoint, json=call, headers=headers))
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'chunk_embeddings'::regclass"
+            while (await (await connection.execute(waiting)).fetchone()) == (0,):  # noqa: ASYNC110 - another process
+                await asyncio.sleep(0.01)
+            service.cancel()
+            assert message_of(await calling)["error"]["message"] == "The service is stopping."
+        await service
 
 
 async def test_filters_hold(place: Place) -> None:

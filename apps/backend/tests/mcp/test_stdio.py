@@ -66,6 +66,11 @@ class ByHand:
             assert CANARY not in line
         raise AssertionError("it ended without an answer")
 
+    def read(self, number: int) -> list[Any]:
+        """Return the next messages."""
+        assert self.process.stdout is not None
+        return [json.loads(self.process.stdout.readline()) for _ in range(number)]
+
     def write(self, text: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(text)
@@ -112,6 +117,30 @@ def test_it_ends_with_its_input_and_writes_nothing_but_messages(place: Path) -> 
     assert "Traceback" not in err
     assert CANARY not in err
     assert not status(place / "data").running
+
+
+def test_what_is_no_message_is_answered_by_its_id_and_not_repeated(place: Path) -> None:
+    server = ByHand(variables(place))
+    server.ask(INITIALIZE)
+    call = '"jsonrpc": "2.0", "method": "tools/call"'
+    lines = (
+        f'{{{call}, "id": 2, "params": {{"name": "ask", "arguments": {{"query": "{CANARY} \\ud83d"}}}}}}',
+        f'{{{call}, "id": "tres", "params": {{"{CANARY}": NaN}}}}',
+        f'[{{{call}, "id": 4}}, {{{call}, "id": 5}}, "{CANARY}"]',
+        f'{{{call}, "id": 5.5}}',
+        f"{CANARY}",
+        "",
+        f'{{{call}, "params": {{"{CANARY}": []}}}}',  # a notification, which nobody knows
+    )
+    server.write("\n".join(lines) + "\n")
+    wanted = [(2, -32700), ("tres", -32700), (4, -32600), (5, -32600), (None, -32600), (None, -32700)]
+    answers = server.read(len(wanted))
+    assert [(answer["id"], answer["error"]["code"]) for answer in answers] == wanted
+    assert CANARY not in json.dumps(answers)
+    assert server.ask({"jsonrpc": "2.0", "id": 6, "method": "ping"})["result"] == {}
+    code, out, err = server.finish()
+    assert (code, out) == (0, "")
+    assert CANARY not in err
 
 
 def test_it_answers_before_the_database_is_open_and_ends_while_it_opens(place: Path) -> None:

@@ -172,6 +172,7 @@ async def test_texts_of_the_other_tools(client: Client) -> None:
         "Found 1 passages in 1 files:\n\n[1] docs/marco.md:1-2 (terms: plazo)\n  1: # Marco\n> 2: plazo\n"
     )
     assert grep.structured_content["passages"][0]["matched_lines"] == [2]
+    assert "marks" not in grep.structured_content["passages"][0]
     assert text_of(read) == read.structured_content["text"] == "# Marco\nplazo"
     assert text_of(answer) == "Son 30 días [1].\n\nSources:\n[1] docs/marco.md:3-4"
     assert answer.structured_content["citations"][0]["path"] == "docs/marco.md"

@@ -144,7 +144,8 @@ def test_pages() -> None:
 
 
 def test_fingerprint_and_bounds() -> None:
-    assert StructureChunker().fingerprint == "structure-1:256:32"
+    assert StructureChunker().fingerprint(plain=False) == "structure-1:256:32"
+    assert StructureChunker().fingerprint(plain=True) == "lines-1:256:32"
     for max_tokens, overlap_tokens in ((31, 0), (2_049, 0), (64, 32), (64, -1)):
         with pytest.raises(ConfigurationError):
             StructureChunker(max_tokens=max_tokens, overlap_tokens=overlap_tokens)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ragcorp.application
 from ragcorp.domain.documents import ChunkDraft, SourceFile
 from ragcorp.domain.exceptions import PayloadTooLargeError, UnreadableDocumentError
 from ragcorp.infrastructure.files.folder import LocalFiles
@@ -103,6 +104,47 @@ def test_no_text_moves_a_line(text: str) -> None:
     except UnreadableDocumentError:
         return
     assert parsed.text.count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("pedido.py", PYTHON * 6), ("servicio.yaml", YAML * 10), ("guion.sh", "# uno\n" * 60), ("tabla.sql", TABLE)],
+    ids=["python", "yaml", "shell", "table"],
+)
+def test_a_comment_is_no_heading_and_a_column_no_table(name: str, text: str) -> None:
+    parsed = PARSER.parse(source(name, text))
+    chunks = CHUNKER.chunk(parsed)
+    assert parsed.plain
+    assert {chunk.heading_path for chunk in chunks} == {()}
+    for chunk in chunks:
+        # no header of a table before the rows
+        assert chunk.content in parsed.text
+    as_markdown = PARSER.parse(source("a.md", text))
+    assert not as_markdown.plain
+    assert any(chunk.heading_path or chunk.content not in as_markdown.text for chunk in CHUNKER.chunk(as_markdown))
+
+
+def test_code_is_cut_between_its_blocks() -> None:
+    block = "def f():\n    return [\n" + "        1,\n" * 12 + "    ]\n"
+    text = "\n\n".join([block] * 6)
+    chunks = StructureChunker(max_tokens=64, overlap_tokens=0).chunk(PARSER.parse(source("a.py", text)))
+    assert len(chunks) > 2
+    assert all(chunk.content.startswith("def f():") for chunk in chunks)
+
+
+def test_passages_of_code_begin_and_end_with_whole_lines() -> None:
+    """So that ``path:12-30`` is what is read there, and no statement starts in its middle."""
+    overlapping = 0
+    for path in sorted(Path(ragcorp.application.__file__).parent.glob("s*.py")):
+        parsed = PARSER.parse(source(path.name, path.read_text(encoding="utf-8")))
+        lines = parsed.text.split("\n")
+        before = 0
+        for chunk in StructureChunker().chunk(parsed):
+            own = "\n".join(lines[chunk.line_start - 1 : chunk.line_end])
+            assert chunk.content.strip() == own.strip()
+            overlapping += chunk.line_start <= before
+            before = chunk.line_end
+    assert overlapping > 10
 
 
 def test_names_and_kinds() -> None:

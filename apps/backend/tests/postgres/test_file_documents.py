@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import unicodedata
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -58,11 +59,25 @@ async def store(database: Database, *writes: DocumentWrite, principal: Principal
 
 
 def lines(
-    *names: str, span: tuple[int, int] = (1, 99), matched: Sequence[int] = (1,), texts: Sequence[str] = ("plazo",)
+    *names: str,
+    span: tuple[int, int] = (1, 99),
+    matched: Sequence[int] = (1,),
+    texts: Sequence[str] = ("plazo",),
+    whole: Sequence[str] = (),
 ) -> FileLines:
     return FileLines(
-        names=names, line_start=span[0], line_end=span[1], matched_lines=tuple(matched), matched_texts=tuple(texts)
+        names=names,
+        line_start=span[0],
+        line_end=span[1],
+        matched_lines=tuple(matched),
+        matched_texts=tuple(texts),
+        line_texts=tuple(whole),
     )
+
+
+def place(number: int) -> dict[str, Any]:
+    """Return the lines of the chunk of that number alone."""
+    return {"span": (2 * number + 1, 2 * number + 1), "matched": (2 * number + 1,)}
 
 
 async def known(database: Database, *asked: FileLines, principal: Principal = ANYONE, **filters: Any) -> Any:
@@ -85,7 +100,7 @@ async def test_a_file_that_is_no_document_is_readable_and_has_no_chunk(database:
 async def test_a_document_is_known_by_any_name_of_its_file(database: Database) -> None:
     await store(database, file_of("a.md", "el plazo"), file_of("id-7", "otro plazo", path="docs/b.md"))
     bare, rooted, other = await known(
-        database, lines("docs/a.md", "a.md"), lines("docs/b.md", "b.md"), lines("code/a.md")
+        database, lines("docs/a.md", "a.md", whole=("el plazo",)), lines("docs/b.md", "b.md"), lines("code/a.md")
     )
     assert (bare.document, rooted.document, other.document) == (True, True, False)
     assert bare.chunk is not None
@@ -127,25 +142,69 @@ async def test_accents_are_compared_composed_and_signs_are_text(database: Databa
     assert await index_of(database, lines("a.md", texts=())) is None
 
 
-async def test_where_the_lines_are_not_the_files_the_chunk_holds_all_the_texts(database: Database) -> None:
+async def test_where_the_lines_are_not_the_files_the_chunk_holds_the_most_of_what_matched(database: Database) -> None:
     await store(
         database,
         file_of("a.html", "plazo", "plazo e importe", media_type=HTML),
-        file_of("b.html", "plazo", "importe", media_type=HTML),
+        file_of("b.html", "nada", "importe", "el plazo", media_type=HTML),
         file_of("c.py", "plazo", "importe", media_type="text/x-python"),
     )
     both = ("plazo", "importe")
-    html, parted, code = await known(
+    assert await index_of(database, lines("a.html", span=(70, 80), matched=(75,), texts=both)) == 1
+    assert await index_of(database, lines("b.html", span=(70, 80), matched=(75,), texts=both)) == 1, "in two: the first"
+    held = lines("b.html", span=(70, 80), matched=(75,), texts=both, whole=("<p class='x'>el <b>plazo</b></p>",))
+    assert await index_of(database, held) == 2, "it holds a line"
+    assert await index_of(database, lines("b.html", texts=("tabla",))) is None
+    assert await index_of(database, lines("c.py", matched=(1,), texts=both)) == 0
+
+
+async def test_a_document_of_a_bare_name_is_the_files_only_by_a_whole_line(database: Database) -> None:
+    await store(
         database,
-        lines("a.html", span=(70, 80), matched=(75,), texts=both),
-        lines("b.html", matched=(1,), texts=both),
-        lines("c.py", matched=(1,), texts=both),
+        file_of("acta.md", "K-1 vence el martes en Vigo", "K-12"),
+        file_of("acta.csv", "| K-1 | martes |", "| K-12 | lunes |", media_type="text/csv"),
     )
-    assert html.chunk is not None
-    assert html.chunk.chunk_index == 1
-    assert (parted.document, parted.chunk) == (True, None)
-    assert code.chunk is not None
-    assert code.chunk.chunk_index == 0
+    for name, line, held in (
+        ("acta.md", "K-1 vence el lunes en Madrid", None),
+        ("acta.md", "K-1", None),
+        ("acta.md", "K-1 vence el martes en Vigo", 0),
+        ("acta.csv", "K-1,lunes", None),
+        ("acta.csv", "K-1;martes", 0),
+        ("acta.csv", "...", None),
+    ):
+        asked = lines(f"r1/{name}", name, texts=("k-1",), whole=(line,))
+        assert await index_of(database, asked) == held, (name, line)
+        assert await index_of(database, replace(asked, names=(name,))) == 0, "the name is the file's own"
+
+
+async def test_a_file_that_changed_since_is_known_by_its_lines(database: Database) -> None:
+    contents = ("uno", "dos", "la línea del plazo", "tres", "otra del plazo", "la línea del plazo")
+    await store(database, file_of("a.md", *contents))  # lines 1, 3, 5, 7, 9, 11
+    for names in (("a.md",), ("docs/a.md", "a.md")):
+        moved = lines(*names, span=(40, 60), matched=(50,), whole=("la línea del plazo",))
+        assert await index_of(database, moved) == 2, "no chunk of the lines is there"
+        over = lines(*names, span=(1, 4), matched=(3,), texts=("plazo", "dos"), whole=("otra del plazo",))
+        assert await index_of(database, over) == 4, "chunk 1 is on the line and holds a text, but not the line"
+        there = lines(*names, span=(9, 13), matched=(11,), whole=("la línea del plazo",))
+        assert await index_of(database, there) == 5, "of equal lines the one in its place"
+
+
+async def test_the_most_whole_lines_come_before_texts_and_places(database: Database) -> None:
+    await store(database, file_of("a.md", "plazo e importe, IVA", "el plazo\nel importe", "el plazo"))
+    asked = lines("a.md", matched=(1,), texts=("plazo", "importe", "iva"), whole=("el plazo", "el importe"))
+    assert await index_of(database, asked) == 1
+    assert await index_of(database, replace(asked, line_texts=("el plazo",))) == 1, "the most texts"
+    assert await index_of(database, replace(asked, line_texts=("el plazo",), matched_lines=(5,))) == 2, "its line"
+    assert await index_of(database, replace(asked, line_texts=())) == 0
+
+
+async def test_a_part_of_a_line_is_no_line_unless_it_is_long(database: Database) -> None:
+    long = "una frase de sesenta caracteres, que nadie escribe dos veces, plazo"
+    await store(database, file_of("a.md", f"Antes: {long}. Y después.", "  el plazo\tfirme  "))
+    assert await index_of(database, lines("docs/a.md", "a.md", whole=(long,))) == 0
+    assert await index_of(database, lines("docs/a.md", "a.md", whole=("plazo",))) is None
+    for line in ("el plazo\tfirme", "\u00adel pla\u200bzo\tfirme\x0c"):
+        assert await index_of(database, lines("docs/a.md", "a.md", whole=(line,))) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,7 +224,7 @@ async def test_a_document_that_the_caller_may_not_read_withholds_its_file(
     assert await known(database, lines("docs/a.md", "a.md"), principal=BETO, language="en") == [
         KnownLines(readable=False)
     ]
-    (mine,) = await known(database, lines("docs/a.md", "a.md"), principal=writer)
+    (mine,) = await known(database, lines("docs/a.md", "a.md", whole=("el plazo",)), principal=writer)
     assert (mine.readable, mine.document, mine.chunk is not None) == (True, True, True)
 
 
@@ -204,15 +263,19 @@ async def test_a_name_is_known_in_both_forms_of_unicode(database: Database) -> N
     assert [answer.document for answer in answers] == [True, True, False]
 
 
-async def test_of_several_the_first_by_its_id_gives_the_chunk(database: Database) -> None:
+async def test_of_several_the_first_by_its_id_gives_the_chunk_those_of_the_files_own_name_first(
+    database: Database,
+) -> None:
     await store(
         database,
         file_of("z", "plazo z", path="a.md"),
         file_of("B", "nada", "plazo b", path="a.md"),
-        file_of("b", "plazo c", path="docs/a.md"),
+        file_of("b", "nada", "nada", "plazo c", path="docs/a.md"),
     )
-    asked = lines("docs/a.md", "a.md", matched=(1, 3))
-    assert await index_of(database, asked) == 1, "B is before b and z, code point by code point"
+    asked = lines("docs/a.md", "a.md", matched=(1, 3, 5))
+    assert await index_of(database, lines("a.md", matched=(1, 3))) == 1, "B is before z, code point by code point"
+    assert await index_of(database, asked) == 2
+    assert await index_of(database, replace(asked, line_texts=("plazo b",))) == 2, "a.md is another file's"
 
 
 async def test_filters_are_those_of_a_search_of_chunks(database: Database) -> None:
@@ -233,13 +296,15 @@ async def test_filters_are_those_of_a_search_of_chunks(database: Database) -> No
     assert foreign == KnownLines(), "of what is not stored storage says nothing"
 
 
-async def test_deleted_documents_and_other_workspaces_do_not_count(database: Database) -> None:
+async def test_deleted_documents_withhold_only_and_other_workspaces_do_not_count(database: Database) -> None:
     repository = await repository_over(database)
     private = {"visibility_scope": VisibilityScope.PRIVATE, "owner": "ana"}
     await store(database, file_of("a.md", "plazo", **private), principal=ANA)
     await store(database, file_of("b.md", "plazo", **private), principal=replace(ANA, workspace="other"))
     await repository.soft_delete_one("a.md", principal=ANA)
-    assert await known(database, lines("a.md"), lines("b.md"), principal=BETO) == [KnownLines(), KnownLines()]
+    asked = (lines("a.md"), lines("b.md"))
+    assert await known(database, *asked, principal=BETO) == [KnownLines(readable=False), KnownLines()]
+    assert await known(database, *asked, principal=ANA, language="en") == [KnownLines(), KnownLines()]
 
 
 async def test_two_hundred_passages_are_one_statement_each_with_its_chunk(database: Database, dsn: str) -> None:
@@ -247,7 +312,7 @@ async def test_two_hundred_passages_are_one_statement_each_with_its_chunk(databa
     secret = file_of("s.md", "plazo", visibility_scope=VisibilityScope.PRIVATE, owner="ana")
     await store(database, write, secret, principal=ANA)
     asked = [
-        lines("docs/a.md", "a.md", span=(2 * n + 1, 2 * n + 1), matched=(2 * n + 1,), texts=(f"{n:03}", "plazo"))
+        lines("docs/a.md", "a.md", texts=(f"{n:03}", "plazo"), whole=(f"plazo número {n:03}",), **place(n + n % 2))
         for n in range(199)
     ]
     with traced() as trace:
@@ -259,20 +324,29 @@ async def test_two_hundred_passages_are_one_statement_each_with_its_chunk(databa
     assert len([statement for statement in seen.statements if "FROM documents" in statement]) == 1
 
 
-async def test_documents_are_found_by_the_index_of_their_paths(database: Database, dsn: str) -> None:
+async def test_documents_are_found_by_the_indexes_of_their_names(database: Database, dsn: str, owner_dsn: str) -> None:
     await store(database, *(file_of(f"{number}.md", "plazo") for number in range(50)))
+    with psycopg.connect(owner_dsn, autocommit=True) as connection:
+        connection.execute("ANALYZE documents, folder_files")
     visible = ARTIFACTS.visible(ANYONE)
     statement = known_lines(visible=visible.sql, passing="true")
-    given = {"number": 0, "names": ["7.md"], "spellings": ["7.md"], "line_start": 1, "line_end": 9}
-    given |= {"lines": [1], "texts": ["plazo"]}
+    given: dict[str, object] = {"number": 0, "line_start": 1, "line_end": 9, "lines": [1], "texts": ["plazo"]}
+    given |= {"names": ["7.md"], "own": 1, "sure": 1, "place": "/srv/docs/7.md", "folders": [0]}
+    given |= {"whole_lines": ["plazo"]}
+    folder = {"number": 0, "key": "00ff", "skipped": 10}
     with psycopg.connect(dsn) as connection:
         connection.execute(candidate_statements.SETTINGS.encode())
         rows = connection.execute(
-            f"EXPLAIN {statement}".encode(), visible.values | {"given": Jsonb([given])}
+            f"EXPLAIN {statement}".encode(), visible.values | {"given": Jsonb([given]), "folders": Jsonb([folder])}
         ).fetchall()
     plan = "\n".join(row[0] for row in rows)
-    assert "Index Scan using ix_documents_workspace_path on documents" in plan
-    assert "md5(path) >= md5(" in plan.split("Index Cond: ")[1].splitlines()[0]
+    scans = re.findall(r"Index (?:Only )?Scan using (\w+) on .*\n +Index Cond: (.*)", plan)
+    conditions = dict(scans)
+    for name in ("path", "external_id"):
+        assert "::uuid >= " in conditions[f"ix_documents_workspace_plain_{name}"]
+    assert "(folder >= decode(" in conditions["pk_folder_files"]
+    assert "(ROW((relative)::text, folder) >= ROW(" in conditions["ix_folder_files_relative"]
+    assert "external_id" in conditions["uq_documents_workspace_external_id"]
     assert "Seq Scan" not in plan
 
 
@@ -282,50 +356,65 @@ async def test_an_outage_is_said(database: Database) -> None:
         await known(database, lines("a.md"))
 
 
-WORDS = ("plazo", "Importe", "ñandú", "x_1")
+CONTENTS = st.lists(st.sampled_from(("plazo", "Importe", "ñandú", "x_1")), min_size=1, max_size=3).map(" ".join)
 PASSAGES = st.tuples(
     st.integers(1, 12),
     st.integers(0, 8),
     st.lists(st.integers(1, 14), max_size=4),
     st.lists(st.sampled_from(("PLAZO", "importe", "Ñandu\u0301", "x_1", "nada")), max_size=3),
+    st.lists(CONTENTS, max_size=2),
 )
 
 
-def expected(contents: Sequence[str], start: int, end: int, matched: Sequence[int], texts: Sequence[str]) -> int | None:
+def expected(contents: Sequence[str], passage: Any, *, sure: bool, kept: bool) -> int | None:
     """Return the chunk's index, worked out in Python: content n stands on line 2n + 1."""
+    start, length, matched, texts, whole = passage
     wanted = {unicodedata.normalize("NFC", text).lower() for text in texts}
-    best: tuple[int, int, int] | None = None
+    if not wanted:
+        return None
+    ranked = []
     for index, content in enumerate(contents):
         line = 2 * index + 1
-        held, lines_held = sum(text in content.lower() for text in wanted), matched.count(line)
-        if start <= line <= end and held and lines_held:
-            best = max(best or (0, 0, 0), (held, lines_held, -index))
-    return None if best is None else -best[2]
+        held, lines_held = sum(text in content.lower() for text in wanted), len({line}.intersection(matched))
+        if kept:
+            near = start <= line <= start + length
+            full = sum(each == content for each in set(whole))
+            taken = full or (sure and near and held and lines_held)
+            ranked += [((bool(full), near, full, lines_held, held, -index), taken)]
+        else:
+            padded = f" {content.replace('_', ' ')} "
+            full = len({each for each in whole if f" {each.replace('_', ' ')} " in padded})
+            ranked += [((full, held, -index), full or (sure and held))]
+    best = max((key for key, taken in ranked if taken), default=None)
+    return None if best is None else -best[-1]
 
 
-@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(
-    contents=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join), min_size=1, max_size=6),
+    contents=st.lists(CONTENTS, min_size=1, max_size=6),
     passages=st.lists(PASSAGES, min_size=1, max_size=8),
+    sure=st.booleans(),
+    kept=st.booleans(),
 )
 def test_the_chunk_is_the_one_that_the_rule_says(
-    dsn: str, owner_dsn: str, contents: list[str], passages: list[tuple[int, int, list[int], list[str]]]
+    dsn: str, owner_dsn: str, contents: list[str], passages: list[Any], sure: bool, kept: bool
 ) -> None:
+    names = ("a.md",) if sure else ("docs/a.md", "a.md")
     asked = [
-        lines("docs/a.md", "a.md", span=(start, start + length), matched=matched, texts=texts)
-        for start, length, matched, texts in passages
+        lines(*names, span=(start, start + length), matched=matched, texts=texts, whole=whole)
+        for start, length, matched, texts, whole in passages
     ]
 
     async def run() -> list[KnownLines]:
         with psycopg.connect(owner_dsn, autocommit=True) as connection:
             connection.execute("DELETE FROM documents")
         async with open_database(dsn) as database:
-            await store(database, file_of("a.md", *contents))
+            await store(database, file_of("a.md", *contents, media_type="text/plain" if kept else HTML))
             answers: list[KnownLines] = await known(database, *asked)
             return answers
 
     assert [each.chunk and each.chunk.chunk_index for each in asyncio.run(run())] == [
-        expected(contents, start, start + length, matched, texts) for start, length, matched, texts in passages
+        expected(contents, passage, sure=sure, kept=kept) for passage in passages
     ]
 
 

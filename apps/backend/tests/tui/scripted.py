@@ -125,16 +125,19 @@ class Answering:
 
 @dataclass
 class Files:
-    """Files by path; ``errors`` are raised for theirs."""
+    """Files by path; ``errors`` are raised for theirs, and all wait for the ``gate``."""
 
     texts: dict[str, str] = field(default_factory=dict)
     errors: dict[str, Exception] = field(default_factory=dict)
+    gate: asyncio.Event | None = None
     asked: list[tuple[str, int | None, int | None]] = field(default_factory=list)
 
     async def execute(
         self, path: str, *, principal: Principal, line_start: int | None = None, line_end: int | None = None
     ) -> FileText:
         self.asked.append((path, line_start, line_end))
+        if self.gate is not None:
+            await self.gate.wait()
         if path in self.errors and line_start is None:
             raise self.errors[path]
         if path not in self.texts:

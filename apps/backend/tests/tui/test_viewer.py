@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from ragcorp.domain.exceptions import FileAccessDeniedError, FileIsBinaryError, FileTooLargeError
@@ -56,6 +58,23 @@ async def test_the_whole_file_at_the_matched_line() -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, SearchScreen))
 
 
+@pytest.mark.parametrize(("size", "row"), [((80, 24), 8), ((40, 15), 5)])
+async def test_a_file_that_comes_after_the_first_layout_is_shown_at_the_line(size: tuple[int, int], row: int) -> None:
+    """As every real one does: the pane is laid out, empty, while the file is read."""
+    gate = asyncio.Event()
+    async with running(app(files=Files(texts={"docs/largo.md": TEXT}, gate=gate)), size=size) as pilot:
+        await found(pilot, "plazo")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ViewerScreen) and "Reading" in status(pilot))
+        for _ in range(3):
+            await pilot.pause()
+        gate.set()
+        await sees(pilot, "> 151")
+        assert screen(pilot).splitlines()[row].startswith("> 151 El plazo de entrega")
+        await pilot.resize_terminal(60, 20)
+        await sees(pilot, "> 151")
+
+
 async def test_lines_with_the_words_are_gone_to_where_none_is_matched_literally() -> None:
     hit = passage(1, "\n".join(LINES[149:152]), path="docs/largo.md", line_start=150)
     async with running(app(files=Files(texts={"docs/largo.md": TEXT}), hit=hit)) as pilot:
@@ -99,13 +118,14 @@ async def test_a_page_of_a_converted_document_is_not_looked_for_by_line() -> Non
         assert files.asked == []
         await sees(pilot, "The passage alone: it stands in no text file.")
         await sees(pilot, "un plazo")
+        assert screen(pilot).count("docs/manual.pdf page 3") == 1
 
 
 async def test_a_file_that_changed_is_said_to_have() -> None:
     files = Files(texts={"docs/largo.md": "otra cosa\n" * 400})
     async with running(app(files=files)) as pilot:
         await opened(pilot)
-        await sees(pilot, "! The passage reads differently in the file: it may have changed.")
+        await sees(pilot, "! The passage reads differently here: the file changed, or is HTML or CSV.")
 
 
 async def test_long_lines_are_wrapped_and_wide_letters_counted() -> None:

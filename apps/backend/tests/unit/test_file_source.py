@@ -103,6 +103,7 @@ async def test_the_terms_of_the_question_are_looked_for_any_of_them_in_any_case(
     ((request, principal, filters),) = grep.requests
     assert request.terms == ("IVA", "calcular_total", "calcula")
     assert (request.mode, request.case, request.max_passages) == (GrepMode.LITERAL, GrepCase.INSENSITIVE, 10)
+    assert request.max_characters is None
     assert (principal, filters) == (ANYONE, ())
     assert answer.notes == {"keywords": ["IVA", "calcular_total", "calcula"]}
 
@@ -123,6 +124,22 @@ async def test_a_question_without_terms_finds_nothing_and_nothing_is_wrong(text:
     answer = await source_over(grep).retrieve(asked(text))
     assert (answer.ranked_list.hits, answer.incomplete, answer.cut) == ((), None, False)
     assert grep.requests == []
+
+
+async def test_of_too_many_keywords_the_foremost_are_looked_for_and_the_others_are_said() -> None:
+    words = [f"palabra{letter}{other}" for letter in "abcdef" for other in "abcdef"]
+    grep, frequencies = ScriptedGrep(), ScriptedFrequencies({"palabraff": 3})
+    answer = await source_over(grep, frequencies).retrieve(asked(keywords=" ".join([*words, "SOLO-GREP-42"])))
+    ((request, _, _),) = grep.requests
+    assert request.terms == (" ".join([*words, "SOLO-GREP-42"]), *words[:21], "palabraff", "SOLO-GREP-42")
+    assert answer.notes == {"keywords": list(request.terms), "keywords_left_out": words[21:-1]}
+    assert len(frequencies.texts) == 1
+
+
+async def test_a_root_that_is_gone_makes_the_answer_incomplete() -> None:
+    grep = ScriptedGrep(found(passage("docs/a.md"), unavailable=("other",)))
+    answer = await source_over(grep).retrieve(asked())
+    assert (len(answer.ranked_list.hits), answer.incomplete) == (1, "root_unavailable")
 
 
 async def test_passages_are_hits_in_their_order_with_their_lines() -> None:

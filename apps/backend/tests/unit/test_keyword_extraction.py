@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.keyword_extraction import MAX_KEYWORDS, given_terms, keywords, stem
+from ragcorp.application.keyword_extraction import MAX_KEYWORDS, foremost, given_terms, keywords, stem
 from ragcorp.domain.files import MAX_GREP_TERMS, GrepRequest
 
 
@@ -212,10 +212,25 @@ def test_given_keywords_are_the_phrase_its_parts_and_their_words(text: str, term
 
 
 def test_given_keywords_have_a_bound() -> None:
-    assert len(given_terms(" ".join(f"palabra{letter}{other}" for letter in "abcdefgh" for other in "abcdefgh"))) == (
-        MAX_GREP_TERMS
-    )
     assert given_terms("x" * 3000) == ()
+    words = tuple(f"palabra{letter}{other}" for letter in "abcdefgh" for other in "abcdefgh")
+    assert given_terms(" ".join(words)) == (" ".join(words), *words)
+    assert foremost(given_terms(" ".join(words))) == (" ".join(words), *words[: MAX_GREP_TERMS - 1])
+    assert foremost(("uno", "dos")) == ("uno", "dos")
+
+
+def test_of_too_many_given_keywords_those_that_say_the_most_are_kept() -> None:
+    words = [f"palabra{letter}{other}" for letter in "abcdef" for other in "abcdef"]
+    text = " ".join([*words, "SOLO-GREP-42", "escaso", "raro", '"dos palabras"', "calcular_total"])
+    terms = foremost(given_terms(text), {"raro": 1, "escaso": 5, "palabraaa": 900}, limit=6)
+    phrase = " ".join([*words, "SOLO-GREP-42", "escaso", "raro"])
+    assert terms == ("dos palabras", phrase, "calcular_total", "SOLO-GREP-42", "escaso", "raro")
+    assert foremost(given_terms(text.upper()), limit=3) == ("DOS PALABRAS", "CALCULAR_TOTAL", "SOLO-GREP-42")
+
+
+@pytest.mark.parametrize("hyphen", ["\u2010", "\u2011", "\u2012", "\u2013", "\u2212"])
+def test_a_code_with_printed_hyphens_is_one_identifier(hyphen: str) -> None:
+    assert keywords(f"¿Qué es REQ{hyphen}2026{hyphen}014?") == ("REQ-2026-014",)
 
 
 TEXTS = st.text(max_size=300) | st.lists(
@@ -246,7 +261,7 @@ TEXTS = st.text(max_size=300) | st.lists(
 
 @given(TEXTS)
 def test_whatever_is_asked_gives_terms_that_can_be_looked_for(text: str) -> None:
-    for terms in (keywords(text, limit=MAX_GREP_TERMS), given_terms(text)):
+    for terms in (keywords(text, limit=MAX_GREP_TERMS), foremost(given_terms(text))):
         assert len(set(terms)) == len(terms)
         if terms and "\x00" not in text:
             GrepRequest(query="x", terms=terms)

@@ -170,6 +170,15 @@ async def test_auto_is_the_arms_profile_and_a_named_mode_is_let_through() -> Non
     assert not stage.seen.shadows
 
 
+async def test_what_keywords_decide_is_in_no_arm() -> None:
+    stage = Stage(shadow=False)
+    stage.inner.rankings = {**stage.inner.rankings, SearchMode.AUTO: "klm"}
+    assert await stage.ask(exact_keywords="REQ-2026-014") == "klm"
+    assert not stage.seen.arms
+    assert await stage.ask(exact_keywords=" ", limit=3) == "abc"
+    assert stage.seen.arms == [(Arm.OLD, "dense")]
+
+
 async def test_an_explained_answer_names_its_arm() -> None:
     stage = Stage(percent=100, shadow=False)
     response = await stage.search.execute(SearchRequest(query="plazo", explain=True), principal=ANYONE)

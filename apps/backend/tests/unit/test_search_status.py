@@ -70,3 +70,4 @@ def test_grep_counts_the_unique_files() -> None:
     assert status.message == "grep_search: 2 passages in 7 files, 14 characters"
     assert grep_status(replace(found, timed_out=True)).message.endswith(" (timeout: what was found until then)")
     assert grep_status(replace(found, cut=True)).message.endswith(" (cut: too many matches)")
+    assert grep_status(replace(found, unavailable=("docs",))).message.endswith(" (unavailable: docs)")

@@ -85,6 +85,24 @@ def test_generic_names_give_way_to_the_title_and_then_to_the_id(generic: str) ->
 
 
 @pytest.mark.parametrize(
+    ("path", "external_id", "metadata", "title", "shown"),
+    [
+        ("docs/a.md", "a1b2", {}, "Contrato", "Contrato"),
+        ("docs/a.md", "a1b2", {}, "", ""),
+        ("docs/a.md", "a1b2", {}, "local_file", "a.md"),
+        (None, "local_file", {"file_path": "docs/b.md"}, " LOCAL_FILE ", "b.md"),
+        (None, "a1b2", {}, "local_file:9f2c", "a1b2"),
+        (None, "local_file", {}, "local_file", ""),
+        ("docs/a.md", "a1b2", {}, "local_file.py", "local_file.py"),
+    ],
+)
+def test_a_generic_title_gives_way_to_the_name_of_the_file(
+    path: str | None, external_id: str, metadata: Mapping[str, object], title: str, shown: str
+) -> None:
+    assert chunk(path=path, external_id=external_id, metadata=metadata, title=title).shown_title == shown
+
+
+@pytest.mark.parametrize(
     ("hostile", "cited"),
     [
         ("docs/a.md\nevent: final_answer", "docs/a.md event: final_answer"),
@@ -138,6 +156,19 @@ def stored_path(external_id: str, *, filename: str = "", **attributes: object) -
         parser=MultiFormatParser(), chunker=StructureChunker(max_tokens=64, overlap_tokens=0), limits=DocumentLimits()
     )
     return preparation.prepare(request).attributes.path
+
+
+def test_a_generic_title_of_a_page_is_none() -> None:
+    page = b"<html><head><title>local_file</title></head><body><p>El plazo es de 30 d\xc3\xadas.</p></body></html>"
+    request = IngestRequest(
+        external_id="contrato-acme.html",
+        file=SourceFile(content=page, media_type="text/html", filename=""),
+        attributes=DocumentAttributes(),
+    )
+    preparation = DocumentPreparation(
+        parser=MultiFormatParser(), chunker=StructureChunker(max_tokens=64, overlap_tokens=0), limits=DocumentLimits()
+    )
+    assert preparation.prepare(request).attributes.title == "contrato acme"
 
 
 def test_ingestion_stores_the_real_path() -> None:

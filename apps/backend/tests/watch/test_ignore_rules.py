@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragcorp.infrastructure.files.folder import LocalFiles
+from ragcorp.infrastructure.files.globs import MAX_RULES, MAX_SLOW_RULES, IgnoreList
 
 TREE = (
     "a.md", "b.log", "keep.log", "build/x.md", "build/keep.md", "docs/build/y.md", "docs/a.log", "docs/sub/a.log",
@@ -77,3 +79,53 @@ def test_bad_rules_are_passed_over(tmp_path: Path) -> None:
 def test_a_named_file_is_taken_whatever_ignores_it(tmp_path: Path) -> None:
     files = grown(tmp_path)
     assert [file.entry.relative for file in files.scan(files.locate(tmp_path / "b.log")).files] == ["b.log"]
+
+
+def test_a_bomb_in_a_rule_costs_nothing(tmp_path: Path) -> None:
+    """In a backtracking engine it takes minutes for this one name."""
+    (tmp_path / ("a" * 60 + ".md")).write_text("x", encoding="utf-8")
+    (tmp_path / ".gitignore").write_text("*?" * 11 + "X\n" + "*?" * 490 + "\n", encoding="utf-8")
+    assert len(LocalFiles(suffixes=frozenset({".md"}), max_bytes=100).find(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "endless", "folder"])
+def test_what_is_no_plain_file_says_nothing(tmp_path: Path, kind: str) -> None:
+    tree, rules = tmp_path / "tree", tmp_path / "tree" / ".gitignore"
+    tree.mkdir()
+    (tree / "a.md").write_text("x", encoding="utf-8")
+    (tmp_path / "rules").write_text("*.md\n", encoding="utf-8")
+    if kind == "pipe":
+        os.mkfifo(rules)
+    elif kind == "folder":
+        rules.mkdir()
+    else:
+        rules.symlink_to(tmp_path / "rules" if kind == "link" else "/dev/zero")
+    assert len(LocalFiles(suffixes=frozenset({".md"}), max_bytes=100).find(tree)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "path", "said"),
+    [
+        (["*.md", "!a.md"], "a.md", False),
+        (["!a.md", "*.md"], "a.md", True),
+        (["a.md", "!a*", "b.md"], "a.md", False),
+        (["!a*", "a.md"], "x/a.md", True),
+        (["/x/*.md", "!**/x/a.md", "*d"], "x/a.md", True),
+        (["*d", "/x/*.md", "!**/x/a.md"], "x/a.md", False),
+        (["*.md/"], "a.md", None),
+        (["x/a.md"], "y/x/a.md", None),
+        (["\\*.md", "[b]*"], "a.md", None),
+        (["*"], "a.md", True),
+    ],
+)
+def test_the_last_rule_that_matches_decides_however_it_is_looked_up(
+    rules: list[str], path: str, said: bool | None
+) -> None:
+    assert IgnoreList(rules).says(path, folder=False) is said
+
+
+def test_no_more_rules_count_than_can_be_asked() -> None:
+    assert IgnoreList([*["x"] * (MAX_RULES - 1), "a.md", "!a.md"]).says("a.md", folder=False) is True
+    slow = [f"a*{number}" for number in range(MAX_SLOW_RULES)]
+    assert IgnoreList([*slow, "b*md"]).says("b.md", folder=False) is None
+    assert IgnoreList([*slow, "b*md"]).says("a7", folder=False) is True

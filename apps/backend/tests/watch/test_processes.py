@@ -170,6 +170,8 @@ def test_what_is_refused(dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     missing = run_here("ingest", "--watch", str(tmp_path / "nowhere"), "--json")
     assert (missing.code, missing.json["error"]["code"]) == (2, "not_found")
     assert str(tmp_path) not in missing.out
+    # a line a document, the last one too
+    assert [len(done.out.splitlines()) for done in (two, missing)] == [1, 1]
 
 
 def test_ingest_without_watch_names_paths_and_kinds(dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tracemalloc
 from typing import Any
 
 import psycopg
 import pytest
-from watch.trees import Folder, options_of, put
+from watch.trees import Events, Folder, options_of, put
 
 from ragcorp.domain.ports.files import FileEntry
 from ragcorp.domain.ports.folders import FileStamp, SyncCounts, WatchKind
@@ -66,6 +67,36 @@ async def test_a_tree_in_step_is_compared_without_its_contents(folder: Folder, o
     folder.files.scan = lambda *given, **options: scans.append(options["below"]) or scan(*given, **options)  # type: ignore[method-assign, func-returns-value]
     assert await folder.once(below={names[7]}) == SyncCounts(files=1, updated=1)
     assert scans == [{names[7]}]
+
+
+@pytest.mark.parametrize("size", [250, 620])
+async def test_many_files_that_are_gone_at_once_are_deleted_in_batches(
+    folder: Folder, owner_dsn: str, size: int
+) -> None:
+    gone = [f"gone/{number:04}.md" for number in range(size)]
+    stays = [f"stays/{number:04}.md" for number in range(size)]
+    for name in gone + stays:
+        put(folder.root / name, name)
+    record_as_stored(owner_dsn, folder, gone + stays)
+    shutil.rmtree(folder.root / "gone")
+    events = Events()
+    assert await folder.once(events=events) == SyncCounts(files=size, unchanged=size, deleted=size)
+    assert sorted(map(str, events.of(WatchKind.DELETED))) == gone
+    with psycopg.connect(owner_dsn) as connection:
+        left = connection.execute("SELECT external_id FROM documents WHERE deleted_at IS NULL ORDER BY 1").fetchall()
+        recorded = connection.execute("SELECT external_id FROM folder_files ORDER BY 1").fetchall()
+    assert [name for (name,) in left] == [name for (name,) in recorded] == stays
+
+
+async def test_a_folder_of_many_files_that_is_renamed(folder: Folder) -> None:
+    for number in range(150):
+        put(folder.root / "antes" / f"{number}.md", f"documento número {number}")
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    (folder.root / "antes").rename(folder.root / "después")
+    for number in range(150):
+        await events.until(WatchKind.DELETED, f"antes/{number}.md")
+    assert sorted(map(str, events.of(WatchKind.CREATED)))[150:] == sorted(f"después/{n}.md" for n in range(150))
 
 
 @pytest.mark.parametrize("size", [300, pytest.param(10_000, marks=FULL)])

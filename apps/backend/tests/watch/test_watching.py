@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import shutil
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -249,6 +250,25 @@ async def test_links_and_hidden_files_are_passed_over(folder: Folder, tmp_path: 
     put(folder.root / "b.md", "dos", old=False)
     await events.until(CREATED, "b.md")
     assert await folder.names() == ["a.md", "b.md"]
+
+
+async def test_a_name_that_is_not_utf8_stops_no_watch_and_is_told_escaped(folder: Folder) -> None:
+    put(folder.root / "a.md", "uno")
+    events = await folder.watch()
+    await events.until(WatchKind.IN_STEP)
+    bad = folder.root / os.fsdecode(b"bad\xff.md")
+    put(bad, "sin nombre", old=False)
+    failed = await events.until(WatchKind.FAILED, "bad\\xff.md")
+    assert failed.error is not None
+    assert (failed.error.field, failed.error.remedy) == ("path", "Rename the file.")
+    for number in range(3):
+        # of such a name the library says nothing but that it has lost its thread
+        put(folder.root / os.fsdecode(b"\xfe") / f"{number}.dat", "ni documento", old=False)
+        put(folder.root / f"{number}.md", f"número {number}", old=False)
+        await events.until(CREATED, f"{number}.md")
+    bad.rename(folder.root / "good.md")
+    await events.until(CREATED, "good.md")
+    assert len(events.of(WatchKind.FAILED)) == 1
 
 
 class Silent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ragcorp.domain.files import ChunkPlace, FileMatches, FileText, GrepRequest, GrepResult, LineSearch
@@ -38,16 +38,35 @@ class FileRepository(Protocol):
         """Return a file, or lines of it. Raises a FileAccessError, and InvalidInputError for lines that are none."""
         ...
 
-    async def read_passages(self, path: str, spans: Sequence[tuple[int, int]]) -> list[FileText]:
-        """Return several spans of lines (clipped to the file) of one file, opened once. Raises a FileAccessError."""
+    async def read_passages(
+        self, path: str, spans: Sequence[tuple[int, int]], *, kept: Sequence[int] | None = None
+    ) -> list[FileText]:
+        """Return several spans of lines (clipped to the file) of one file, opened once. Raises a FileAccessError.
+
+        Where ``kept`` names a line of each, a span is what a passage around that line may hold: lines further away
+        are left out, long ones cut at their end, and no span is too large.
+        """
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPlace:
+    """Where a file lies on this machine. It is for storage alone, and shown nowhere.
+
+    ``folders`` are the folder that it lies in and all above: the key of each among the ingested folders, and how many
+    characters of ``path`` come before what lies below it.
+    """
+
+    path: str = field(repr=False)
+    folders: tuple[tuple[bytes, int], ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLines:
     """Lines of a file, and what stands in the matches there, as it is written in the file.
 
-    ``names`` are the paths by which a document of ours may know the file.
+    ``names`` are the paths by which a document of ours may know the file, ``root/relative`` first. ``line_texts`` are
+    the matched lines themselves, stripped: some of them, and of a long one what surrounds its match.
     """
 
     names: tuple[str, ...]
@@ -55,6 +74,7 @@ class FileLines:
     line_end: int
     matched_lines: tuple[int, ...]
     matched_texts: tuple[str, ...]
+    line_texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

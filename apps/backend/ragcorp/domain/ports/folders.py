@@ -105,7 +105,7 @@ class KnownFile(NamedTuple):
 
     ``stamp`` is None while it is being stored; ``settled``: its stamp was old enough to be trusted when it was taken.
     ``described`` is the digest of all that makes the document beside the file. ``stored``: its document is there;
-    ``owned``: just as it was stored from here.
+    ``owned``: just as it was stored from here; ``replaced``: others stored another in the place of ours.
     """
 
     relative: str
@@ -115,6 +115,7 @@ class KnownFile(NamedTuple):
     described: bytes
     stored: bool
     owned: bool
+    replaced: bool
 
 
 class FileClaim(NamedTuple):
@@ -146,10 +147,11 @@ class FolderRecords(Protocol):
 
     async def count(self, folder: bytes, *, prefix: str, principal: Principal) -> int: ...
 
-    async def claim(self, folder: bytes, claims: Sequence[FileClaim], *, principal: Principal) -> None:
+    async def claim(self, folder: bytes, claims: Sequence[FileClaim], *, principal: Principal) -> frozenset[str]:
         """Say what will be stored, so that it is known to be the tree's even if the process dies right after.
 
-        A document that others have stored just so is not claimed: it is theirs.
+        A document that others have stored just so is not claimed: it is theirs. Returns the external_ids of documents
+        that were stored from another tree.
         """
         ...
 
@@ -201,7 +203,8 @@ class FolderOptions:
 class WatchKind(StrEnum):
     """What a watch tells.
 
-    ``kept``: the file is gone, its document was stored or changed by others and stays. ``held_back``: so many files
+    ``kept``: a document that others stored or changed stays, though its file is gone, or says something else.
+    ``updated`` with an error: such a document was replaced by a file. ``held_back``: so many files
     are gone that their documents stay. ``waiting``: the folder or the database is out. ``in_step``: a comparison of
     the whole tree, or a large burst of changes, is done.
     """
@@ -247,13 +250,16 @@ class WatchMemory:
     """What a watch remembers from pass to pass, beside what is recorded.
 
     ``failed``: files that could not be stored as they are, by path; ``moving``: since when (wall clock, ns) a file is
-    being written; ``held_back`` and ``unlisted``: what was said already.
+    being written; ``held_back``, ``unlisted`` and ``replaced``: what was said already. ``identity`` is that of the
+    root that was compared last.
     """
 
     failed: dict[str, tuple[FileStamp, bool]] = field(default_factory=dict)
     moving: dict[str, int] = field(default_factory=dict)
     held_back: int = 0
     unlisted: frozenset[str] = frozenset()
+    replaced: set[str] = field(default_factory=set)
+    identity: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

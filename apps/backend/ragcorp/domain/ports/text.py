@@ -24,6 +24,10 @@ class DocumentParser(Protocol):
         """
         ...
 
+    def is_plain(self, filename: str) -> bool:
+        """Say whether the text of a file of that name is plain, as ``ParsedText`` has it."""
+        ...
+
     def parse(self, file: SourceFile) -> ParsedText:
         """Return the text in Unicode NFC without NUL.
 
@@ -36,8 +40,7 @@ class DocumentParser(Protocol):
 class Chunker(Protocol):
     """Cuts text into passages that follow its structure. Pure, deterministic and blocking."""
 
-    @property
-    def fingerprint(self) -> str:
+    def fingerprint(self, *, plain: bool) -> str:
         """Names algorithm and parameters: another fingerprint means that other chunks may come out."""
         ...
 

@@ -3,64 +3,163 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from threading import Lock
 
+from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.files import MAX_PATH, FileMatches, Mark, MatchedFile, SkippedFiles
 from ragcorp.infrastructure.files.root_folder import RootFolder
 
 MAX_MARKS = 40_000
 """Of a search. A pattern like ``.`` marks every character."""
 
+MAX_LINES_OF_TERM = 1_000
+"""Lines of one file that are told for each term, at first: the first of them."""
+
+FEW_LINES = 100
+"""A term that a file told in fewer lines than these may stand in more, where the search of the file stopped."""
+
+SEEN_FACTOR = 4
+"""A search ends early once it has looked at so many times the lines that it may tell."""
+
 _BREAKS_LINES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _DESCRIPTORS = Path("/proc/self/fd")
 _HAS_DESCRIPTORS = _DESCRIPTORS.is_dir()
 
 
-class Findings:
-    """Takes matched files, their marks in order, until ``max_lines`` lines or MAX_MARKS marks are found.
+class MarkedLines:
+    """The marks of one file, taken line by line: of each term those in the first ``limit`` lines that hold it.
 
-    Skipped files are told by their paths.
+    What stands in such a line for other terms is told too. ``cut``: there are lines more.
+    """
+
+    def __init__(self, *, terms: int, limit: int) -> None:
+        self._limit = limit
+        self._lines: Counter[int] = Counter()
+        self.open = set(range(terms))
+        self.closed: set[int] = set()
+        self.marks: list[Mark] = []
+        self.count = 0
+        self.cut = False
+
+    def add(self, marks: Sequence[Mark]) -> None:
+        """Take the marks of the next line that has any."""
+        terms = {mark.term for mark in marks}
+        if self.open.isdisjoint(terms):
+            self.cut = True
+            return
+        self.marks += marks
+        self.count += 1
+        self._lines.update(terms)
+        full = {term for term in terms if self._lines[term] >= self._limit}
+        self.open -= full
+        self.closed |= full
+
+
+class Findings:
+    """Takes matched files until ``max_lines`` lines or MAX_MARKS marks are found.
+
+    Where there is more, all files give up lines before one is left out: the lines that a file tells for a term are
+    halved until the whole fits, and only at one line a file the search is ``full``. So what is found does not depend on
+    the order in which it is. Skipped files are told by their paths, ``unavailable`` roots by their names.
     """
 
     def __init__(self, *, max_lines: int) -> None:
-        self._left = max_lines
-        self._marks = 0
+        self._max_lines = max_lines
         self._lock = Lock()
         self._files: list[MatchedFile] = []
+        self._lines = 0
+        self._marks = 0
+        self._seen = 0
+        self.lines_of_term = min(MAX_LINES_OF_TERM, max_lines)
         self.binary: set[str] = set()
         self.too_large: set[str] = set()
         self.refused: set[str] = set()
+        self.unavailable: set[str] = set()
         self.searched = 0
-        self.cut = False
+        self.full = False
         self.timed_out = False
+        self.stopped = False
+        """Whether a file was not searched to its end."""
+
+    def see(self, lines: int) -> None:
+        """Count lines that were looked at."""
+        self._seen += lines
+        self.full = self.full or self._seen >= SEEN_FACTOR * self._max_lines
 
     def add(self, file: MatchedFile) -> None:
         with self._lock:
-            marks: list[Mark] = []
-            for _, of_line in groupby(file.marks, key=lambda mark: mark.line):
-                if not self.cut:
-                    marks += of_line
-                    self._left -= 1
-                    self.cut = self._left <= 0 or self._marks + len(marks) >= MAX_MARKS
-            self._marks += len(marks)
-            if marks:
-                self._files.append(replace(file, marks=tuple(marks)))
+            kept, lines = _shortened(file, self.lines_of_term)
+            self._files.append(kept)
+            self._lines += lines
+            self._marks += len(kept.marks)
+            while self._lines >= self._max_lines or self._marks >= MAX_MARKS:
+                if self.lines_of_term == 1:
+                    self.full = True
+                    return
+                self._halve()
+
+    def rare_terms(self, terms: int) -> frozenset[int]:
+        """Return the terms that no file tells in many lines: behind those of the others there may be more."""
+        few = min(FEW_LINES, self.lines_of_term)
+        lines = [Counter(term for _, term in {(mark.line, mark.term) for mark in file.marks}) for file in self._files]
+        return frozenset(term for term in range(terms) if all(of_file[term] < few for of_file in lines))
+
+    def merge(self, further: Findings) -> None:
+        """Take the lines that another search found in files, of these and others."""
+        files = {file.path: file for file in self._files}
+        for file in further._files:
+            known = files.get(file.path)
+            if known is not None:
+                self._files.remove(known)
+                self._marks -= len(known.marks)
+                self._lines -= len({mark.line for mark in known.marks})
+                file = replace(known, marks=tuple(sorted({*known.marks, *file.marks})))  # noqa: PLW2901
+            self.add(file)
+        self.timed_out = self.timed_out or further.timed_out
+        self.full = self.full or further.full
+
+    def _halve(self) -> None:
+        self.lines_of_term //= 2
+        shortened = [_shortened(file, self.lines_of_term) for file in self._files]
+        self._files = [file for file, _ in shortened]
+        self._lines = sum(lines for _, lines in shortened)
+        self._marks = sum(len(file.marks) for file in self._files)
 
     def matches(self, roots: Sequence[str]) -> FileMatches:
-        """Return what was found, files by root and path. Of a search that was ended ``searched`` is a lower bound."""
+        """Return what was found, files by root and path. Of a search that was ended ``searched`` is a lower bound.
+
+        Raises SourceUnavailableError where none of the roots could be entered.
+        """
+        unavailable = tuple(name for name in roots if name in self.unavailable)
+        if unavailable and len(unavailable) == len(roots):
+            raise SourceUnavailableError(
+                "None of the folders of ALLOWED_PATHS can be entered.",
+                reason="root_unavailable",
+                remedy="Mount or restore them.",
+            )
         order = {name: number for number, name in enumerate(roots)}
         files = sorted(self._files, key=lambda file: (order[file.path.split("/", 1)[0]], file.path))
         return FileMatches(
             files=tuple(files),
-            searched=max(self.searched, len(files)),
+            searched=self.searched,
             skipped=SkippedFiles(binary=len(self.binary), too_large=len(self.too_large), refused=len(self.refused)),
-            cut=self.cut,
+            cut=self.full,
             timed_out=self.timed_out,
+            unavailable=unavailable,
         )
+
+
+def _shortened(file: MatchedFile, limit: int) -> tuple[MatchedFile, int]:
+    """Return a file with the first ``limit`` lines of each term, and how many lines these are."""
+    lines = MarkedLines(terms=1 + max((mark.term for mark in file.marks), default=0), limit=limit)
+    for _, of_line in groupby(file.marks, key=lambda mark: mark.line):
+        lines.add(list(of_line))
+    return (replace(file, marks=tuple(lines.marks), cut=True) if lines.cut else file), lines.count
 
 
 def is_tellable(path: str) -> bool:

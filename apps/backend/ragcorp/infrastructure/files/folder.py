@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
@@ -21,6 +20,7 @@ from ragcorp.domain.ports.folders import (
     WatchedTree,
     is_at,
 )
+from ragcorp.infrastructure.files.host_places import folder_key
 from ragcorp.infrastructure.files.ignore_rules import IgnoreRules
 
 GONE = (FileNotFoundError, NotADirectoryError)
@@ -75,7 +75,7 @@ class LocalFiles:
         if only is None and not path.is_dir():
             raise _missing()
         root = (path.parent if only else path).resolve()
-        return WatchedTree(root=root, key=hashlib.sha256(os.fsencode(root)).digest(), only=only)
+        return WatchedTree(root=root, key=folder_key(root), only=only)
 
     def state(self, tree: WatchedTree) -> TreeState:
         try:

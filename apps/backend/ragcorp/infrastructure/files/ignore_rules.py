@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
+import os
+import stat
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
+from ragcorp.infrastructure.files.globs import IgnoreList, rule_lines
 
-MAX_BYTES = 1024 * 1024
-MAX_STARS = 12
-"""A line with more runs of stars is passed over: each multiplies what a name costs that just fails to match."""
-
-_STARS = re.compile(r"\*+")
+MAX_BYTES = 256 * 1024
+"""Of one file."""
+MAX_RULES = 20_000
+"""Of a tree; a file with which there are more says nothing."""
 
 
 class IgnoreRules:
@@ -19,42 +19,40 @@ class IgnoreRules:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._specs: dict[str, GitIgnoreSpec | None] = {}
+        self._specs: dict[str, IgnoreList | None] = {}
+        self._left = MAX_RULES
 
     def excludes(self, relative: str, *, folder: bool) -> bool:
         """The rules of the nearest folder that say something of a path decide."""
-        name, parent = relative + ("/" if folder else ""), relative
+        parent = relative
         while parent:
             parent = parent.rpartition("/")[0]
             spec = self._spec(parent)
             if spec is not None:
-                said = spec.check_file(name[len(parent) + 1 :] if parent else name).include
+                said = spec.says(relative[len(parent) + 1 :] if parent else relative, folder=folder)
                 if said is not None:
                     return said
         return False
 
-    def _spec(self, folder: str) -> GitIgnoreSpec | None:
+    def _spec(self, folder: str) -> IgnoreList | None:
         if folder not in self._specs:
-            self._specs[folder] = _read(self._root / folder / ".gitignore")
+            lines = _lines(self._root / folder / ".gitignore")
+            fits = 0 < len(lines) <= self._left
+            self._left -= len(lines) if fits else 0
+            self._specs[folder] = IgnoreList(lines) if fits else None
         return self._specs[folder]
 
 
-def _read(path: Path) -> GitIgnoreSpec | None:
+def _lines(path: Path) -> list[str]:
+    """Read a regular file and nothing else: a link may lead anywhere, a pipe has no end."""
     try:
-        if path.is_symlink() or not path.is_file():
-            return None
-        with path.open("rb") as file:
-            lines = file.read(MAX_BYTES).decode("utf-8", "replace").splitlines()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return None
-    return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
-
-
-def _is_pattern(line: str) -> bool:
-    if len(_STARS.findall(line)) > MAX_STARS:
-        return False
+        return []
     try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        return rule_lines(os.read(descriptor, MAX_BYTES)) if regular else []
+    except OSError:
+        return []
+    finally:
+        os.close(descriptor)

@@ -41,6 +41,7 @@ class Roots:
         self._by_name = {root.name: root for root in roots}
         self._excluded = (*(folder.absolute() for folder in excluded), *_SYSTEM)
         self._hard_links = hard_links
+        self._devices = {root.name: _device(root.path) for root in roots}
 
     @contextmanager
     def open(self, path: str) -> Iterator[OpenedFile]:
@@ -83,6 +84,13 @@ class Roots:
             )
         finally:
             os.close(descriptor)
+
+    @contextmanager
+    def searched(self, name: str) -> Iterator[RootFolder]:
+        """Hold a root's folder open for a search. Raises a FileAccessError where it is gone or cannot be listed."""
+        with self.entered(name) as folder:
+            folder.require_listed(device=self._devices[name])
+            yield folder
 
     def excluded_below(self, name: str) -> tuple[str, ...]:
         """Return the excluded folders below a root, relative to it; ``.`` where the root lies in one."""
@@ -172,3 +180,10 @@ class Roots:
             except OSError:
                 continue
         return frozenset(found)
+
+
+def _device(path: Path) -> int | None:
+    try:
+        return path.stat().st_dev
+    except OSError:
+        return None

@@ -10,26 +10,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-
-from pathspec import GitIgnoreSpec
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files import GrepCase, LineSearch, Mark
+from ragcorp.infrastructure.files.globs import Glob, is_light, plain_braces
 
 MAX_MARKS = 64
 """Marks of one term in one line. A generated file may hold a hundred thousand in one."""
 
 UTF_8 = "utf-8"
 
-MAX_STARS = 8
-MAX_STARS_IN_NAME = 4
-"""Each run of stars in a glob multiplies what a name costs that just fails to match."""
-
 _SPECIAL = frozenset(r"\.+*?()|[]{}^$#&-~")
 _COMBINING = "\u0300-\u036f"
-_STARS = re.compile(r"\*+")
+_ALIKE = ("-\u2010\u2011\u2012\u2013\u2212", "'\u2018\u2019", '"\u201c\u201d')
+"""Signs that one types, and another prints: each matches the others of its kind."""
 
 
 def _accented() -> Mapping[str, str]:
@@ -43,12 +39,14 @@ def _accented() -> Mapping[str, str]:
 
 
 _ACCENTED = _accented()
+_SIGNS = {sign: kind for kind in _ALIKE for sign in kind}
 
 
 class Term:
     """A literal as ``pattern`` for ripgrep, and where it stands in a text.
 
-    ``fold``: a letter also matches itself with another accent, or none.
+    A hyphen matches the typographic ones too and the minus sign, straight quotes the curly ones, and the other way
+    round. ``fold``: a letter also matches itself with another accent, or none.
     """
 
     def __init__(self, text: str, *, case: GrepCase, fold: bool) -> None:
@@ -72,7 +70,10 @@ class Term:
     def _forms(self, letter: str, *, fold: bool) -> tuple[str, str]:
         """Return the expressions for a letter: its forms in Unicode, and those or its bytes in Windows-1252."""
         accented = _ACCENTED.get(letter, "") if fold else ""
-        if accented:
+        signs = _SIGNS.get(letter, "")
+        if signs:
+            alone = f"[{signs}]"
+        elif accented:
             alone = f"[{letter}{accented}][{_COMBINING}]*"
         elif letter.isascii():
             escaped = f"\\{letter}" if letter in _SPECIAL else letter
@@ -80,7 +81,7 @@ class Term:
         else:
             decomposed = unicodedata.normalize("NFD", letter)
             alone = letter if decomposed == letter else f"(?:{letter}|{decomposed})"
-        forms = accented or letter
+        forms = signs or accented or letter
         if self._insensitive:
             forms += forms.swapcase()
         # ß has no capital of one letter: what has no byte is left out
@@ -112,9 +113,12 @@ class Terms:
         """The expressions for ripgrep. Each takes the rest of the line, as it would tell of every match in it."""
         return [f"{term.pattern}(?-u:.)*" for term in self._terms]
 
-    def stand_in(self, text: str) -> bool:
-        """Say whether any of them stands in a text."""
-        return any(term.stands_in(text) for term in self._terms)
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def stand_in(self, text: str, numbers: Iterable[int]) -> bool:
+        """Say whether any of the terms of these numbers stands in a text."""
+        return any(self._terms[number].stands_in(text) for number in numbers)
 
     def marks(self, line: str, number: int) -> list[Mark]:
         """Return the marks in a line, by place. Those of two terms may overlap, those of one do not."""
@@ -150,62 +154,45 @@ class Selection:
     """
 
     def __init__(self, globs: tuple[str, ...]) -> None:
-        for glob in globs:
-            _require_few_stars(glob)
         self._wanted = [glob.removeprefix("./") for glob in globs if not glob.startswith("!")]
         self._unwanted = [glob[1:].removeprefix("./") for glob in globs if glob.startswith("!")]
-        self._include = _compiled(self._wanted) if self._wanted else None
+        self._include = _compiled(self._wanted)
         self._exclude = _compiled(self._unwanted)
 
     def __contains__(self, relative: str) -> bool:
         if relative.startswith(".") or "/." in relative:
             return False
-        included = self._include is None or self._include.match_file(relative)
-        return included and not self._exclude.match_file(relative)
+        names = relative.split("/")
+        included = not self._include or any(glob.covers(names) for glob in self._include)
+        return included and not any(glob.covers(names) for glob in self._exclude)
 
     def rules(self) -> str:
-        """Return rules for ripgrep that spare it files which are not selected. They come after those of .gitignore."""
+        """Return rules that spare ripgrep files which are not selected. They are weaker than those of .gitignore."""
         lines = []
-        if self._wanted:
+        if self._wanted and all(map(is_light, self._wanted)):
             lines += ["*", "!*/", *(f"!{line}" for glob in self._wanted for line in _itself_and_below(glob))]
-        lines += map(_plain_braces, self._unwanted)
+        lines += map(plain_braces, filter(is_light, self._unwanted))
         if lines:
             lines.append(".*")
         return "".join(f"{line}\n" for line in lines)
 
 
-def _compiled(globs: list[str]) -> GitIgnoreSpec:
+def _compiled(globs: list[str]) -> list[Glob]:
     try:
-        spec = GitIgnoreSpec.from_lines(globs)
+        compiled = [Glob(glob) for glob in globs]
     except ValueError:
-        spec = GitIgnoreSpec.from_lines(["#"])
-    if not all(pattern.include for pattern in spec.patterns) or len(spec.patterns) != len(globs):
+        compiled = []
+    if len(compiled) != len(globs) or any(glob.negated for glob in compiled):
         raise InvalidInputError(
             "globs holds what is no pattern.",
             field="globs",
             remedy="Write patterns as in .gitignore: *.md, docs/, src/**/*.py, !vendor/.",
         )
-    return spec
-
-
-def _require_few_stars(glob: str) -> None:
-    names = [len(_STARS.findall(name)) for name in glob.split("/")]
-    if sum(names) > MAX_STARS or max(names) > MAX_STARS_IN_NAME:
-        raise InvalidInputError(
-            "globs holds a pattern with too many stars.",
-            field="globs",
-            limit=f"{MAX_STARS} in a pattern, {MAX_STARS_IN_NAME} in one name",
-            remedy="Use fewer of them.",
-        )
+    return compiled
 
 
 def _itself_and_below(glob: str) -> list[str]:
-    glob = _plain_braces(glob)
+    glob = plain_braces(glob)
     name = glob.rstrip("/")
     below = f"{name}/**" if "/" in name else f"**/{name}/**"
     return [below] if glob.endswith("/") else [glob, below]
-
-
-def _plain_braces(glob: str) -> str:
-    """Braces are letters in .gitignore, to ripgrep a choice."""
-    return glob.replace("{", "\\{").replace("}", "\\}")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
+from threading import Semaphore
 
 import anyio.to_thread
 from anyio import CapacityLimiter
 
 from ragcorp.application.allowed_roots import denied
+from ragcorp.application.passage_text import MAX_CHARACTERS
 from ragcorp.domain.exceptions import (
     FileIsBinaryError,
     FileTooLargeError,
@@ -19,6 +21,7 @@ from ragcorp.domain.exceptions import (
     UnreadableDocumentError,
 )
 from ragcorp.domain.files import FileText
+from ragcorp.infrastructure.files.numbered_text import NumberedText
 from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.root_folder import OpenedFile
 
@@ -26,7 +29,12 @@ Decode = Callable[[bytes], tuple[str, str]]
 """From bytes to text and the name of its encoding. UnicodeError: it is in none; UnreadableDocumentError: binary."""
 
 _THREADS = 4
-_BLOCK = 1 << 20
+_LARGE_FILE = 1 << 20
+_LARGE_FILES = 2
+"""So many of them are held in memory at once: one of 20 MB may take 100 as text."""
+_LEAST_BYTES = 4096
+MAX_LINE = 1 << 20
+"""Characters. No search tells of a match in a longer line."""
 
 
 class FileReader:
@@ -41,6 +49,7 @@ class FileReader:
         self._max_file_bytes = max_file_bytes
         self._max_read_bytes = max_read_bytes
         self._limiter = CapacityLimiter(_THREADS)
+        self._large = Semaphore(_LARGE_FILES)
 
     async def names(self, path: str) -> tuple[str, ...]:
         """Return the paths of the file that ``path`` leads to, ``root/relative`` first. Raises a FileAccessError."""
@@ -54,9 +63,12 @@ class FileReader:
         call = partial(self.read_now, path, line_start=line_start, line_end=line_end)
         return await anyio.to_thread.run_sync(call, limiter=self._limiter)
 
-    async def read_passages(self, path: str, spans: Sequence[tuple[int, int]]) -> list[FileText]:
-        """Return several spans of one file, ``root/relative`` and no other. Raises a FileAccessError."""
-        return await anyio.to_thread.run_sync(self.passages_now, path, spans, limiter=self._limiter)
+    async def read_passages(
+        self, path: str, spans: Sequence[tuple[int, int]], *, kept: Sequence[int] | None = None
+    ) -> list[FileText]:
+        """Return several spans of one file, ``root/relative`` and no other. See the port. Raises a FileAccessError."""
+        call = partial(self.passages_now, path, spans, kept=kept)
+        return await anyio.to_thread.run_sync(call, limiter=self._limiter)
 
     def names_now(self, path: str) -> tuple[str, ...]:
         with self._roots.open(path) as opened:
@@ -64,31 +76,51 @@ class FileReader:
 
     def read_now(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
         _require_span(line_start, line_end)
-        with self._roots.open(path) as opened:
-            content = self._content(opened)
-        text = content.lines_from(line_start or 1, line_end)
-        self._require_short(text.text, whole=content)
+        with self._roots.open(path) as opened, self.held(opened):
+            content = _Content(opened.path, *self.load(opened))
+            text = content.lines_from(line_start or 1, line_end, limit=self._max_read_bytes)
+        if text is None:
+            raise _too_much(
+                self._max_read_bytes,
+                f"Name line_start and line_end, closer together: the file has {content.total:,} lines.",
+            )
         return text
 
-    def passages_now(self, path: str, spans: Sequence[tuple[int, int]]) -> list[FileText]:
-        with self._roots.open_exact(path) as opened:
-            content = self._content(opened)
-        texts = []
-        left = self._max_read_bytes
-        for start, end in spans:
-            text = content.lines_from(start, end)
-            left -= len(text.text.encode())
-            if left < 0:
-                raise _too_much(self._max_read_bytes, "Ask for fewer passages.")
-            texts.append(text)
-        return texts
+    def passages_now(
+        self, path: str, spans: Sequence[tuple[int, int]], *, kept: Sequence[int] | None = None
+    ) -> list[FileText]:
+        with self._roots.open_exact(path) as opened, self.held(opened):
+            content = _Content(opened.path, *self.load(opened))
+            if kept is not None:
+                return [content.lines_around(*span, line) for span, line in zip(spans, kept, strict=True)]
+            left = self._max_read_bytes
+            texts = []
+            for start, end in spans:
+                text = content.lines_from(start, end, limit=left)
+                if text is None:
+                    raise _too_much(self._max_read_bytes, "Ask for fewer passages.")
+                left -= len(text.text.encode())
+                texts.append(text)
+            return texts
+
+    @contextmanager
+    def held(self, opened: OpenedFile) -> Iterator[None]:
+        """Wait until the content of a file may be held in memory."""
+        if opened.size < _LARGE_FILE:
+            yield
+            return
+        with self._large:
+            yield
 
     def load(self, opened: OpenedFile) -> tuple[str, str]:
         """Return the text of an open file, with the line ends that it has, and its encoding.
 
         Raises FileTooLargeError, FileIsBinaryError or FileUndecodableError.
         """
-        data = self._bytes(opened)
+        return self.decoded(self.data(opened))
+
+    def decoded(self, data: bytes) -> tuple[str, str]:
+        """Return bytes as text, and their encoding. Raises FileIsBinaryError or FileUndecodableError."""
         try:
             return self._decode(data)
         except UnreadableDocumentError:
@@ -98,59 +130,65 @@ class FileReader:
                 "The file is text in no encoding that could be detected.", remedy="Save it as UTF-8."
             ) from None
 
-    def _content(self, opened: OpenedFile) -> _Content:
-        text, encoding = self.load(opened)
-        return _Content(path=opened.path, lines=lines_of(text), encoding=encoding)
-
-    def _bytes(self, opened: OpenedFile) -> bytes:
-        """Read to the end, and at most one byte over the limit: the file may grow."""
+    def data(self, opened: OpenedFile) -> bytes:
+        """Read to the end, and at most one byte over the limit: the file may grow. Raises FileTooLargeError."""
         limit = self._max_file_bytes
-        data = bytearray()
+        blocks: list[bytes] = []
+        left = limit + 1
         try:
-            while opened.size <= limit and len(data) <= limit:
-                block = os.read(opened.descriptor, min(_BLOCK, limit + 1 - len(data)))
+            while opened.size <= limit and left:
+                block = os.read(opened.descriptor, min(max(opened.size, _LEAST_BYTES), left))
                 if not block:
-                    return bytes(data)
-                data += block
+                    return b"".join(blocks)  # of one block: the block
+                blocks.append(block)
+                left -= len(block)
         except OSError:
             raise denied(self._roots.names, "The system could not read it.") from None
         raise FileTooLargeError(
             f"The file is over {limit:,} bytes (MAX_FILE_BYTES).", limit=f"{limit} bytes", remedy="Split it."
         )
 
-    def _require_short(self, text: str, *, whole: _Content) -> None:
-        if len(text.encode()) > self._max_read_bytes:
-            lines = len(whole.lines)
-            raise _too_much(
-                self._max_read_bytes, f"Name line_start and line_end, closer together: the file has {lines:,} lines."
-            )
 
+class _Content:
+    def __init__(self, path: str, text: str, encoding: str) -> None:
+        self._path = path
+        self._lines = NumberedText(text)
+        self._encoding = encoding
 
-class _Content(NamedTuple):
-    path: str
-    lines: list[str]
-    encoding: str
+    @property
+    def total(self) -> int:
+        return self._lines.total
 
-    def lines_from(self, start: int, end: int | None) -> FileText:
-        """An empty span ends one line before its start."""
-        total = len(self.lines)
-        last = total if end is None else min(end, total)
+    def lines_from(self, start: int, end: int | None, *, limit: int) -> FileText | None:
+        """Return a span, None if it is over ``limit`` bytes as UTF-8. An empty one ends one line before its start."""
+        last = self.total if end is None else min(end, self.total)
+        if self._lines.characters(start, last) > 2 * limit + 1:  # half of them may be CR, which are left out
+            return None
+        text = self._lines.text(start, last)
+        return self._told(start, last, text) if len(text.encode()) <= limit else None
+
+    def lines_around(self, start: int, end: int, kept: int) -> FileText:
+        """Return of a span what a passage around a line may hold; lines that are too long for one are cut."""
+        last = min(end, self.total)
+        kept = max(start, min(kept, last))
+        after = self._lines.reach(range(kept + 1, last + 1), MAX_CHARACTERS)
+        before = self._lines.reach(range(kept - 1, start - 1, -1), MAX_CHARACTERS)
+        first, last = kept - before, min(last, kept + after)
+        lines = [
+            self._lines.line(line, limit=MAX_LINE if line == kept else MAX_CHARACTERS + 1)
+            for line in range(first, last + 1)
+        ]
+        return self._told(first, last, "\n".join(lines))
+
+    def _told(self, start: int, last: int, text: str) -> FileText:
         return FileText(
-            path=self.path,
-            text="\n".join(self.lines[start - 1 : last]),
+            path=self._path,
+            text=text,
             line_start=start,
             line_end=max(start - 1, last),
-            total_lines=total,
-            encoding=self.encoding,
+            total_lines=self.total,
+            encoding=self._encoding,
         )
-
-
-def lines_of(text: str) -> list[str]:
-    r"""Return the lines as ripgrep counts them: they end at ``\n`` only. A ``\r`` before it is left out."""
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
 
 
 def _require_span(line_start: int | None, line_end: int | None) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragcorp.domain.files import FileMatches, FileText, LineSearch
+from ragcorp.domain.ports.file_search import HostPlace
+from ragcorp.infrastructure.files.host_places import place_of
 from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.reading import FileReader
@@ -32,5 +34,11 @@ class LocalFileRepository:
     async def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
         return await self._reader.read(path, line_start=line_start, line_end=line_end)
 
-    async def read_passages(self, path: str, spans: Sequence[tuple[int, int]]) -> list[FileText]:
-        return await self._reader.read_passages(path, spans)
+    async def read_passages(
+        self, path: str, spans: Sequence[tuple[int, int]], *, kept: Sequence[int] | None = None
+    ) -> list[FileText]:
+        return await self._reader.read_passages(path, spans, kept=kept)
+
+    def place(self, path: str) -> HostPlace | None:
+        """Return where ``root/relative`` lies on this machine."""
+        return place_of(self._roots.entries, path)

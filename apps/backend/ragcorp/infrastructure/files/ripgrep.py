@@ -9,8 +9,11 @@ import shutil
 import signal
 import sys
 import sysconfig
+import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -20,23 +23,19 @@ import anyio.to_thread
 from ragcorp.domain.exceptions import FileAccessError, InvalidInputError, SourceUnavailableError
 from ragcorp.domain.files import FileMatches, GrepCase, GrepMode, LineSearch
 from ragcorp.infrastructure.files.findings import Findings, folder_path
+from ragcorp.infrastructure.files.globs import escaped
 from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.ripgrep_output import Query, RipgrepOutput
 from ragcorp.infrastructure.files.root_folder import RootFolder
 from ragcorp.infrastructure.files.roots import Root
+from ragcorp.infrastructure.files.tree_walk import TreeWalk
 
 _PIECE_BYTES = 128 * 1024
-_MAX_RULES_BYTES = 16 * 1024
-"""What any pipe takes at once."""
-_SPECIAL = frozenset(r"\*?[]{}!# ")
 
 _WALK_ARGUMENTS = (
     "--no-config",
-    "--no-require-git",
-    "--no-ignore-parent",
-    "--no-ignore-global",
-    "--no-ignore-exclude",
+    "--no-ignore",  # it would follow links to ignore files, and read pipes: they are read by us
     "--no-follow",
     "--sort=none",
 )
@@ -83,7 +82,19 @@ class Ripgrep:
         """See the port FileRepository."""
         deadline = asyncio.get_running_loop().time() + seconds
         findings = Findings(max_lines=search.max_lines)
-        query = await anyio.to_thread.run_sync(Query, search, limiter=self._threads)
+        await self._look(search, findings, deadline)
+        if findings.stopped and not (findings.timed_out or findings.full):
+            rare = findings.rare_terms(len(search.terms))
+            if 0 < len(rare) < len(search.terms):
+                further = Findings(max_lines=search.max_lines)
+                await self._look(search, further, deadline, only=rare)
+                await anyio.to_thread.run_sync(findings.merge, further, limiter=self._threads)
+        return findings.matches(self._roots.names)
+
+    async def _look(
+        self, search: LineSearch, findings: Findings, deadline: float, *, only: frozenset[int] | None = None
+    ) -> None:
+        query = await anyio.to_thread.run_sync(partial(Query, search, only=only), limiter=self._threads)
         running: set[asyncio.subprocess.Process] = set()
         outcomes = await asyncio.gather(
             *(self._search_root(root, query, findings, running, deadline) for root in self._roots.entries),
@@ -92,7 +103,6 @@ class Ripgrep:
         for outcome in outcomes:
             if outcome is not None:
                 raise outcome
-        return findings.matches(self._roots.names)
 
     async def _search_root(
         self,
@@ -106,9 +116,9 @@ class Ripgrep:
             return
         try:
             async with asyncio.timeout_at(deadline), self._slots:
-                if findings.cut:
+                if findings.full:
                     return
-                with self._roots.entered(root.name) as folder:
+                with self._roots.searched(root.name) as folder:
                     output = RipgrepOutput(
                         query=query,
                         roots=self._roots,
@@ -117,11 +127,15 @@ class Ripgrep:
                         folder=folder,
                         findings=findings,
                     )
-                    await self._run(root, folder, output, findings, running)
+                    try:
+                        await self._run(root, folder, output, findings, running, deadline)
+                    finally:
+                        if not output.complete:
+                            await anyio.to_thread.run_sync(output.interrupt, limiter=self._threads)
         except TimeoutError:
             findings.timed_out = True
         except FileAccessError:
-            return  # the root is gone
+            findings.unavailable.add(root.name)
 
     async def _run(
         self,
@@ -130,18 +144,20 @@ class Ripgrep:
         output: RipgrepOutput,
         findings: Findings,
         running: set[asyncio.subprocess.Process],
+        deadline: float,
     ) -> None:
         query = output.query
+        rules = await anyio.to_thread.run_sync(self._rules, root, folder, output, deadline, limiter=self._threads)
         if query.search.globs:
-            output.listed = await self._count(root, folder, query)
-        async with self._started(root, folder, query, [*self._search_arguments(query)]) as process:
+            output.listed = await self._count(root, folder, rules)
+        async with self._started(root, folder, rules, [*self._search_arguments(query)]) as process:
             assert process.stderr is not None  # noqa: S101 - for the type checker
             running.add(process)
             messages = asyncio.create_task(self._read_messages(process.stderr, output))
             try:
                 async for data in _pieces(process.stdout):
                     await anyio.to_thread.run_sync(output.feed, data, limiter=self._threads)
-                    if findings.cut:
+                    if findings.full:
                         _kill(running)
             finally:
                 running.discard(process)
@@ -149,13 +165,36 @@ class Ripgrep:
                 await asyncio.wait([messages])
             messages.result()
             code = await process.wait()
-        if not findings.cut:
+        if not findings.full:
             output.end(code)
 
-    async def _count(self, root: Root, folder: RootFolder, query: Query) -> int:
+    def _rules(self, root: Root, folder: RootFolder, output: RipgrepOutput, deadline: float) -> bytes:
+        """Return what is left out, as one ignore file; the last rule that matches decides.
+
+        Half of the time may go into looking for ignore files; then ripgrep is told of none, and ``leaves_out`` decides.
+        """
+        half = (time.monotonic() + deadline) / 2
+
+        def check() -> None:
+            if time.monotonic() >= half:
+                raise TimeoutError
+
+        query = output.query
+        excluded = self._roots.excluded_below(root.name)
+        rules = query.selection.rules()
+        if query.search.gitignore:
+            walk = TreeWalk(folder, base=folder_path(folder, root.path), excluded=excluded, ignoring=True)
+            output.leaves_out = walk.leaves_out
+            with suppress(TimeoutError):
+                rules += "".join(f"{rule}\n" for rule in walk.ripgrep_rules(check))
+        # a rule that brings files back brings hidden ones too
+        rules += "".join(f"/{escaped(path)}/\n" for path in excluded) + ".*\n" * bool(rules)
+        return rules.encode(errors="replace")
+
+    async def _count(self, root: Root, folder: RootFolder, rules: bytes) -> int:
         """Return the number of files that would be searched if none was too large."""
-        arguments = ["--files", "--null", "--no-messages", *self._walk_arguments(query)]
-        async with self._started(root, folder, query, arguments) as process:
+        arguments = ["--files", "--null", "--no-messages", *_WALK_ARGUMENTS]
+        async with self._started(root, folder, rules, arguments) as process:
             return sum([data.count(b"\0") async for data in _pieces(process.stdout)])
 
     async def _read_messages(self, stream: asyncio.StreamReader, output: RipgrepOutput) -> None:
@@ -164,11 +203,11 @@ class Ripgrep:
 
     @asynccontextmanager
     async def _started(
-        self, root: Root, folder: RootFolder, query: Query, arguments: list[str]
+        self, root: Root, folder: RootFolder, rules: bytes, arguments: list[str]
     ) -> AsyncIterator[asyncio.subprocess.Process]:
         """Run ripgrep in a root's folder. It has ended when this does, killed if need be."""
         # a start that is cancelled half way leaves a process that nobody ends
-        starting = asyncio.create_task(self._start(root, folder, query, arguments))
+        starting = asyncio.create_task(self._start(root, folder, rules, arguments))
         try:
             await asyncio.wait([starting])
             yield starting.result()
@@ -183,17 +222,17 @@ class Ripgrep:
                 await process.wait()
 
     async def _start(
-        self, root: Root, folder: RootFolder, query: Query, arguments: list[str]
+        self, root: Root, folder: RootFolder, rules: bytes, arguments: list[str]
     ) -> asyncio.subprocess.Process:
         try:
-            with _readable(query.selection.rules() + self._excluded(root)) as rules:
+            with _readable(rules) as given:
                 return await asyncio.create_subprocess_exec(
                     str(self._binary),
                     *arguments,
-                    *([] if rules == asyncio.subprocess.DEVNULL else ["--ignore-file=/dev/stdin"]),
+                    *([] if given == asyncio.subprocess.DEVNULL else ["--ignore-file=/dev/stdin"]),
                     "--",
                     "./",
-                    stdin=rules,
+                    stdin=given,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
                     cwd=folder_path(folder, root.path),
@@ -204,19 +243,14 @@ class Ripgrep:
         except OSError as error:
             raise _not_started(error) from error
 
-    def _walk_arguments(self, query: Query) -> Iterator[str]:
-        yield from _WALK_ARGUMENTS
-        if not query.search.gitignore:
-            yield "--no-ignore"
-
     def _search_arguments(self, query: Query) -> Iterator[str]:
         search = query.search
-        yield from self._walk_arguments(query)
+        yield from _WALK_ARGUMENTS
         yield from _SEARCH_ARGUMENTS
         if not search.globs:
             yield "--debug"
         yield f"--max-filesize={self._max_file_bytes}"
-        yield f"--max-count={search.max_lines}"
+        yield f"--max-count={query.max_count}"
         if search.mode is GrepMode.REGEX:
             yield "--crlf"
             yield {GrepCase.SMART: "--smart-case", GrepCase.INSENSITIVE: "--ignore-case"}.get(
@@ -225,24 +259,17 @@ class Ripgrep:
         for pattern in query.patterns:
             yield f"--regexp={pattern}"
 
-    def _excluded(self, root: Root) -> str:
-        return "".join(f"/{_escaped(path)}/\n" for path in self._roots.excluded_below(root.name))
-
 
 @contextmanager
-def _readable(rules: str) -> Iterator[int]:
-    """Give rules as a standard input. They only spare time: too many of them are left out."""
-    data = rules.encode()
-    if not 0 < len(data) <= _MAX_RULES_BYTES:
+def _readable(rules: bytes) -> Iterator[int]:
+    """Give rules as a standard input: a file without a name, as a pipe does not take many at once."""
+    if not rules:
         yield asyncio.subprocess.DEVNULL
         return
-    reader, writer = os.pipe()
-    try:
-        os.write(writer, data)
-        os.close(writer)
-        yield reader
-    finally:
-        os.close(reader)
+    with tempfile.TemporaryFile() as file:
+        file.write(rules)
+        file.seek(0)
+        yield file.fileno()
 
 
 async def _pieces(stream: asyncio.StreamReader | None) -> AsyncIterator[bytes]:
@@ -255,10 +282,6 @@ def _kill(processes: set[asyncio.subprocess.Process]) -> None:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-
-
-def _escaped(path: str) -> str:
-    return "".join(f"\\{char}" if char in _SPECIAL else char for char in path)
 
 
 def _not_started(error: OSError) -> InvalidInputError | SourceUnavailableError:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import json
 import re
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from ragcorp.domain.exceptions import FileAccessError, FileIsBinaryError, InvalidInputError, SourceUnavailableError
 from ragcorp.domain.files import GrepMode, LineSearch, Mark, MatchedFile
-from ragcorp.infrastructure.files.findings import Findings, is_tellable
+from ragcorp.infrastructure.files.findings import MAX_LINES_OF_TERM, Findings, MarkedLines, is_tellable
 from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.patterns import (
     MAX_MARKS,
@@ -27,6 +29,7 @@ MAX_LINE_BYTES = 1024 * 1024
 _MAX_MESSAGE_BYTES = 16 * 1024
 _MAX_MESSAGES = 4 * 1024
 
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _FAILED = 2
 _MATCH = b'{"type":"match"'
 _BY_RULE = b"))"
@@ -39,22 +42,33 @@ _BEFORE_PATTERN = len("    (?:")
 
 
 class Query:
-    """A search that is ready to run. Raises InvalidInputError for its globs."""
+    """A search that is ready to run, for all terms or those of the numbers ``only``.
 
-    def __init__(self, search: LineSearch) -> None:
+    Raises InvalidInputError for its globs.
+    """
+
+    def __init__(self, search: LineSearch, *, only: Collection[int] | None = None) -> None:
         self.search = search
+        self.numbers = frozenset(range(len(search.terms)) if only is None else only)
         self.selection = Selection(search.globs)
         self.terms = Terms(search) if search.mode is GrepMode.LITERAL else None
 
     @property
     def patterns(self) -> list[str]:
-        return list(self.search.terms) if self.terms is None else self.terms.patterns
+        patterns = self.search.terms if self.terms is None else self.terms.patterns
+        return [pattern for number, pattern in enumerate(patterns) if number in self.numbers]
+
+    @property
+    def max_count(self) -> int:
+        """The lines of one file at which ripgrep stops."""
+        return min(self.search.max_lines, MAX_LINES_OF_TERM) + 1
 
 
 class RipgrepOutput:
     """Takes the output of one process, in pieces as they come, for the files of one root.
 
-    The lines of a file count once all of it was searched, and once the roots let it be read.
+    The lines of a file count once the roots let it be read, and where it then holds the same lines: what ripgrep read
+    by a path that led elsewhere is not told.
     """
 
     def __init__(
@@ -78,20 +92,30 @@ class RipgrepOutput:
         self._messages = _Lines(_MAX_MESSAGE_BYTES)
         self._relative: str | None = None
         self._matched: list[_Line] = []
+        self._wanted = 0
+        self._more = False
         self._unknown = bytearray()
         self._skipped = 0
-        self._complete = False
+        self.complete = False
         self._searches = 0
         self._unreadable = 0
+        self._zero = False
         self.listed: int | None = None
+        self.leaves_out: Callable[[str], bool] | None = None
 
     def feed(self, data: bytes) -> None:
         """Take a piece of the standard output."""
         for line in self._lines.cut(data):
-            if self._findings.cut:
+            if self._findings.full:
                 return
-            if self._relative is not None or not line.startswith(_MATCH):
+            if not line.startswith(_MATCH):
                 self._read(line)
+            elif self._relative is not None:
+                self._findings.see(1)
+                if len(self._matched) < self._wanted:
+                    self._read(line)
+                else:
+                    self._more = True
 
     def feed_messages(self, data: bytes) -> None:
         """Take a piece of the standard error."""
@@ -110,7 +134,7 @@ class RipgrepOutput:
 
     def end(self, code: int) -> None:
         """Take the exit code. Raises InvalidInputError and SourceUnavailableError for a search that did not run."""
-        if not self._complete:
+        if not self.complete:
             raise self._failure() if code == _FAILED else _crashed()
         self._findings.searched += max(0, self._searches - self._skipped)
         if self.listed is not None:
@@ -142,13 +166,15 @@ class RipgrepOutput:
         data = message["data"]
         match message["type"]:
             case "begin":
-                self._relative, self._matched = self._begun(data["path"]), []
-            case "match" if self._relative is not None:
+                self._relative, self._matched, self._more = self._begun(data["path"]), [], False
+                single = len(self.query.numbers) == 1
+                self._wanted = self._findings.lines_of_term if single else self.query.max_count
+            case "match":
                 self._matched.append(_line(data))
             case "end":
                 self._end(binary=data["binary_offset"] is not None)
             case "summary":
-                self._complete = True
+                self.complete = True
                 self._searches = data["stats"]["searches"]
             case _:
                 pass
@@ -156,53 +182,88 @@ class RipgrepOutput:
     def _begun(self, path: dict[str, str]) -> str | None:
         """Return the path of a file that the search is about."""
         relative = path.get("text", "").removeprefix("./")
-        if not relative or not is_tellable(f"{self._root}/{relative}"):
-            self._skipped += 1
-            self._findings.refused.add(f"{self._root}/{relative or path.get('bytes')}")
-            return None
-        return relative if self._is_selected(relative) else None
+        tellable = relative and is_tellable(f"{self._root}/{relative}")
+        return relative if tellable and self._is_selected(relative) else None
 
     def _is_selected(self, relative: str) -> bool:
-        return relative in self.query.selection and not relative.startswith(self._excluded)
+        if relative not in self.query.selection or relative.startswith(self._excluded):
+            return False
+        return self.leaves_out is None or not self.leaves_out(relative)
+
+    def interrupt(self) -> None:
+        """Tell the file that was being read when the search ended, as far as it was."""
+        self._more = True
+        self._end(binary=False)
 
     def _end(self, *, binary: bool) -> None:
         relative, self._relative = self._relative, None
         lines, self._matched = self._matched, []
-        if relative is None:
-            return
-        path = f"{self._root}/{relative}"
-        if binary:
-            self._skip(f"./{relative}".encode(), self._findings.binary, met=True)
+        if relative is None or binary:  # a message tells of what is binary, matched or not
             return
         try:
-            marks = self._admitted_marks(relative, lines)
-        except (FileAccessError, InvalidInputError) as error:
-            self._skipped += 1
-            findings = self._findings
-            (findings.binary if isinstance(error, FileIsBinaryError) else findings.refused).add(path)
+            marked = self._admitted(relative, lines)
+        except FileIsBinaryError:
+            if self._zero and not self.query.search.globs:  # without a match a message would have told of it
+                self._skip(f"./{relative}".encode(), self._findings.binary, met=True)
             return
-        if marks:
+        except (FileAccessError, InvalidInputError):
+            return  # to count it would tell what is in it
+        if marked.marks:
             names = self._roots.names_of(self._root, relative)
-            self._findings.add(MatchedFile(path=path, names=names, marks=tuple(marks)))
+            stopped = len(lines) >= self.query.max_count
+            cut = marked.cut or self._more or stopped
+            self._findings.stopped = self._findings.stopped or stopped
+            path = f"{self._root}/{relative}"
+            self._findings.add(MatchedFile(path=path, names=names, marks=tuple(marked.marks), cut=cut))
 
-    def _admitted_marks(self, relative: str, lines: list[_Line]) -> list[Mark]:
-        """Return the marks of a file that may be read. Raises a FileAccessError for another.
+    def _admitted(self, relative: str, lines: list[_Line]) -> MarkedLines:
+        """Return the marked lines of a file that may be read and holds them. Raises a FileAccessError for another.
 
         Where a line is no UTF-8, what the whole file is in decides how all of them are read, as it will when their
         passage is.
         """
-        foreign = any(isinstance(line.content, bytes) for line in lines)
-        with self._folder.open(relative) as opened:
-            encoding = self._reader.load(opened)[1] if foreign else UTF_8
-        return [mark for line in lines for mark in self._marks_of(line, encoding)]
+        with self._folder.open(relative) as opened, self._reader.held(opened):
+            data = self._reader.data(opened)
+            self._zero = b"\0" in data and not data.startswith(_UTF_16)
+            return self._confirmed(data, lines)
 
-    def _marks_of(self, line: _Line, encoding: str) -> list[Mark]:
+    def _confirmed(self, data: bytes, lines: list[_Line]) -> MarkedLines:
+        foreign = any(isinstance(line.content, bytes) for line in lines)
+        wide = data.startswith(_UTF_16)
+        if foreign or wide or b"\0" in data:
+            text, encoding = self._reader.decoded(data)
+            data = text.encode(errors="replace") if wide else data
+        else:
+            encoding = UTF_8
+        terms = self.query.terms
+        marked = MarkedLines(terms=1 if terms is None else len(terms), limit=self._findings.lines_of_term)
+        marked.open &= self.query.numbers
+        place = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+        number = 1
+        for line in lines:
+            content = line.content if isinstance(line.content, bytes) else line.content.encode()
+            start = place if data.startswith(content, place) else data.find(b"\n" + content, max(0, place - 1)) + 1
+            number += data.count(b"\n", place, start)
+            place = start + len(content)
+            ends = content.endswith(b"\n") or place == len(data)
+            if number != line.number or not ends or not data.startswith(content, start):
+                return MarkedLines(terms=0, limit=0)
+            number += content.endswith(b"\n")
+            if marks := self._marks_of(line, UTF_8 if wide else encoding, marked):
+                marked.add(marks)
+        return marked
+
+    def _marks_of(self, line: _Line, encoding: str, marked: MarkedLines) -> list[Mark]:
         text, content = line.content, b""
         if isinstance(text, bytes) or encoding != UTF_8 or self.query.terms is None:
             content = text if isinstance(text, bytes) else text.encode()
             text = content.decode(encoding, "replace")
         if self.query.terms is not None:
-            return self.query.terms.marks(without_line_end(text), line.number)
+            text = without_line_end(text)
+            if marked.closed and not self.query.terms.stand_in(text, marked.open):
+                marked.cut = True
+                return []
+            return self.query.terms.marks(text, line.number)
         return submatch_marks(content, line.submatches, line.number, encoding=encoding)
 
     def _skip(self, path: bytes, skipped: set[str], *, met: bool = False) -> None:

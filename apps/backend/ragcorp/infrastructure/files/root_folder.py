@@ -67,6 +67,18 @@ class RootFolder:
         self._hard_links = hard_links
         self._names = names
 
+    def require_listed(self, *, device: int | None) -> None:
+        """Raise a FileAccessError where it cannot be listed, or nothing is mounted there any more.
+
+        ``device`` is the one that it was on at the start.
+        """
+        try:
+            listed = _listed(self.descriptor)
+        except OSError:
+            raise denied(self._names, SYSTEM_SAYS_NO) from None
+        if not listed and device is not None and os.fstat(self.descriptor).st_dev != device:
+            raise not_found(self._names)
+
     @contextmanager
     def open(self, relative: str) -> Iterator[OpenedFile]:
         """Raises a FileAccessError, and InvalidInputError for what is no path.

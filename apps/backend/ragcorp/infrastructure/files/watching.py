@@ -47,6 +47,11 @@ class LocalWatching:
                     yield _changes(tree, {path for _, path in found})
         except (FileNotFoundError, RuntimeError):  # the folder is gone, or the library has lost its thread
             return
+        except BaseExceptionGroup as group:
+            # so it comes out of the thread; a name that is not UTF-8 costs the library its thread too
+            if group.split(RuntimeError)[1] is not None:
+                raise
+            return
         except OSError as error:
             raise SourceUnavailableError(
                 "The system does not watch so many folders.",

@@ -49,7 +49,7 @@ def _block(passage: Passage) -> str:
     chunk = passage.chunk
     said = f"{neutral_name(chunk.speaker)} said" if chunk.speaker else ""
     day = chunk.occurred_at.date().isoformat() if chunk.occurred_at and not chunk.of_document else ""
-    where = " > ".join(part for part in (chunk.title, *chunk.heading_path, said, day) if part)
+    where = " > ".join(part for part in (chunk.shown_title, *chunk.heading_path, said, day) if part)
     source = neutralised_line(chunk.source_path or chunk.external_id)
     return f"[{passage.n}] {neutralised_line(where)} ({source})\n{neutralised(chunk.content)}"
 

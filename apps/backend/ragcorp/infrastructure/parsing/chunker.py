@@ -19,6 +19,8 @@ MAX_TOKENS = 2_048
 class StructureChunker:
     """Cuts by sections first, then by Markdown structure inside a section (``semantic-text-splitter``).
 
+    Plain text has neither: it is cut at blank lines, else at line ends.
+
     A passage that starts inside a table carries the table's header before its rows; its lines are those of the rows.
     """
 
@@ -38,17 +40,16 @@ class StructureChunker:
         self._max = max_tokens
         self._overlap = overlap_tokens
 
-    @property
-    def fingerprint(self) -> str:
-        return f"structure-1:{self._max}:{self._overlap}"
+    def fingerprint(self, *, plain: bool) -> str:
+        return f"{'lines-1' if plain else 'structure-1'}:{self._max}:{self._overlap}"
 
     def chunk(self, parsed: ParsedText) -> Sequence[ChunkDraft]:
         text = parsed.text
         if not text.strip():
             return ()
-        outline = Outline.of(text)
+        outline = Outline.of_plain(text) if parsed.plain else Outline.of(text)
         counter = TokenMap(text)
-        cutter = Cutter(text, counter, max_tokens=self._max, overlap_tokens=self._overlap)
+        cutter = Cutter(text, counter, max_tokens=self._max, overlap_tokens=self._overlap, markdown=not parsed.plain)
         headings = [heading.offset for heading in outline.headings]
         tables = [table.start for table in outline.tables]
         pieces: list[Piece] = []

@@ -18,6 +18,7 @@ _BLOCK_CHARACTERS_PER_TOKEN = 24
 
 _SENTENCE_END = re.compile(r"[.!?…:;][»”\"')\]]*\s+|\n\s*")
 _SPACE = re.compile(r"\s+")
+_LINE_END = re.compile(r"\n\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +33,15 @@ class Piece:
 class Cutter:
     """Cuts segments of one text."""
 
-    def __init__(self, text: str, counter: TokenMap, *, max_tokens: int, overlap_tokens: int) -> None:
+    def __init__(self, text: str, counter: TokenMap, *, max_tokens: int, overlap_tokens: int, markdown: bool) -> None:
         self._spans = Spans(text, counter)
-        self._splitter = Splitter(self._spans, block_characters=max_tokens * _BLOCK_CHARACTERS_PER_TOKEN)
+        block = max_tokens * _BLOCK_CHARACTERS_PER_TOKEN
+        self._splitter = Splitter(self._spans, block_characters=block, markdown=markdown)
         self._counter = counter
         self._max = max_tokens
         self._capacity = max_tokens - overlap_tokens
         self._overlap = overlap_tokens
+        self._boundaries = (_SENTENCE_END, _SPACE) if markdown else (_LINE_END,)
 
     def pieces(self, start: int, end: int, tables: Sequence[Table], headings: Sequence[int]) -> list[Piece]:
         """Return the pieces of a segment; ``tables`` and ``headings`` (offsets) are those that lie in it."""
@@ -152,14 +155,14 @@ class Cutter:
         return extended
 
     def _overlap_start(self, floor: int, start: int) -> int:
-        """Return the earliest start of a sentence, else of a word, within the overlap before ``start``."""
+        """Return the earliest start of a sentence, else of a word (plain text: of a line), within the overlap."""
         text = self._spans.text
         if not self._overlap or start <= floor or not text[start - 1].isspace():
             return start
         low = max(floor, self._counter.back(start, self._overlap))
         if low == floor:
             return self._spans.skip_space(low, start)
-        for boundary in (_SENTENCE_END, _SPACE):
+        for boundary in self._boundaries:
             found = boundary.search(text, low, start)
             if found and found.end() < start:
                 return found.end()

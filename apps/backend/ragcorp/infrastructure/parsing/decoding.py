@@ -39,7 +39,10 @@ _MAX_CONTROLS = 8
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\n\t"}
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _CLEANED = {**_CONTROLS, **_INVISIBLE, 0x00: " ", 0x0B: " ", 0x0C: " "}
-_SUSPECT = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_SUSPECT = bytes((*range(0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F))
+_NOT_LEADING = bytes(range(0xC0))
+_BLOCK = 1 << 20
+"""Bytes or characters that are taken at once. Other threads wait meanwhile."""
 
 
 class Decoded(NamedTuple):
@@ -75,33 +78,49 @@ def decode_with_name(data: bytes) -> Decoded:
 def _decode_strictly(data: bytes) -> Decoded:
     for mark, marked in _MARKS:
         if data.startswith(mark):
-            return Decoded(data[len(mark) :].decode(marked), marked)
+            return Decoded(_text(data[len(mark) :], marked), marked)
     if unmarked := _unmarked_utf16(data):
-        return Decoded(data.decode(unmarked), unmarked)
+        return Decoded(_text(data, unmarked), unmarked)
     if b"\0" in data:
         raise _binary()
     try:
-        return Decoded(data.decode(), "utf-8")
+        return Decoded(_text(data, "utf-8"), "utf-8")
     except UnicodeDecodeError:
-        _require_text(data.decode("latin-1"))
+        _require_text(_text(data, "latin-1"))
         if (damaged := _damaged_utf8(data)) is not None:
             return Decoded(damaged, "utf-8")
         if (encoding := _detected(data)) is None:
             raise
-        return Decoded(data.decode(encoding), encoding)
+        return Decoded(_text(data, encoding), encoding)
+
+
+def _text(data: bytes, encoding: str, *, errors: str = "strict") -> str:
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    pieces = [decoder.decode(data[start : start + _BLOCK]) for start in range(0, len(data), _BLOCK)]
+    return "".join([*pieces, decoder.decode(b"", final=True)])
 
 
 def _damaged_utf8(data: bytes) -> str | None:
     """Return the text if nearly all that is not ASCII is sound UTF-8, which no other encoding looks like."""
-    text = data.decode(errors="replace")
+    text = _text(data, "utf-8", errors="replace")
     damaged = text.count("\ufffd")
-    sound = sum(not character.isascii() for character in text) - damaged
+    sound = _count(text, _NOT_LEADING, among=False) - damaged
     return text if sound >= _SOUND_PER_DAMAGED * damaged else None
 
 
 def _require_text(text: str) -> None:
-    if len(_SUSPECT.findall(text)) > max(_MAX_CONTROLS, _MAX_CONTROL_SHARE * len(text)):
+    if _count(text, _SUSPECT) > max(_MAX_CONTROLS, _MAX_CONTROL_SHARE * len(text)):
         raise _binary()
+
+
+def _count(text: str, octets: bytes, *, among: bool = True) -> int:
+    """Count what of a text in UTF-8 is among some bytes, or is not."""
+    left = length = 0
+    for start in range(0, len(text), _BLOCK):
+        block = text[start : start + _BLOCK].encode("utf-8", "surrogatepass")
+        length += len(block)
+        left += len(block.translate(None, octets))
+    return length - left if among else left
 
 
 def _binary() -> UnreadableDocumentError:

@@ -65,6 +65,11 @@ class Outline:
         headings, fences = _blocks(text, lines, body_start)
         return cls(headings=headings, tables=_tables(text, lines, fences, body_start), lines=lines)
 
+    @classmethod
+    def of_plain(cls, text: str) -> Outline:
+        """Return the outline of a text that is no Markdown: lines alone."""
+        return cls(headings=(), tables=(), lines=Lines(text))
+
 
 def first_title(text: str) -> str | None:
     """Return the front matter's ``title:``, else the first heading of level 1."""

@@ -26,7 +26,7 @@ def _read_text(data: bytes, _: int) -> ParsedText:
 def _read_code(file: SourceFile) -> ParsedText:
     """Return the text with the lines that a search in the file counts: a carriage return of its own ends none."""
     text = decode(file.content).replace("\r\n", "\n").replace("\r", " ")
-    return ParsedText(text=text, title=PurePosixPath(file.filename.replace("\\", "/")).name)
+    return ParsedText(text=text, title=PurePosixPath(file.filename.replace("\\", "/")).name, plain=True)
 
 
 _READERS: Mapping[str, Callable[[bytes, int], ParsedText]] = MappingProxyType(
@@ -61,6 +61,9 @@ class MultiFormatParser:
         """Return ``code`` for source code and configuration, else ``document``."""
         return "code" if media_types.is_code(filename) else "document"
 
+    def is_plain(self, filename: str) -> bool:
+        return media_types.is_code(filename)
+
     def media_type(self, filename: str, declared: str | None = None) -> str:
         return media_types.media_type_of(filename, declared)
 
@@ -69,15 +72,15 @@ class MultiFormatParser:
         media_type = self.media_type(file.filename, file.media_type)
         if media_type.startswith("text/") and len(file.content) > 4 * self._max_characters:
             raise too_large(self._max_characters)
-        is_code = media_types.is_code(file.filename)
-        found = _read_code(file) if is_code else _READERS[media_type](file.content, self._max_characters)
+        plain = self.is_plain(file.filename)
+        found = _read_code(file) if plain else _READERS[media_type](file.content, self._max_characters)
         if len(found.text) > self._max_characters:
             raise too_large(self._max_characters)
         text = found.text if media_type in _CLEAN_PAGED else clean(found.text)
         if not text.strip():
             raise UnreadableDocumentError("The file holds no text.", field="content", remedy="Send a file with text.")
         title = found.title or (first_title(text) if media_type in _TITLED_BY_HEADING else None)
-        return ParsedText(text=text, title=_one_line(title), page_starts=found.page_starts)
+        return ParsedText(text=text, title=_one_line(title), page_starts=found.page_starts, plain=plain)
 
 
 def _one_line(title: str | None) -> str | None:

@@ -1,11 +1,11 @@
-"""Splits a span by Markdown structure, sentences and words, in linear time."""
+"""Splits a span by Markdown structure or by lines, sentences and words, in linear time."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from semantic_text_splitter import MarkdownSplitter
+from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
 from ragcorp.infrastructure.parsing.spans import Spans
 from ragcorp.infrastructure.parsing.tokens import estimate_tokens
@@ -19,9 +19,10 @@ _MARKS = ("\n\n", "\n", ". ", " ")
 class Splitter:
     """The library's time grows faster than the length of a paragraph: it gets one block of the text after another."""
 
-    def __init__(self, spans: Spans, *, block_characters: int) -> None:
+    def __init__(self, spans: Spans, *, block_characters: int, markdown: bool) -> None:
         self._spans = spans
         self._block = block_characters
+        self._library = MarkdownSplitter if markdown else TextSplitter
 
     def split(self, start: int, end: int, tokens: int, characters: int) -> Iterator[tuple[int, int]]:
         """Yield trimmed spans that cover all that is not white space in ``[start, end)``, each within both caps."""
@@ -59,7 +60,7 @@ class Splitter:
             cursor = found
             return self._spans.tokens(found, found + len(span))
 
-        for offset, span in MarkdownSplitter.from_callback(size, tokens).chunk_indices(text[start:stop]):
+        for offset, span in self._library.from_callback(size, tokens).chunk_indices(text[start:stop]):
             yield start + offset, start + offset + len(span)
 
     def _hard_cuts(self, start: int, stop: int, tokens: int, characters: int) -> Iterator[tuple[int, int]]:

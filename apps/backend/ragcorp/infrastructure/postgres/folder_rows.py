@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from psycopg.rows import TupleRow
 from sqlalchemy import text
 
-from ragcorp.domain.filters import Condition
+from ragcorp.domain.filters import MAX_FILTER_VALUES, Condition
 from ragcorp.domain.ports.folders import FileClaim, FileRecord, FileStamp, KnownFile
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
@@ -21,7 +21,8 @@ OF_TREE = """
 
 KNOWN = f"""
     SELECT f.relative, f.external_id, f.size, f.mtime_ns, f.ctime_ns, f.settled, f.described,
-           d.id IS NOT NULL, d.id IS NOT NULL AND d.content_hash = ANY(f.content_hashes)
+           d.id IS NOT NULL, d.id IS NOT NULL AND d.content_hash = ANY(f.content_hashes),
+           d.id IS NOT NULL AND f.content_hashes <> '{{}}' AND d.content_hash <> ALL(f.content_hashes)
     FROM folder_files f
     LEFT JOIN documents d
       ON d.workspace = f.workspace AND d.external_id = f.external_id AND d.deleted_at IS NULL
@@ -44,6 +45,12 @@ BELOW = """
 """In collation C, '0' comes right after '/': two short ranges of the key for each path."""
 
 COUNT = f"SELECT count(*) FROM folder_files f WHERE {OF_TREE}"
+
+OF_OTHERS = """
+    SELECT DISTINCT external_id FROM folder_files
+    WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s) AND folder <> %(folder)s
+      AND cardinality(content_hashes) > 0
+"""
 
 CLAIM = """
     INSERT INTO folder_files AS f (workspace, folder, external_id, relative, content_hashes)
@@ -127,8 +134,9 @@ class PostgresFolderRecords:
                 described=bytes(described),
                 stored=stored,
                 owned=owned,
+                replaced=replaced,
             )
-            for relative, external_id, size, mtime_ns, ctime_ns, settled, described, stored, owned in (
+            for relative, external_id, size, mtime_ns, ctime_ns, settled, described, stored, owned, replaced in (
                 await self._database.read(work)
             )
         ]
@@ -141,18 +149,18 @@ class PostgresFolderRecords:
         row = await self._database.read(work)
         return int(row[0]) if row else 0
 
-    async def claim(self, folder: bytes, claims: Sequence[FileClaim], *, principal: Principal) -> None:
+    async def claim(self, folder: bytes, claims: Sequence[FileClaim], *, principal: Principal) -> frozenset[str]:
+        values = {
+            "workspace": principal.workspace,
+            "folder": folder,
+            "external_ids": [claim.external_id for claim in claims],
+            "relatives": [claim.relative for claim in claims],
+            "hashes": [claim.content_hash for claim in claims],
+        }
         async with self._database.driver_transaction() as connection:
-            await connection.execute(
-                CLAIM,
-                {
-                    "workspace": principal.workspace,
-                    "folder": folder,
-                    "external_ids": [claim.external_id for claim in claims],
-                    "relatives": [claim.relative for claim in claims],
-                    "hashes": [claim.content_hash for claim in claims],
-                },
-            )
+            others = await (await connection.execute(OF_OTHERS, values)).fetchall()
+            await connection.execute(CLAIM, values)
+        return frozenset(external_id for (external_id,) in others)
 
     async def confirm(self, folder: bytes, records: Sequence[FileRecord], *, principal: Principal) -> None:
         if not records:
@@ -177,9 +185,9 @@ class PostgresFolderRecords:
         values = {"workspace": principal.workspace, "folder": folder, "external_ids": list(external_ids)}
         async with self._database.transaction() as connection:
             owned = tuple((await connection.execute(text(LOCK_OWNED), values)).scalars().all())
-            if owned:
-                exactly = DocumentSelection(filters=(Condition(name="external_id", values=owned),))
-                await hide(connection, exactly, principal=principal)
+            for start in range(0, len(owned), MAX_FILTER_VALUES):
+                some = Condition(name="external_id", values=owned[start : start + MAX_FILTER_VALUES])
+                await hide(connection, DocumentSelection(filters=(some,)), principal=principal)
             await connection.execute(text(FORGET), values)
         if owned and self._statistics is not None:
             self._statistics.touch(principal.workspace)

@@ -23,3 +23,4 @@ folder_files = Table(
     Column("described", LargeBinary, nullable=False, server_default=""),
 )
 Index("ix_folder_files_external_id", folder_files.c.workspace, folder_files.c.external_id)
+Index("ix_folder_files_relative", folder_files.c.workspace, folder_files.c.relative, folder_files.c.folder)

@@ -24,6 +24,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
+    cast,
     func,
     text,
 )
@@ -86,7 +87,17 @@ Index(
     "ix_documents_metadata", documents.c.metadata, postgresql_using="gin", postgresql_ops={"metadata": "jsonb_path_ops"}
 )
 
-Index("ix_documents_workspace_path", documents.c.workspace, func.md5(documents.c.path))
+Index(
+    "ix_documents_workspace_plain_path",
+    documents.c.workspace,
+    cast(func.md5(func.plain_path(documents.c.path)), Uuid),
+)
+Index(
+    "ix_documents_workspace_plain_external_id",
+    documents.c.workspace,
+    cast(func.md5(func.plain_path(documents.c.external_id)), Uuid),
+    postgresql_where=text("path IS DISTINCT FROM external_id"),
+)
 
 document_sources = Table(
     "document_sources",

@@ -73,7 +73,8 @@ async def search(
         typer.Option(
             "--keywords",
             metavar="TEXT",
-            help="What the profiles files and grep look for literally; else the telling words of QUERY.",
+            help="What the profiles files (alone they mean it) and grep look for literally; else the telling words of "
+            "QUERY.",
             show_default=False,
         ),
     ] = None,
@@ -245,7 +246,7 @@ def _print_results(console: Console, response: SearchResponse) -> None:
 def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
     head = Text(f"{hit.rank:>3}. ", style="bold")
     head.append_text(plain(_chunk_place(hit.chunk), style="cyan"))
-    head.append_text(plain(f"  {hit.chunk.title}", style="bold"))
+    head.append_text(plain(f"  {hit.chunk.shown_title}", style="bold"))
     head.append_text(plain(f"  {hit.score_type} {hit.score:.4f}", style="dim"))
     if not hit.chunk.of_document or len(hit.collections) > 1:
         head.append_text(plain(f"  in {', '.join(hit.collections)}", style="dim"))

@@ -85,7 +85,11 @@ async def read(
     ] = None,
     roots: Roots = None,
 ) -> None:
-    """Print a file of ALLOWED_PATHS, or lines of it."""
+    """Print a file of ALLOWED_PATHS, or lines of it.
+
+    Lines that search and ask name for HTML, CSV, Office and PDF documents are those of their text, not of the file:
+    `ragcorp artifact_chunks list --artifact NAME` shows it.
+    """
     first, last = parse_lines(lines)
     async with call.services.files(call.target, FileOptions(paths=tuple(roots or ()))) as tools:
         file = await tools.read_file.execute(path, principal=tools.principal, line_start=first, line_end=last)
@@ -93,7 +97,7 @@ async def read(
         call.output.result(file_document(file), lambda console: _print_file(console, file))
     elif _has_lines(file):  # a pipe gets the text as it is
         call.output.write_bytes(f"{file.text}\n".encode())
-    call.output.note(f"{file.path}: {_extent(file)}, {file.encoding}", style="dim")
+    call.output.note(f"{file.path}: {_extent(file)}", style="dim")
 
 
 def parse_lines(written: str | None) -> tuple[int | None, int | None]:
@@ -147,6 +151,10 @@ def _notes(result: GrepResult) -> list[str]:
     notes = [grep_status(result).message]
     if result.relaxed:
         notes.append("no file holds all of it in a row: its words were looked for")
+    if result.left_out:
+        notes.append(f"not looked for, as there are too many words: {', '.join(result.left_out)}")
+    if result.unavailable:
+        notes.append(f"roots that cannot be entered: {', '.join(result.unavailable)}")
     skipped = result.skipped
     passed_over = [
         f"{count} {why}"
@@ -173,5 +181,5 @@ def _has_lines(file: FileText) -> bool:
 
 def _extent(file: FileText) -> str:
     if not _has_lines(file):
-        return f"none of its {file.total_lines} lines"
-    return f"lines {file.line_start}-{file.line_end} of {file.total_lines}"
+        return "The file has 1 line." if file.total_lines == 1 else f"The file has {file.total_lines} lines."
+    return f"lines {file.line_start}-{file.line_end} of {file.total_lines}, {file.encoding}"

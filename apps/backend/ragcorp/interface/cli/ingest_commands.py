@@ -18,6 +18,7 @@ from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ingestion import IngestFailure
 from ragcorp.domain.ports.folders import FolderOptions
 from ragcorp.domain.principal import Sensitivity
+from ragcorp.domain.text import require_storable
 from ragcorp.interface.cli.arguments import parse_pairs
 from ragcorp.interface.cli.calls import Call
 from ragcorp.interface.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, Output, error_document, plain, sentences
@@ -35,6 +36,7 @@ class IngestTotals:
     created: int = 0
     updated: int = 0
     unchanged: int = 0
+    replaced: int = 0
     failures: list[IngestFailure] = field(default_factory=list)
 
     @property
@@ -47,6 +49,7 @@ class IngestTotals:
             "created": self.created,
             "updated": self.updated,
             "unchanged": self.unchanged,
+            "replaced": self.replaced,
             "failed": len(self.failures),
             "failures": [failure_document(failure) for failure in self.failures],
         }
@@ -87,7 +90,10 @@ async def ingest(
     ] = False,
     allow_deletions: Annotated[
         bool,
-        typer.Option("--allow-deletions", help="With --watch: delete also where most of the files, or all, are gone."),
+        typer.Option(
+            "--allow-deletions",
+            help="With --watch: delete also where most or all of the files are gone, the last one too.",
+        ),
     ] = False,
     no_gitignore: Annotated[
         bool, typer.Option("--no-gitignore", help="Take also what the .gitignore files of a folder exclude.")
@@ -97,13 +103,16 @@ async def ingest(
 
     What is stored already is passed over, so an interrupted run goes on when it is started again. A file that cannot
     be read is reported and stops no other. Vectors are shared out with a service on the same database, if one runs.
-    Hidden files are left out, and what a .gitignore in the folder excludes.
+    Hidden files are left out, and what a .gitignore in the folder excludes. A file is stored under its path below the
+    folder that is named: where two of several paths have a file of one name, nothing is stored.
 
     With --watch, documents that were stored from the folder are deleted with their files (`ragcorp documents restore`
-    brings one back); uploaded ones never. One that is deleted while its file stays comes back. It starts with a
-    comparison, so it may be stopped and started at any time.
+    brings one back); uploaded ones never, but a file of the same name takes the place of one, which is said: a --prefix
+    keeps them apart. One that is deleted while its file stays comes back. Nothing is deleted where the folder is empty
+    or another (see --allow-deletions). It starts with a comparison, so it may be stopped and started at any time.
     """
-    require_different_names(paths)
+    call.output.json_lines = watch
+    require_storable(prefix, field="--prefix")
     if watch and len(paths) > 1:
         raise InvalidInputError(
             "--watch takes one path.", field="PATHS", limit="1", remedy="Start one for each, with its own --prefix."
@@ -127,6 +136,7 @@ async def ingest(
                 allow_deletions=allow_deletions,
             )
             return await _watch(call.output, session, paths[0], options, makes_vectors=not no_embed)
+        await session.distinct_names.execute(paths, gitignore=not no_gitignore)
         totals = IngestTotals()
         vectors: VectorReport | None = None
         try:
@@ -147,6 +157,12 @@ async def ingest(
             call.output.note("What is stored stays; run the same command again to go on.")
             raise
         counts = await session.embed_pending.counts()
+    if totals.replaced:
+        call.output.note(
+            f"{totals.replaced} of the updated documents had been stored from another folder under the same name. "
+            "Where both are to stay, give each folder its own --prefix.",
+            style="yellow",
+        )
     call.output.result(
         totals.document() | {"embedded": vectors.embedded if vectors else 0, "pending": counts.pending},
         lambda console: _print_totals(console, totals, pending=counts.pending, makes_vectors=session.makes_vectors),
@@ -175,17 +191,6 @@ async def _watch(output: Output, session: Session, path: Path, options: FolderOp
         if vectors is not None:
             vectors.cancel()
             await asyncio.gather(vectors, return_exceptions=True)
-
-
-def require_different_names(paths: Sequence[Path]) -> None:
-    """Raise InvalidInputError for two files of one name: each is stored under its name, one would replace the other."""
-    names = [path.name for path in paths if path.is_file()]
-    if len(set(names)) < len(names):
-        raise InvalidInputError(
-            "Two of the files have the same name.",
-            field="PATHS",
-            remedy="Ingest the folder that holds both, or each by itself with its own --prefix.",
-        )
 
 
 async def embed(
@@ -237,6 +242,7 @@ async def ingest_path(
     totals.created += done.created
     totals.updated += done.updated
     totals.unchanged += done.unchanged
+    totals.replaced += done.replaced
     totals.failures += done.failures
     print_failures(output, done.failures)
 

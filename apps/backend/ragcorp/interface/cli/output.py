@@ -32,8 +32,8 @@ FILE_ERROR = "[ERROR: "
 FILE_WIDTH = 200
 """Columns of a table that goes to a file or a pipe."""
 
-_CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)])
-"""C0 and C1: a document must not steer the reader's terminal. Line feed and tab stay."""
+_CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+"""C0, C1 and those of direction: a document must not steer the reader's terminal. Line feed and tab stay."""
 del _CONTROLS[0x0A], _CONTROLS[0x09]
 
 
@@ -42,6 +42,8 @@ class Output:
 
     def __init__(self, *, json: bool, stdout: TextIOWrapper, stderr: TextIOWrapper) -> None:
         self.json = json
+        self.json_lines = False
+        """Whether each JSON document is one line, as where a command writes more than one."""
         self._stdout = stdout
         self.console = _console(stdout)
         self.notes = _console(stderr)
@@ -54,7 +56,8 @@ class Output:
             render(self.console)
 
     def write_json(self, document: Mapping[str, object]) -> None:
-        self._stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        indent = None if self.json_lines else 2
+        self._stdout.write(json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
         self._stdout.flush()
 
     def write_bytes(self, content: bytes) -> None:

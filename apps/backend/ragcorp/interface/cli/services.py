@@ -12,6 +12,7 @@ from pathlib import Path
 from ragcorp.application.calibrate_fusion import CalibrateFusion
 from ragcorp.application.choose_language import ChooseLanguage
 from ragcorp.application.delete_document import DeleteDocument
+from ragcorp.application.distinct_names import RequireDistinctNames
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.evaluate_answers import EvaluateAnswers
 from ragcorp.application.evaluate_retrieval import EvaluateRetrieval
@@ -61,6 +62,7 @@ class Session:
     context: LoadContext
     ingest: IngestDocument
     ingest_folder: IngestFolder
+    distinct_names: RequireDistinctNames
     watch_folder: WatchFolder
     delete: DeleteDocument
     restore: RestoreDocument

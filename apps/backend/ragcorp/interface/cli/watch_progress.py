@@ -62,7 +62,7 @@ class WatchProgress:
             file = self._output.console.file
             file.write(json.dumps(event_document(event), ensure_ascii=False) + "\n")
             file.flush()
-        elif self._report is None or event.kind not in _OF_DOCUMENTS:
+        elif self._report is None or event.error is not None or event.kind not in _OF_DOCUMENTS:
             self._output.console.print(plain(_line(event), style=_STYLES[event.kind]))
 
     def _close(self) -> None:

@@ -66,7 +66,10 @@ PARAMETERS = frozenset[str]().union(*map(field_names, PARAMETER_MODELS))
 
 
 def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
-    """Return the application. It opens and closes nothing: whoever made the services does."""
+    """Return the application. It opens and closes nothing: whoever made the services does.
+
+    ``app.state.metrics`` counts for what is mounted beside the routes, too.
+    """
     app = FastAPI(
         openapi_url=None,
         docs_url=None,
@@ -77,6 +80,7 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
     app.state.limits = limits
     app.router.route_class = BoundedRoute
     metrics = HttpMetrics()
+    app.state.metrics = metrics
     services.observe_rollout(metrics)
 
     @cache

@@ -26,7 +26,8 @@ from ragcorp.interface.search_status import grep_status
 
 FILE_ERRORS = """\
 An error's `detail` starts with its kind: `[ERROR: NOT_FOUND]`, `[ERROR: ACCESS_DENIED]` (with the names of the allowed
-roots), `[ERROR: TOO_LARGE]`, `[ERROR: BINARY]` or `[ERROR: DECODE]`.
+roots), `[ERROR: TOO_LARGE]`, `[ERROR: BINARY]` or `[ERROR: DECODE]`; 413, 415 and 422 then speak of the file, not of
+the body.
 """
 
 

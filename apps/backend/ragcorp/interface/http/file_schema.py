@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ragcorp.domain.files import (
     DEFAULT_PASSAGES,
+    MAX_ANSWER_CHARACTERS,
     MAX_GLOB,
     MAX_GLOBS,
     MAX_GREP_QUERY,
@@ -58,6 +59,8 @@ GREP_RESULTS_EXAMPLE: dict[str, Any] = {
     "relaxed": False,
     "cut": False,
     "timed_out": False,
+    "unavailable": [],
+    "left_out": [],
     "status": {
         "tool": "grep_search",
         "characters": 46,
@@ -77,7 +80,9 @@ class GrepBody(StrictModel):
 
     query: str = Field(
         max_length=MAX_GREP_QUERY,
-        description="One line of text, looked for as a whole, else by its words; or a regular expression.",
+        description="One line of text, looked for as a whole, else by its words (24 terms at most, identifiers first); "
+        "or a regular expression, in which letters outside ASCII match UTF-8 and UTF-16 files only. In text, a hyphen "
+        "matches printed ones (U+2010 to U+2013, U+2212) too, and straight quotes curly ones.",
         json_schema_extra={"minLength": 1},
     )
     mode: GrepMode = Field(GrepMode.LITERAL, description="`regex` has the syntax of Rust's regex crate.")
@@ -168,8 +173,13 @@ class GrepResults(BaseModel):
     searched: int
     skipped: FilesSkipped
     relaxed: bool = Field(description="No file holds the query as a whole: its words were looked for.")
-    cut: bool = Field(description="There were too many matches: not all files were searched.")
+    cut: bool = Field(
+        description="There were too many matches: not all lines of a file (1,000 a term), all files, or all passages "
+        f"({MAX_ANSWER_CHARACTERS:,} characters) are told."
+    )
     timed_out: bool = Field(description="The deadline came first: this is what was found until then.")
+    unavailable: list[str] = Field(description="Roots that could not be entered: nothing below them was searched.")
+    left_out: list[str] = Field(description="Words of a relaxed query that were not looked for: more than 24 terms.")
     status: GrepStatus
 
 

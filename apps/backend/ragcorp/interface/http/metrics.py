@@ -106,6 +106,7 @@ class HttpMetrics:
 
     def count_grep(self, result: GrepResult) -> None:
         ended = "timed_out" if result.timed_out else "cut" if result.cut else "ok" if result.passages else "empty"
+        ended = "root_unavailable" if result.unavailable else ended
         self._greps.labels(ended).inc()
         skipped = result.skipped
         for reason, files in (

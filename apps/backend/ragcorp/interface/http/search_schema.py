@@ -125,7 +125,11 @@ class RetrievalFields(StrictModel):
     exact_keywords: str | None = Field(
         None,
         max_length=MAX_GREP_QUERY,
-        description="What the profiles `files` and `grep` look for literally; null takes the telling words of `query`.",
+        description="What the profiles `files` and `grep` look for literally: the whole as a phrase, its quoted parts "
+        "and its words, any of them, in any case and accents, printed hyphens and quotes like typed ones. Of more than "
+        "24 terms the phrase, identifiers and quoted parts come first, then the rarest words; `explain` names those "
+        "that were left out. Null takes the telling words of `query`. "
+        "Without `profile` and `mode` they mean profile `files`; one that asks no files refuses them (422).",
     )
     vector_score_threshold: float | None = Field(
         None,

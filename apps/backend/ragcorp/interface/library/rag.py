@@ -150,7 +150,8 @@ class Rag:
         ``syntax`` is plain, or websearch for quotes, ``or`` and a leading dash. ``include_memory`` asks the memories
         too; ``expand_neighbors`` shows so many chunks before and behind each passage; ``rerank=False`` leaves a
         configured reranker out; ``require_all`` raises AllSourcesFailedError where a source did not do its part;
-        ``facets`` counts what was found; ``exact_keywords`` are what the profiles files and grep look for literally;
+        ``facets`` counts what was found; ``exact_keywords`` are what the profiles files and grep look for literally,
+        and mean files where neither mode nor profile is named (one that asks no files: InvalidInputError);
         from the cosine distance ``vector_score_threshold`` on vector hits are dropped.
         """
         request = self._request(query, limit=limit, mode=mode, filters=filters)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -13,13 +13,16 @@ from urllib.parse import urlsplit
 
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
-from pydantic import ValidationError
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ErrorData, JSONRPCError
 from pydantic_core import from_json
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from ragcorp.interface.mcp.held import Held
+from ragcorp.interface.mcp.messages import STOPPING, refusals
+from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions
+
+RETRY_SECONDS = 10
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
 
@@ -29,23 +32,29 @@ class EndpointLimits:
     """Bounds of the endpoint; times in seconds.
 
     ``allowed_hosts`` are the names that Host, and Origin where there is one, may have: lower case, without port and
-    brackets; None takes any. Above ``max_sessions`` a new one is refused; one without a request for ``idle_seconds``
-    ends.
+    brackets; None takes any. Above ``max_sessions`` the one that was idle longest ends for a new one, which is refused
+    where none is idle; one without a request for ``idle_seconds`` ends. ``stop_seconds`` are for the last answers.
     """
 
     max_body_bytes: int = 1024 * 1024
     upload_seconds: float = 60.0
     max_sessions: int = 256
-    idle_seconds: float = 1800.0
+    idle_seconds: float = 600.0
+    stop_seconds: float = 1.0
     allowed_hosts: frozenset[str] | None = None
 
 
 class McpEndpoint:
-    """Serves an MCP server at one path. Sessions last from ``running`` to its end, or to ``end_sessions``."""
+    """Serves an MCP server at one path. Sessions last from ``running`` to its end, or to ``end_sessions``.
 
-    def __init__(self, server: Server[Any], *, limits: EndpointLimits) -> None:
+    ``stopping`` is set when they end: the server's calls then answer that it stops.
+    """
+
+    def __init__(self, server: Server[Any], *, limits: EndpointLimits, stopping: asyncio.Event | None = None) -> None:
         self._server = server
         self._limits = limits
+        self._stopping = stopping or asyncio.Event()
+        self._answering: set[asyncio.Task[Any]] = set()
         self._sessions = Held(self._manage, name="MCP sessions")
 
     @asynccontextmanager
@@ -57,7 +66,13 @@ class McpEndpoint:
             await self.end_sessions()
 
     async def end_sessions(self) -> None:
-        """End all sessions and with them their streams; further requests are refused."""
+        """Let running calls say that the service stops, and end all sessions and with them their streams.
+
+        Further requests are refused.
+        """
+        self._stopping.set()
+        if self._answering:
+            await asyncio.wait(self._answering, timeout=self._limits.stop_seconds)
         await self._sessions.aclose()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,6 +80,7 @@ class McpEndpoint:
         if refusal is not None:
             await refusal(scope, receive, send)
             return
+        opens = False
         if scope["method"] == "POST":
             try:
                 async with asyncio.timeout(self._limits.upload_seconds):
@@ -79,24 +95,49 @@ class McpEndpoint:
                 await refusal(scope, receive, send)
                 return
             receive = _again(body or b"", receive)
-        try:
-            handle = await self._sessions.value()
-        except RuntimeError:
-            ended = _error(HTTPStatus.SERVICE_UNAVAILABLE, "The service is stopping.", INTERNAL_ERROR)
-            await ended(scope, receive, send)
+            opens = not _headers(scope, SESSION) and from_json(body or b"").get("method") == "initialize"
+        sessions = await self._served()
+        if sessions is None:
+            await _error(HTTPStatus.SERVICE_UNAVAILABLE, STOPPING, INTERNAL_ERROR)(scope, receive, send)
             return
-        await handle(scope, receive, send)
+        with self._counted(scope):
+            if not opens:
+                await sessions(scope, receive, send)
+            elif not await sessions.open(scope, receive, send):
+                await _full(self._limits.max_sessions)(scope, receive, send)
+
+    async def _served(self) -> BoundedSessions | None:
+        """Return the sessions, None where they end."""
+        if self._stopping.is_set():
+            return None
+        try:
+            return await self._sessions.value()
+        except RuntimeError:
+            return None
+
+    @contextmanager
+    def _counted(self, scope: Scope) -> Iterator[None]:
+        """Know the request among those to whose answers ``end_sessions`` gives time: streams have no end."""
+        task = asyncio.current_task()
+        if scope["method"] != "POST" or task is None:
+            yield
+            return
+        self._answering.add(task)
+        try:
+            yield
+        finally:
+            self._answering.discard(task)
 
     @asynccontextmanager
-    async def _manage(self) -> AsyncIterator[ASGIApp]:
+    async def _manage(self) -> AsyncIterator[BoundedSessions]:
         manager = StreamableHTTPSessionManager(
             self._server,
             session_idle_timeout=self._limits.idle_seconds,
-            max_sessions=self._limits.max_sessions,
+            max_sessions=None,
             max_request_body_size=self._limits.max_body_bytes,
         )
         async with manager.run():
-            yield manager.handle_request
+            yield BoundedSessions(manager.handle_request, most=self._limits.max_sessions)
 
     def _refusal(self, scope: Scope) -> Response | None:
         """A page of a stranger reaches a loopback address through the browser: its Host or its Origin tells."""
@@ -116,15 +157,10 @@ class McpEndpoint:
         if body is None:
             too_large = f"The body is larger than {self._limits.max_body_bytes} bytes (MAX_BODY_BYTES)."
             return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large)
-        try:
-            message = from_json(body, allow_inf_nan=False)
-        except ValueError:
-            return _error(HTTPStatus.BAD_REQUEST, "The body is not valid JSON.", PARSE_ERROR)
-        try:
-            jsonrpc_message_adapter.validate_python(message, by_name=False)
-        except ValidationError:
-            return _error(HTTPStatus.BAD_REQUEST, "The body is no single JSON-RPC message.")
-        return None
+        errors = refusals(body)
+        if not errors:
+            return None
+        return _response(HTTPStatus.BAD_REQUEST, errors[0] if len(errors) == 1 else _without_id(errors[0]))
 
 
 class _GoneError(Exception):
@@ -171,7 +207,21 @@ def _origin_host(origin: str) -> str | None:
 
 
 def _error(status: HTTPStatus, message: str, code: int = INVALID_REQUEST) -> Response:
-    body = JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message))
+    return _response(status, JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message)))
+
+
+def _full(most: int) -> Response:
+    message = f"Too many sessions are open, and all are in use. End one, or try again later. (limit: {most} sessions)"
+    response = _error(HTTPStatus.SERVICE_UNAVAILABLE, message, INTERNAL_ERROR)
+    response.headers["Retry-After"] = str(RETRY_SECONDS)
+    return response
+
+
+def _without_id(error: JSONRPCError) -> JSONRPCError:
+    return error.model_copy(update={"id": None})
+
+
+def _response(status: HTTPStatus, error: JSONRPCError) -> Response:
     return Response(
-        body.model_dump_json(by_alias=True, exclude_unset=True), status_code=status, media_type="application/json"
+        error.model_dump_json(by_alias=True, exclude_unset=True), status_code=status, media_type="application/json"
     )

@@ -64,6 +64,8 @@ GREP_SCHEMA = _object(
     relaxed=_FLAG,
     cut=_FLAG,
     timed_out=_FLAG,
+    unavailable=_TEXTS,
+    left_out=_TEXTS,
     status=_STATUS,
 )
 FILE_SCHEMA = _object(path=_TEXT, text=_TEXT, line_start=_WHOLE, line_end=_WHOLE, total_lines=_WHOLE, encoding=_TEXT)

@@ -8,9 +8,12 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from mcp.server import Server, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
+    METHOD_NOT_FOUND,
     CallToolRequestParams,
     CallToolResult,
     ListToolsResult,
@@ -23,6 +26,7 @@ from mcp_types import (
 
 from ragcorp.domain.exceptions import FileAccessError, RagcorpError, SourceUnavailableError
 from ragcorp.interface.mcp.arguments import ToolCall, ToolOutcome
+from ragcorp.interface.mcp.messages import STOPPING
 from ragcorp.interface.mcp.services import McpLimits, OpenedServices, PrincipalOf
 from ragcorp.interface.mcp.status import send_status, set_level
 from ragcorp.interface.mcp.tools import TOOLS
@@ -44,13 +48,18 @@ _left: set[asyncio.Task[Any]] = set()
 
 
 def make_mcp_server(
-    services: OpenedServices, *, principal_of: PrincipalOf, limits: McpLimits, version: str
+    services: OpenedServices,
+    *,
+    principal_of: PrincipalOf,
+    limits: McpLimits,
+    version: str,
+    stopping: asyncio.Event | None = None,
 ) -> Server[Any]:
-    """Return the server. It opens and closes nothing.
+    """Return the server. It opens and closes nothing; calls that run when ``stopping`` is set end with an error.
 
     It is the SDK's low-level one: MCPServer ignores unknown arguments, and repeats values in its errors.
     """
-    calls = _Calls(services=services, principal_of=principal_of, limits=limits)
+    calls = _Calls(services=services, principal_of=principal_of, limits=limits, stopping=stopping or asyncio.Event())
     server: Server[Any] = Server(
         "ragcorp",
         title="ragcorp",
@@ -61,7 +70,18 @@ def make_mcp_server(
         get_tool_input_schema={tool.name: tool.input_schema() for tool in TOOLS}.get,
     )
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
+    server.middleware.append(_silent_about_methods)
     return server
+
+
+async def _silent_about_methods(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Leave out of the SDK's error the unknown method's name, which is the caller's text."""
+    try:
+        return await call_next(ctx)
+    except MCPError as error:
+        if error.error.code != METHOD_NOT_FOUND:
+            raise
+        raise MCPError(METHOD_NOT_FOUND, "There is no such method.") from None
 
 
 async def _list_tools(_: ServerRequestContext[Any, Any], __: PaginatedRequestParams | None) -> ListToolsResult:
@@ -84,8 +104,11 @@ def _described(tool: type[ToolCall]) -> Tool:
 class _Calls:
     """Calls tools."""
 
-    def __init__(self, *, services: OpenedServices, principal_of: PrincipalOf, limits: McpLimits) -> None:
+    def __init__(
+        self, *, services: OpenedServices, principal_of: PrincipalOf, limits: McpLimits, stopping: asyncio.Event
+    ) -> None:
         self._services = services
+        self._stopping = stopping
         self._principal_of = principal_of
         self._limits = limits
         self._tools = {tool.name: tool for tool in TOOLS}
@@ -108,6 +131,8 @@ class _Calls:
             return _failed(error_text(error))
         except TimeoutError:
             return _failed(TIMED_OUT)
+        except MCPError:
+            raise
         except Exception:
             logger.exception("%s failed", tool.name)
             return _failed(UNEXPECTED)
@@ -115,7 +140,8 @@ class _Calls:
     async def _outcome(self, context: ServerRequestContext[Any, Any], call: ToolCall) -> ToolOutcome:
         principal = await self._principal_of(context.request)
         services = await self._services()
-        return await _in_time(call.run(services, principal), seconds=call.seconds(self._limits))
+        seconds = call.seconds(self._limits)
+        return await _in_time(call.run(services, principal), seconds=seconds, stopping=self._stopping)
 
 
 def error_text(error: RagcorpError) -> str:
@@ -132,16 +158,22 @@ def _failed(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
-async def _in_time(work: Coroutine[Any, Any, Result], *, seconds: float) -> Result:
-    """Return the result of ``work``; cancel it when the time is over, or the caller no longer waits.
+async def _in_time(work: Coroutine[Any, Any, Result], *, seconds: float, stopping: asyncio.Event) -> Result:
+    """Return the result of ``work``; cancel it when the time is over, the service stops, or the caller has left.
 
-    It is not waited for then: a database that hangs takes many seconds to let go of a statement. Raises TimeoutError.
+    It is not waited for then: a database that hangs takes many seconds to let go of a statement. Raises TimeoutError,
+    and MCPError where the service stops.
     """
     task = asyncio.ensure_future(work)
+    stopped = asyncio.ensure_future(stopping.wait())
     try:
         async with asyncio.timeout(seconds):
-            return await asyncio.shield(task)
+            await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise MCPError(INTERNAL_ERROR, STOPPING)
+        return task.result()
     finally:
+        stopped.cancel()
         if not task.done():
             task.cancel()
             _left.add(task)

@@ -3,25 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from starlette.requests import Request
 
 from ragcorp.application.load_context import LoadContext
+from ragcorp.domain.files import GrepResult
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.search import SearchResponse
+
+
+class SearchCounts(Protocol):
+    """Counts searches, whoever asked for them."""
+
+    def count_search(self, response: SearchResponse) -> None: ...
+
+    def count_grep(self, result: GrepResult) -> None: ...
+
+
+class Uncounted:
+    """Counts nothing: over standard input there is nobody to ask."""
+
+    def count_search(self, response: SearchResponse) -> None:
+        pass
+
+    def count_grep(self, result: GrepResult) -> None:
+        pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServices:
-    """The use cases behind the tools."""
+    """The use cases behind the tools, and who counts what they find."""
 
     search: ChunkSearch
     answer: QuestionAnswering
     context: LoadContext
     grep: FileGrep
     read: FileReading
+    counts: SearchCounts = field(default_factory=Uncounted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,9 @@ from typing import Any, Self, cast
 
 import anyio
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+
+from ragcorp.interface.mcp.messages import refusals
 
 FIRST_FREE = 3
 """Descriptors below are stdin, stdout and stderr."""
@@ -26,12 +29,13 @@ async def stdio_streams() -> AsyncIterator[tuple[Any, Any]]:
 
     Meanwhile what else writes to stdout writes to stderr, and what reads stdin finds its end, in child processes too.
     """
-    async with _StdinLines() as lines, stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as streams:
-        yield streams
+    async with _StdinLines() as lines, stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (read, write):
+        lines.answer_to = write
+        yield read, write
 
 
 class _StdinLines:
-    """The lines of stdin.
+    """The lines of stdin that are messages; to others ``answer_to`` gets an error, but for blank ones.
 
     A thread reads them. The SDK's own cannot be interrupted: the server would end only after the client's next line.
     This one also waits for a pipe of ours, whose end is its own.
@@ -40,6 +44,7 @@ class _StdinLines:
     def __init__(self) -> None:
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._thread: threading.Thread | None = None
+        self.answer_to: Any = None
 
     async def __aenter__(self) -> Self:
         self._input = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
@@ -60,11 +65,16 @@ class _StdinLines:
         os.close(self._input)
 
     def __aiter__(self) -> AsyncIterator[str]:
-        return self._decoded()
+        return self._messages()
 
-    async def _decoded(self) -> AsyncIterator[str]:
+    async def _messages(self) -> AsyncIterator[str]:
         while (line := await self._lines.get()) is not None:
-            yield line.decode("utf-8", errors="replace")
+            text = line.decode("utf-8", errors="replace")
+            errors = refusals(text) if text.strip() else []
+            for error in errors:
+                await self.answer_to.send(SessionMessage(error))
+            if text.strip() and not errors:
+                yield text
 
     def _read(self, loop: asyncio.AbstractEventLoop, end: int) -> None:
         unfinished: list[bytes] = []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import aclosing
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from ragcorp.application.load_context import DEFAULT_QUERY, MAX_CONTEXT_ITEMS
+from ragcorp.domain.answers import Answer, Searched
 from ragcorp.domain.collections import MAX_ITEM_NAME
-from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError
 from ragcorp.domain.files import (
     DEFAULT_PASSAGES,
     MAX_GLOB,
@@ -43,6 +45,9 @@ from ragcorp.interface.search_status import grep_status, search_status
 Question = Annotated[str, Field(description="A question or words, in any language; Spanish is understood best.")]
 
 
+LINES = "Lines that are named for HTML, CSV, Office and PDF documents are those of their text, not of the file."
+
+
 class Search(ToolCall):
     """A search of the pipeline."""
 
@@ -52,7 +57,18 @@ class Search(ToolCall):
     def request(self) -> SearchRequest: ...
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
+        try:
+            return await self._found(services, principal)
+        except InvalidInputError as error:
+            raise self.named(error) from None
+
+    def named(self, error: InvalidInputError) -> InvalidInputError:
+        """Return the error with the names of the tool's arguments."""
+        return error
+
+    async def _found(self, services: McpServices, principal: Principal) -> ToolOutcome:
         response = await services.search.execute(self.request(), principal=principal)
+        services.counts.count_search(response)
         return ToolOutcome(
             text=search_text(response),
             document=search_results(response),
@@ -66,7 +82,7 @@ class HybridSearch(Search):
     description = (
         "Search by meaning and by exact words at once, fused by reciprocal rank. Give the question as semantic_query "
         "and, where there are any, identifiers, names, codes or error messages as exact_keywords. Results name path "
-        "and lines; read_file opens them."
+        f"and lines; read_file opens them. {LINES}"
     )
 
     semantic_query: str | None = Field(None, description="What is looked for, as a question or description. Required.")
@@ -74,7 +90,8 @@ class HybridSearch(Search):
     exact_keywords: str | None = Field(
         None,
         max_length=MAX_GREP_QUERY,
-        description="Words that must be found as they are written; left out, they are taken from the question.",
+        description="Words to look for as they are written, any of them, in any case and accents: at most 24 terms, "
+        "the phrase, identifiers and quoted parts before other words. Left out, they are taken from the question.",
     )
     limit: Limit = 10
     include_memory: bool = Field(False, description="Search the memories too.")
@@ -90,6 +107,14 @@ class HybridSearch(Search):
             include_memory=self.include_memory,
             expand_neighbors=int(self.expand_neighbors),
             filters=filters_of(self.filters),
+        )
+
+    def named(self, error: InvalidInputError) -> InvalidInputError:
+        sent = "semantic_query" if self.semantic_query else "query"
+        if error.field != "query":
+            return error
+        return InvalidInputError(
+            error.message.replace("query", sent, 1), field=sent, limit=error.limit, remedy=error.remedy
         )
 
     def _question(self) -> str:
@@ -173,7 +198,9 @@ class GrepSearch(ToolCall):
             max_passages=self.max_passages,
         )
         result = await services.grep.execute(request, principal=principal)
-        return ToolOutcome(text=grep_text(result), document=grep_document(result), status=grep_status(result))
+        services.counts.count_grep(result)
+        document = grep_document(result, marks=False)
+        return ToolOutcome(text=grep_text(result), document=document, status=grep_status(result))
 
     @classmethod
     def seconds(cls, limits: McpLimits) -> float:
@@ -185,6 +212,7 @@ class ReadFile(ToolCall):
     title = "Read a file"
     description = (
         "Read a text file below the allowed roots, whole or some lines of it, by the path that a search named. "
+        f"{LINES} "
         "An error starts with [ERROR: NOT_FOUND], [ERROR: ACCESS_DENIED], [ERROR: TOO_LARGE], [ERROR: BINARY] or "
         "[ERROR: DECODE]."
     )
@@ -198,7 +226,10 @@ class ReadFile(ToolCall):
         file = await services.read.execute(
             self.path, principal=principal, line_start=self.line_start, line_end=self.line_end
         )
-        return ToolOutcome(text=file.text, document=file_document(file))
+        text = file.text
+        if file.line_start > file.total_lines:
+            text = "The file has 1 line." if file.total_lines == 1 else f"The file has {file.total_lines} lines."
+        return ToolOutcome(text=text, document=file_document(file))
 
 
 class Ask(ToolCall):
@@ -206,7 +237,7 @@ class Ask(ToolCall):
     title = "Ask a question"
     description = (
         "Answer a question from the documents, with citations [n], or abstain where they do not hold an answer. "
-        "Nothing of it is stored."
+        f"{LINES} Nothing of it is stored."
     )
     output_schema: ClassVar[dict[str, Any]] = ANSWER_SCHEMA
 
@@ -226,8 +257,13 @@ class Ask(ToolCall):
             include_memory=self.include_memory,
             profile=self.profile,
         )
-        answer = await services.answer.execute(request, principal=principal)
-        return ToolOutcome(text=answer_text(answer), document=answer_document(answer))
+        async with aclosing(services.answer.stream(request, principal=principal)) as events:
+            async for event in events:
+                if isinstance(event, Searched):
+                    services.counts.count_search(event.response)
+                elif isinstance(event, Answer):
+                    return ToolOutcome(text=answer_text(event), document=answer_document(event))
+        raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")
 
     @classmethod
     def seconds(cls, limits: McpLimits) -> float:
@@ -251,6 +287,7 @@ class Context(ToolCall):
             session=self.session,
             principal=principal,
         )
+        services.counts.count_search(context.response)
         document = plain(context_document(context, request_id=""))
         del document["request_id"]
         return ToolOutcome(text=context.context or "Nothing is remembered.", document=document)

@@ -103,14 +103,14 @@ class LineView(ScrollView, can_focus=True):
         follows = self.is_vertical_scroll_end
         self._lay_out()
         if follows:
-            self.scroll_end(animate=False, immediate=True)
+            self.scroll_end(animate=False, force=True, immediate=True)
 
     def on_resize(self) -> None:
         if self.scrollable_content_region.width != self._laid_out_for:
             top = self._rows[self.scroll_offset.y][0] if self.scroll_offset.y < len(self._rows) else 0
             self._lay_out()
             if self._target is None and top:
-                self.scroll_to(y=self._first_rows[top], animate=False, immediate=True)
+                self.scroll_to(y=self._first_rows[top], animate=False, force=True, immediate=True)
         self._go_to_target()
 
     def action_pointed(self, step: int) -> None:
@@ -147,7 +147,8 @@ class LineView(ScrollView, can_focus=True):
             return
         row = self._first_rows[self._target] if self._target < len(self._first_rows) else 0
         self._target = None
-        self.scroll_to(y=max(row - self._lead, 0), animate=False, immediate=True)
+        # forced: until the next layout the pane does not know that these lines can be scrolled
+        self.scroll_to(y=max(row - self._lead, 0), animate=False, force=True, immediate=True)
 
     def _lay_out(self) -> None:
         self._laid_out_for = self.scrollable_content_region.width

@@ -19,7 +19,7 @@ def place_of(chunk: Chunk) -> str:
     """Return where a passage stands: ``path:12-15``, ``path page 3``, or what an item of another collection is."""
     path = chunk.source_path
     if path is None:
-        return on_one_line(chunk.speaker or chunk.title or chunk.collection)
+        return on_one_line(chunk.speaker or chunk.shown_title or chunk.collection)
     return _place(path, chunk.line_start, chunk.line_end, chunk.page_start)
 
 
@@ -37,7 +37,7 @@ def _place(path: str, line_start: int, line_end: int, page: int | None) -> str:
 
 
 def title_of(chunk: Chunk) -> str:
-    return on_one_line(chunk.title or (chunk.heading_path[-1] if chunk.heading_path else chunk.content[:80]))
+    return on_one_line(chunk.shown_title or (chunk.heading_path[-1] if chunk.heading_path else chunk.content[:80]))
 
 
 def row_of(hit: SearchHit, width: int, tall: bool) -> Text:
@@ -77,7 +77,7 @@ def marks_of(hit: SearchHit, query: str) -> QueryMarks:
 def passage_lines(hit: SearchHit, marks: QueryMarks) -> list[Line]:
     """Return a passage with what is to be said of it: place, title, ranks by source, steps, collections."""
     chunk = hit.chunk
-    heading = " > ".join(on_one_line(part) for part in chunk.heading_path) or on_one_line(chunk.title)
+    heading = " > ".join(on_one_line(part) for part in chunk.heading_path) or on_one_line(chunk.shown_title)
     notes = [place_of(chunk), heading, sources_note(hit.sources, hit)]
     notes += [f"{step}: {_told(note)}" for step, note in hit.steps.items()]
     if len(hit.collections) > 1 or not chunk.of_document:

@@ -26,6 +26,8 @@ AROUND = 200
 LITERAL = 40
 """Characters by which a passage is known again in its file."""
 
+DIFFERENT = "The passage reads differently here: the file changed, or is HTML or CSV."
+
 log = logging.getLogger(__name__)
 
 
@@ -100,7 +102,7 @@ class ViewerScreen(Screen[None]):
         )
         at = opened.matched_lines[0] if opened.matched_lines else opened.line_start
         self.query_one(LineView).show(lines, opened.marks, at=at)
-        moved = "" if self._stands_there(lines) else "The passage reads differently in the file: it may have changed."
+        moved = "" if self._stands_there(lines) else DIFFERENT
         whole = f"lines {text.line_start}-{text.line_end} of {text.total_lines}"
         self.query_one(StatusLine).say(f"{on_one_line(text.path)}: {whole}, {text.encoding}", warning=moved)
 
@@ -111,5 +113,8 @@ class ViewerScreen(Screen[None]):
         return on_one_line(begun)[:LITERAL] in on_one_line(there)
 
     def _show_passage(self, why: str) -> None:
-        self.query_one(LineView).show(self._opened.passage, self._opened.marks)
+        place, *rest = self._opened.passage
+        # the place stands in the title already
+        lines = rest if place.note and place.text == self._opened.place else self._opened.passage
+        self.query_one(LineView).show(lines, self._opened.marks)
         self.query_one(StatusLine).say(why)

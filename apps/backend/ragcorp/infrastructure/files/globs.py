@@ -1,0 +1,274 @@
+"""Patterns of gitignore, matched without backtracking: what a name costs grows with its length times the pattern's.
+
+As git reads them: ``*`` and ``?`` stand for no slash, ``**`` as a whole name for any number of folders, braces for
+themselves. A pattern with a slash that does not end it is about the whole path, another about the last name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+
+MAX_PATTERN = 1000
+"""A longer line of an ignore file says nothing."""
+MAX_RULES = 10_000
+"""Lines of one ignore file; those behind them say nothing."""
+MAX_SLOW_RULES = 500
+"""Of them, with one last name, or one end of it, and without either to look them up by: the first ones count."""
+
+_MAX_SIGNS = 20
+_ANY_FOLDERS = "**"
+_LITERAL = re.compile(r"[^*?\[\\]+")
+_BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
+_SPECIAL = frozenset(r"\*?[]{}!# ")
+
+_NameTest = Callable[[str], bool]
+_Rules = list[tuple[int, "Glob"]]
+
+
+class Glob:
+    """One pattern. ``negated``: it began with ``!``. Raises ValueError for what is none."""
+
+    def __init__(self, line: str) -> None:
+        pattern = _without_trailing_spaces(line)
+        if not pattern or pattern.startswith("#") or len(pattern) > MAX_PATTERN:
+            raise ValueError
+        self.negated = pattern.startswith("!")
+        pattern = pattern.removeprefix("!")
+        self.folders_only = pattern.endswith("/")
+        pattern = pattern.removesuffix("/")
+        anchored = "/" in pattern
+        names = pattern.removeprefix("/").split("/")
+        if "" in names:
+            raise ValueError
+        self.last_name = names[-1]
+        self._blocks = _blocks(names, anchored=anchored)
+
+    def matches(self, names: Sequence[str], *, folder: bool) -> bool:
+        """Say whether it matches the path of these names itself; what lies below a folder that it matches is not."""
+        if self.folders_only and not folder:
+            return False
+        first, *others = self._blocks
+        if not _stands(first, names, 0):
+            return False
+        if not others:
+            return len(first) == len(names)
+        *middle, last = others
+        place = len(first)
+        for block in middle:
+            found = next((at for at in range(place, len(names) - len(block) + 1) if _stands(block, names, at)), None)
+            if found is None:
+                return False
+            place = found + len(block)
+        end = len(names) - len(last)
+        return end >= place and _stands(last, names, end)
+
+    def covers(self, names: Sequence[str]) -> bool:
+        """Say whether it matches the file of these names, or a folder above it."""
+        count = len(names)
+        return any(self.matches(names[:length], folder=length < count) for length in range(count, 0, -1))
+
+
+class IgnoreList:
+    """The rules of one ignore file, the last first. Lines that are no patterns say nothing."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._named: defaultdict[str, _Rules] = defaultdict(list)
+        self._ending: defaultdict[str, _Rules] = defaultdict(list)
+        self._slow: _Rules = []
+        globs = [glob for line in islice(lines, MAX_RULES) if (glob := _parsed(line)) is not None]
+        for number, glob in reversed(list(enumerate(globs))):
+            name = glob.last_name
+            if _LITERAL.fullmatch(name):
+                self._named[name].append((number, glob))
+            elif name.startswith("*") and _LITERAL.fullmatch(name, 1):
+                self._ending[name[1:]].append((number, glob))
+            else:
+                self._slow.append((number, glob))
+        for rules in (self._slow, *self._named.values(), *self._ending.values()):
+            del rules[:-MAX_SLOW_RULES]
+        self._lengths = sorted({len(end) for end in self._ending})
+
+    def says(self, relative: str, *, folder: bool) -> bool | None:
+        """Say whether a path is left out: the last rule that matches it decides; None where none does."""
+        names = relative.split("/")
+        last, said = -1, None
+        for rules in chain((self._named.get(names[-1], []), self._slow), self._by_end(names[-1])):
+            for number, glob in rules:
+                if number < last:
+                    break
+                if glob.matches(names, folder=folder):
+                    last, said = number, not glob.negated
+                    break
+        return said
+
+    def _by_end(self, name: str) -> Iterator[_Rules]:
+        for length in self._lengths:
+            if length <= len(name) and (rules := self._ending.get(name[-length:])):
+                yield rules
+
+
+def rule_lines(data: bytes) -> list[str]:
+    """Return the lines of an ignore file that may be rules."""
+    lines = data.decode("utf-8-sig", errors="replace").split("\n")
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def is_light(pattern: str) -> bool:
+    """Say whether ripgrep may be given a pattern: one with very many stars keeps it from reading any."""
+    return sum(map(pattern.count, "*?[")) <= _MAX_SIGNS
+
+
+def _parsed(line: str) -> Glob | None:
+    try:
+        return Glob(line)
+    except ValueError:
+        return None
+
+
+def _without_trailing_spaces(line: str) -> str:
+    line = line.removesuffix("\n").removesuffix("\r")
+    stripped = line.rstrip(" ")
+    escaped = (len(stripped) - len(stripped.rstrip("\\"))) % 2
+    return stripped + " " if escaped and len(stripped) < len(line) else stripped
+
+
+def _blocks(names: list[str], *, anchored: bool) -> list[list[_NameTest]]:
+    """Return runs of names, between which any number of folders may stand; the first one at the path's beginning."""
+    blocks: list[list[_NameTest]] = [[]] if anchored else [[], []]
+    for number, name in enumerate(names):
+        if name != _ANY_FOLDERS or not anchored:
+            blocks[-1].append(_name_test(name))
+            continue
+        if blocks[-1] or len(blocks) == 1:
+            blocks.append([])
+        if number == len(names) - 1:  # what lies in the folder, not itself
+            blocks[-1].append(_name_test("*"))
+    return blocks
+
+
+def _stands(block: Sequence[_NameTest], names: Sequence[str], place: int) -> bool:
+    there = names[place : place + len(block)]
+    return len(there) == len(block) and all(test(name) for test, name in zip(block, there, strict=True))
+
+
+def _name_test(pattern: str) -> _NameTest:
+    pieces = _pieces(pattern)
+    if len(pieces) == 1:
+        [only] = pieces
+        return lambda name: len(name) == only.length and only.at(name, 0)
+    first, *middle, last = pieces
+
+    def test(name: str) -> bool:
+        if not first.at(name, 0):
+            return False
+        place = first.length
+        for piece in middle:
+            found = piece.find(name, place)
+            if found < 0:
+                return False
+            place = found + piece.length
+        end = len(name) - last.length
+        return end >= place and last.at(name, end)
+
+    return test
+
+
+class _Piece:
+    """What stands between two stars: so many characters, each of which is one, one of several, or any."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._text = ""
+        self._expression = ""
+        self._regex: re.Pattern[str] | None = None
+
+    def add(self, character: str) -> None:
+        self.length += 1
+        self._text += character
+        self._expression += re.escape(character)
+
+    def add_class(self, expression: str) -> None:
+        self.length += 1
+        self._expression += expression
+        self._regex = re.compile("", re.DOTALL)
+
+    def close(self) -> None:
+        if self._regex is not None:
+            self._regex = re.compile(self._expression, re.DOTALL)
+
+    def at(self, name: str, place: int) -> bool:
+        if self._regex is None:
+            return name.startswith(self._text, place)
+        return self._regex.match(name, place) is not None
+
+    def find(self, name: str, place: int) -> int:
+        if self._regex is None:
+            return name.find(self._text, place)
+        found = self._regex.search(name, place)
+        return -1 if found is None else found.start()
+
+
+def _pieces(pattern: str) -> list[_Piece]:
+    pieces = [_Piece()]
+    place = 0
+    while place < len(pattern):
+        character = pattern[place]
+        place += 1
+        if character == "*":
+            pieces.append(_Piece())
+        elif character == "?":
+            pieces[-1].add_class(".")
+        elif character == "[":
+            expression, place = _bracket(pattern, place)
+            pieces[-1].add_class(expression)
+        elif character == "\\":
+            if place == len(pattern):
+                raise ValueError
+            pieces[-1].add(pattern[place])
+            place += 1
+        else:
+            pieces[-1].add(character)
+    for piece in pieces:
+        piece.close()
+    return pieces
+
+
+def _bracket(pattern: str, place: int) -> tuple[str, int]:
+    """Return the expression for the bracket that was opened before ``place``, and where it is over."""
+    negated = pattern[place : place + 1] in {"!", "^"}
+    place += negated
+    members: list[str] = []
+    ranged = False
+    while place < len(pattern) and (pattern[place] != "]" or not members):
+        if pattern[place] == "-" and members and not ranged and pattern[place + 1 : place + 2] not in {"", "]"}:
+            ranged = True
+            place += 1
+            continue
+        if pattern[place] == "\\":
+            place += 1
+        member = pattern[place : place + 1]
+        if not member:
+            raise ValueError
+        place += 1
+        if not ranged:
+            members.append(re.escape(member))
+        elif (first := members.pop()) and first.removeprefix("\\") <= member:
+            members.append(f"{first}-{re.escape(member)}")
+        else:
+            raise ValueError
+        ranged = False
+    if place >= len(pattern):
+        raise ValueError
+    return f"[{'^' if negated else ''}{''.join(members)}]", place + 1
+
+
+def plain_braces(glob: str) -> str:
+    """Return a pattern for ripgrep, to which braces are a choice; in .gitignore they are letters."""
+    return _BRACES.sub(lambda found: found[0] if found[0].startswith("\\") else f"\\{found[0]}", glob)
+
+
+def escaped(path: str) -> str:
+    return "".join(f"\\{char}" if char in _SPECIAL else char for char in path)

@@ -1,0 +1,139 @@
+"""The SQL by which documents know a file: their path, their external_id, the folder that they were ingested from."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from urllib.parse import quote
+
+from ragcorp.domain.ports.file_search import HostPlace
+
+PlaceOf = Callable[[str], HostPlace | None]
+"""Tells where ``root/relative`` lies on this machine."""
+
+GIVEN = "names text[], own integer, sure integer, place text, folders integer[]"
+"""Columns of ``given`` that are used here. Of the ``names`` so many are the file's ``own``, the ``sure`` ones first."""
+
+_ODD = re.compile(r"\\|/\.?/|^\.?/|^file:", re.ASCII | re.IGNORECASE)
+_SCHEME = re.compile(r"^file:(//localhost(?=/))?", re.ASCII | re.IGNORECASE)
+
+
+def matched(*, visible: str, passing: str, lines_kept: str) -> str:
+    """Return the expressions that end in ``matched``: the documents of each of ``given``, one several times perhaps.
+
+    Columns: number, id, external_id, lines_kept, readable, passes, own, sure. ``own``: it is the file's, or another's
+    of that bare path; ``sure``: it is the file's. What is neither only withholds: one of that path below any root, of
+    that external_id, or deleted. Values: those of the conditions over ``documents d``, ``workspace``, and ``folders``,
+    an array of objects.
+    """
+    documents = f"""d.id, d.external_id, {lines_kept} AS lines_kept,
+                   ({visible}) IS TRUE AS readable, ({passing}) IS TRUE AS passes"""
+    columns = "id, external_id, lines_kept, readable, passes"
+    # ranges and their order: to a plan that is made over few rows every index by workspace looks as good
+    return f"""
+        spelt AS MATERIALIZED (
+            SELECT g.number, name, nth <= g.own AS own, nth <= g.sure AS sure
+            FROM given g CROSS JOIN unnest(g.names) WITH ORDINALITY AS n (name, nth)),
+        named AS MATERIALIZED (
+            SELECT names.name, {documents}, d.by_path, d.by_path AND d.deleted_at IS NULL AS may_be_own,
+                   NOT d.by_path AND right(d.path, length(d.external_id) + 1) = '/' || d.external_id AS elsewhere
+            FROM (SELECT DISTINCT name, md5(name)::uuid AS key FROM spelt) AS names
+            CROSS JOIN LATERAL (
+                (SELECT *, true AS by_path FROM documents
+                 WHERE workspace = %(workspace)s AND md5(plain_path(path))::uuid BETWEEN key AND key
+                 ORDER BY md5(plain_path(path))::uuid OFFSET 0)
+                UNION ALL
+                (SELECT *, false AS by_path FROM documents
+                 WHERE workspace = %(workspace)s AND md5(plain_path(external_id))::uuid BETWEEN key AND key
+                   AND path IS DISTINCT FROM external_id
+                 ORDER BY md5(plain_path(external_id))::uuid OFFSET 0)) AS d),
+        ingested AS MATERIALIZED (
+            SELECT f.number, decode(f.key, 'hex') AS key, f.skipped
+            FROM jsonb_to_recordset(%(folders)s::jsonb) AS f (number integer, key text, skipped integer)
+            CROSS JOIN LATERAL (
+                SELECT FROM folder_files
+                WHERE workspace = %(workspace)s AND folder BETWEEN decode(f.key, 'hex') AND decode(f.key, 'hex')
+                ORDER BY folder LIMIT 1) AS any_file),
+        recorded AS MATERIALIZED (
+            SELECT g.number, {documents}, d.deleted_at IS NULL AS may_be_own,
+                   d.content_hash = ANY (f.content_hashes) AS as_ingested
+            FROM given g
+            CROSS JOIN unnest(g.folders) AS folder
+            JOIN ingested i ON i.number = folder
+            CROSS JOIN LATERAL (
+                SELECT external_id, content_hashes FROM folder_files
+                WHERE workspace = %(workspace)s
+                  AND (relative, folder) >= (substr(g.place, i.skipped + 1), i.key)
+                  AND (relative, folder) <= (substr(g.place, i.skipped + 1), i.key)
+                ORDER BY relative, folder OFFSET 0) AS f
+            CROSS JOIN LATERAL (
+                SELECT * FROM documents
+                WHERE workspace = %(workspace)s AND external_id BETWEEN f.external_id AND f.external_id
+                ORDER BY external_id OFFSET 0) AS d),
+        matched AS MATERIALIZED (
+            SELECT s.number, {columns}, s.own AND may_be_own AS own, s.sure AND may_be_own AS sure
+            FROM spelt s JOIN named USING (name)
+            WHERE by_path OR s.sure OR elsewhere IS NOT TRUE
+            UNION ALL
+            SELECT number, {columns}, may_be_own, may_be_own AND as_ingested FROM recorded)"""
+
+
+class AskedFiles:
+    """Gathers the values of files, as ``matched`` wants them. ``folders``: those above the files, each once."""
+
+    def __init__(self, place_of: PlaceOf) -> None:
+        self._place_of = place_of
+        self._numbers: dict[tuple[bytes, int], int] = {}
+
+    @property
+    def folders(self) -> list[dict[str, object]]:
+        return [
+            {"number": number, "key": key.hex(), "skipped": skipped} for (key, skipped), number in self._numbers.items()
+        ]
+
+    def add(self, names: Sequence[str]) -> dict[str, object]:
+        """Return the columns ``GIVEN`` of a file. The first name is taken for ``root/relative``.
+
+        Which root a relative path came from nobody knows: the file is withheld also for a document of its path below
+        any root.
+        """
+        place = self._place_of(names[0]) if names else None
+        host = () if place is None else (place.path, _quoted(place.path))
+        sure = _plain(*names[:1], *host)
+        own = dict.fromkeys((*sure, *_plain(*names[1:])))
+        below_any_root = _plain(*(name.partition("/")[2] for name in names[:1]))
+        return {
+            "names": list(dict.fromkeys((*own, *below_any_root))),
+            "own": len(own),
+            "sure": len(sure),
+            "place": "" if place is None else place.path,
+            "folders": [self._number(*folder) for folder in (() if place is None else place.folders)],
+        }
+
+    def _number(self, key: bytes, skipped: int) -> int:
+        return self._numbers.setdefault((key, skipped), len(self._numbers))
+
+
+def _quoted(path: str) -> str:
+    folder, separator, name = path.rpartition("/")
+    return f"{_quoted_folder(folder)}{separator}{quote(name)}"
+
+
+@lru_cache(maxsize=4096)
+def _quoted_folder(folder: str) -> str:
+    return quote(folder)
+
+
+def _plain(*names: str) -> list[str]:
+    return list(dict.fromkeys(plain for name in names if "\x00" not in name and (plain := plain_path(name))))
+
+
+def plain_path(path: str) -> str:
+    """Return what the function of that name returns in SQL."""
+    path = unicodedata.normalize("NFC", path)
+    if not _ODD.search(path):
+        return path
+    collapsed = re.sub(r"/(\.?/)+", "/", _SCHEME.sub("", path.replace("\\", "/")))
+    return re.sub(r"^(\.?/)+", "", collapsed)

@@ -1,0 +1,61 @@
+"""What a request leaves behind that the service does not wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from ragcorp.interface.http.boundary import RequestBoundary
+from ragcorp.interface.http.lingering_close import LingeringClose
+from ragcorp.interface.http.metrics import HttpMetrics
+from ragcorp.main.logs import configure_logging
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def _own_logging() -> Iterator[None]:
+    root, server = logging.getLogger(), logging.getLogger("uvicorn.error")
+    before = (root.handlers[:], root.level, server.filters[:], server.level)
+    configure_logging("info")
+    yield
+    root.handlers[:], root.level, server.filters[:], server.level = before
+
+
+@pytest.mark.usefixtures("_own_logging")
+async def test_a_request_that_is_ended_leaves_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    began = asyncio.Event()
+
+    async def endless(_: Request) -> Response:
+        began.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    app = RequestBoundary(LingeringClose(Starlette(routes=[Route("/", endless)])), metrics=HttpMetrics())
+    config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=0)
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        async with httpx.AsyncClient(timeout=30) as client:
+            request = asyncio.create_task(client.get(f"http://127.0.0.1:{listener.getsockname()[1]}/"))
+            await began.wait()
+            server.should_exit = True
+            await serving
+            await asyncio.gather(request, return_exceptions=True)
+    said = capsys.readouterr().err
+    assert "Cancel 1 running task(s)" in said
+    assert "Traceback" not in said
+    assert "CancelledError" not in said
