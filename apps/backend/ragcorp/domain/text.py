@@ -32,7 +32,7 @@ def require_utf8(text: str, *, field: str) -> None:
 
 
 def escaped(text: str) -> str:
-    """Return text that every encoding carries: a byte of a file's name that is not UTF-8 reads ``\\xff``."""
+    r"""Return text that every encoding carries: a byte of a file's name that is not UTF-8 reads ``\xff``."""
     return _LONE_SURROGATE.sub(_escape, text)
 
 
