@@ -280,7 +280,7 @@ class TestProcesses:
         ticker = asyncio.create_task(tick())
         matches = await ripgrep_over(roots_of(docs)).search(LineSearch(terms=("é",)), seconds=1.0)
         ticker.cancel()
-        assert matches.timed_out
+        assert matches.timed_out or matches.cut  # where it is fast: after 200,000 lines
         assert 0 < len(matches.files) < 200
         assert ticks > 1
 
