@@ -30,6 +30,7 @@ FILTERED = "filter:"
 OPERATORS = "syntax:"
 """Begins the reason of a source that was left out by the query's syntax, whose name follows."""
 CIRCUIT_OPEN = "circuit_open"
+NOT_CONFIGURED = "not_configured"
 
 NO_FAULT_OF_ITS_OWN = frozenset({"no_embedder", "pool_exhausted"})
 """Reasons of a source that is out for good, at once, and of one that never got a connection: to skip it would save
@@ -119,7 +120,7 @@ class SourceFanOut:
     def _planned(self, name: str, query: SourceQuery, remaining: float) -> _Question | SourceResult:
         source = self._sources.get(name)
         if source is None:
-            return _skipped(name, "not_configured")
+            return _skipped(name, NOT_CONFIGURED)
         collection = getattr(source, "collection", CHUNK_COLLECTION)
         if query.syntax is not QuerySyntax.PLAIN and collection != CHUNK_COLLECTION:
             return _skipped(name, OPERATORS + query.syntax)

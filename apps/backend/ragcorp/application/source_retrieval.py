@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from ragcorp.application.retrieval_profile import OWN_LISTS, RetrievalProfile
-from ragcorp.application.source_fan_out import FILTERED, OPERATORS, SourceFanOut
+from ragcorp.application.source_fan_out import FILTERED, NOT_CONFIGURED, OPERATORS, SourceFanOut
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.filters import Filters, fields_of
 from ragcorp.domain.ports.collections import CandidateStore
@@ -111,6 +111,12 @@ def _require_answers(results: Sequence[SourceResult], request: SearchRequest) ->
                 if by_syntax
                 else "Name a profile whose collections have these fields, or leave the filter out."
             ),
+        )
+    if all(report.reason == NOT_CONFIGURED for report in reports):
+        raise InvalidInputError(
+            "No source of this profile is set up here.",
+            field="profile",
+            remedy="Name another profile; one of files needs ALLOWED_PATHS.",
         )
     reasons = ",".join(sorted({f"{report.source}:{report.reason}" for report in reports if report.reason is not None}))
     if all(result.answer is None for result in results):

@@ -28,11 +28,15 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def _own_logging() -> Iterator[None]:
-    root, server = logging.getLogger(), logging.getLogger("uvicorn.error")
+    """Log as the commands do, whatever a server of another test has made of uvicorn's loggers."""
+    root, parent, server = logging.getLogger(), logging.getLogger("uvicorn"), logging.getLogger("uvicorn.error")
     before = (root.handlers[:], root.level, server.filters[:], server.level)
+    handlers, propagate = parent.handlers[:], (parent.propagate, server.propagate)
+    parent.handlers, parent.propagate, server.propagate = [], True, True
     configure_logging("info")
     yield
     root.handlers[:], root.level, server.filters[:], server.level = before
+    parent.handlers, (parent.propagate, server.propagate) = handlers, propagate
 
 
 @pytest.mark.usefixtures("_own_logging")

@@ -178,6 +178,13 @@ async def test_without_roots_the_vectors_answer_and_grep_is_named(open_rag: Open
     assert degraded(response) == {"grep": "not_configured"}
 
 
+async def test_a_profile_of_which_nothing_is_set_up_is_refused(open_rag: OpenRag) -> None:
+    rag = await opened(open_rag, None, {})
+    with pytest.raises(InvalidInputError) as caught:
+        await rag.search("algo", profile="grep")
+    assert (caught.value.field, "ALLOWED_PATHS" in str(caught.value)) == ("profile", True)
+
+
 async def test_without_an_embedder_grep_and_full_text_answer(open_rag: OpenRag, tree: Path) -> None:
     rag = await open_rag(parts=Parts(embedder=BrokenEmbedder()), allowed_paths=str(tree))
     await rag.ingest_text("notas.txt", TREE["notas.txt"])

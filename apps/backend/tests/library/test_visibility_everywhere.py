@@ -125,7 +125,8 @@ async def error_of(call: object) -> str:
 async def filled(open_rag: OpenRag) -> tuple[Rag, Everything]:
     careless = Everything()
     parts = Parts(embedder=HashingEmbedder(), sources={"careless": careless})
-    rag: Rag = await open_rag(parts=parts, max_limit=500, enable_hybrid_search=True)
+    patient = {"source_timeout_seconds": 60, "search_timeout_seconds": 90}  # that a machine is busy is no fault here
+    rag: Rag = await open_rag(parts=parts, max_limit=500, enable_hybrid_search=True, **patient)
     await fill(rag.as_principal(WRITER), careless)
     return rag, careless
 
