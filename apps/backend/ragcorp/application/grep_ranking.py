@@ -1,8 +1,8 @@
 """Turns matches in files into passages, best first.
 
 A passage is the lines from max(1, N-10) to N+10 around a match at line N; matches of one file that are at most 20 lines
-apart share one. No passage is longer than 200 lines: a longer run of matches is cut between two of them, and no line
-stands in both parts. Passages stand in this order:
+apart share one. No passage is longer than 200 lines: a longer run of matches is cut between two of them, and the lines
+around the cut stand in both parts. Passages stand in this order:
 
 1. the more distinct terms they hold, the better;
 2. then by rarity: the sum over those terms of idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5)), where n of the N files that
@@ -51,44 +51,36 @@ def passages_of(matches: FileMatches, *, terms: Sequence[str]) -> tuple[RankedPa
 
 
 class _Run:
-    """Marks that share a passage, on the lines ``first`` to ``last``, which begins behind line ``after``."""
+    """Marks that share a passage, on the lines ``first`` to ``last``."""
 
-    def __init__(self, marks: list[Mark], *, after: int) -> None:
+    def __init__(self, marks: list[Mark]) -> None:
         self.marks = marks
         self.first = marks[0].line
         self.last = marks[-1].line
-        self.after = after
-        self.before: int | None = None
 
 
 def _runs(marks: Sequence[Mark]) -> Iterator[_Run]:
     run: _Run | None = None
     for line, group in groupby(sorted(marks), key=lambda mark: mark.line):
         of_line = list(group)
-        if run is not None and line - run.last <= MERGE_LINES:
-            if line - run.first + _AROUND <= MAX_PASSAGE_LINES:
-                run.marks += of_line
-                run.last = line
-                continue
-            run.before = line
+        near = run is not None and line - run.last <= MERGE_LINES
+        if run is not None and near and line - run.first + _AROUND <= MAX_PASSAGE_LINES:
+            run.marks += of_line
+            run.last = line
+            continue
         if run is not None:
             yield run
-        run = _Run(of_line, after=0 if run is None else _end(run))
+        run = _Run(of_line)
     if run is not None:
         yield run
-
-
-def _end(run: _Run) -> int:
-    end = run.last + CONTEXT_LINES
-    return end if run.before is None else min(end, run.before - 1)
 
 
 def _passage(file: MatchedFile, run: _Run, distinct: tuple[int, ...], *, score: float) -> RankedPassage:
     return RankedPassage(
         path=file.path,
         names=file.names,
-        line_start=max(1, run.first - CONTEXT_LINES, run.after + 1),
-        line_end=_end(run),
+        line_start=max(1, run.first - CONTEXT_LINES),
+        line_end=run.last + CONTEXT_LINES,
         marks=tuple(run.marks),
         terms=distinct,
         score=score,
