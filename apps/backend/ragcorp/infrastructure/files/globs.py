@@ -6,6 +6,7 @@ themselves. A pattern with a slash that does not end it is about the whole path,
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +16,10 @@ MAX_PATTERN = 1000
 """A longer line of an ignore file says nothing."""
 MAX_RULES = 10_000
 """Lines of one ignore file; those behind them say nothing."""
+MAX_TREE_RULES = 20_000
+"""Of a tree; an ignore file with which there are more says nothing."""
+MAX_RULES_BYTES = 256 * 1024
+"""Of one ignore file."""
 MAX_SLOW_RULES = 500
 """Of them, with one last name, or one end of it, and without either to look them up by: the first ones count."""
 
@@ -110,9 +115,9 @@ class IgnoreList:
                 yield rules
 
 
-def rule_lines(data: bytes) -> list[str]:
-    """Return the lines of an ignore file that may be rules."""
-    lines = data.decode("utf-8-sig", errors="replace").split("\n")
+def read_rules(descriptor: int) -> list[str]:
+    """Return the lines of an opened ignore file that may be rules, out of its first bytes. Raises OSError."""
+    lines = os.read(descriptor, MAX_RULES_BYTES).decode("utf-8-sig", errors="replace").split("\n")
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
 

@@ -6,12 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from ragcorp.infrastructure.files.globs import IgnoreList, rule_lines
-
-MAX_BYTES = 256 * 1024
-"""Of one file."""
-MAX_RULES = 20_000
-"""Of a tree; a file with which there are more says nothing."""
+from ragcorp.infrastructure.files.globs import MAX_TREE_RULES, IgnoreList, read_rules
 
 
 class IgnoreRules:
@@ -20,7 +15,7 @@ class IgnoreRules:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._specs: dict[str, IgnoreList | None] = {}
-        self._left = MAX_RULES
+        self._left = MAX_TREE_RULES
 
     def excludes(self, relative: str, *, folder: bool) -> bool:
         """The rules of the nearest folder that say something of a path decide."""
@@ -51,7 +46,7 @@ def _lines(path: Path) -> list[str]:
         return []
     try:
         regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        return rule_lines(os.read(descriptor, MAX_BYTES)) if regular else []
+        return read_rules(descriptor) if regular else []
     except OSError:
         return []
     finally:

@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ragcorp.domain.exceptions import FileAccessError, InvalidInputError
-from ragcorp.infrastructure.files.globs import Glob, IgnoreList, escaped, is_light, plain_braces, rule_lines
+from ragcorp.infrastructure.files.globs import (
+    MAX_TREE_RULES,
+    Glob,
+    IgnoreList,
+    escaped,
+    is_light,
+    plain_braces,
+    read_rules,
+)
 from ragcorp.infrastructure.files.root_folder import RootFolder
 
-MAX_RULES_BYTES = 256 * 1024
-"""Of one ignore file."""
-MAX_RULES = 20_000
-"""Of a tree; an ignore file with which there are more says nothing."""
 MAX_RIPGREP_RULES = 2_000
 """ripgrep takes a quarter of a second to read so many. It only spares time by them: see ``leaves_out``."""
 
@@ -32,7 +36,7 @@ class TreeWalk:
         self._base = base
         self._excluded = frozenset(excluded)
         self._ignoring = ignoring
-        self._left = MAX_RULES
+        self._left = MAX_TREE_RULES
         self._rules_of: dict[str, tuple[_Rules, ...]] = {}
         self._listed: set[str] = set()
         self._left_out: dict[str, bool] = {"": False}
@@ -118,7 +122,7 @@ class TreeWalk:
     def _lines(self, relative: str) -> list[str]:
         try:
             with self._folder.open(relative) as opened:
-                return rule_lines(os.read(opened.descriptor, MAX_RULES_BYTES))
+                return read_rules(opened.descriptor)
         except (FileAccessError, InvalidInputError, OSError):
             return []
 
