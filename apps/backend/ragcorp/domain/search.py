@@ -10,6 +10,7 @@ from ragcorp.domain.candidates import StepReport
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters, require_filters
+from ragcorp.domain.hydration import MAX_EPISODE_ID, Hydration
 from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, Contribution, SourceReport
 from ragcorp.domain.text import is_blank, require_length, require_storable
@@ -64,7 +65,8 @@ class SearchRequest:
     ``include_memory`` asks the collection of memories too; ``expand_neighbors`` shows so many chunks before and behind
     each passage with it; ``rerank`` False leaves a configured reranker out; ``require_all`` takes no answer where a
     source did not do its part; ``facets`` counts what was found. ``conversation_id`` is for answers alone: the session
-    of history to which question and answer belong.
+    of history to which question and answer belong. ``episode_id`` names an episode of the caller's: what it showed
+    before is shown again, and the response carries a ``hydration``; it has no pages (no ``cursor``).
     Raises InvalidInputError for a value of another type; ranges are for the use case to judge.
     """
 
@@ -88,6 +90,7 @@ class SearchRequest:
     exact_keywords: str | None = None
     vector_score_threshold: float | None = None
     conversation_id: str | None = None
+    episode_id: str | None = None
 
     def __post_init__(self) -> None:
         _require_type("query", self.query, str, "text")
@@ -101,6 +104,7 @@ class SearchRequest:
             ("exact_keywords", self.exact_keywords, str, "text"),
             ("vector_score_threshold", self.vector_score_threshold, (int, float), "a number"),
             ("conversation_id", self.conversation_id, str, "text"),
+            ("episode_id", self.episode_id, str, "text"),
         ):
             if value is not None:
                 _require_type(name, value, kind, wanted)
@@ -112,6 +116,19 @@ class SearchRequest:
         if self.conversation_id is not None:
             require_length(self.conversation_id, field="conversation_id", limit=MAX_CONVERSATION_ID, minimum=1)
             require_storable(self.conversation_id, field="conversation_id")
+        if self.episode_id is not None:
+            self._check_episode(self.episode_id)
+
+    def _check_episode(self, episode_id: str) -> None:
+        require_length(episode_id, field="episode_id", limit=MAX_EPISODE_ID, minimum=1)
+        require_storable(episode_id, field="episode_id")
+        if self.cursor is not None:
+            raise InvalidInputError(
+                "A page is no turn of an episode.",
+                field="cursor",
+                limit="cursor or episode_id",
+                remedy="Leave out episode_id to page on, or the cursor to ask anew.",
+            )
 
     @property
     def has_keywords(self) -> bool:
@@ -148,6 +165,7 @@ class SearchResponse:
     """``reports`` has every source that was asked; ``degraded`` those that did not do their part.
 
     ``steps`` has a report of each step after fusion; ``facets`` counts what was found, if the request asked for it.
+    ``hydration`` is what the turn of an episode shows, if the request named one.
     """
 
     mode_used: SearchMode
@@ -157,6 +175,7 @@ class SearchResponse:
     explanation: Mapping[str, object] | None = None
     steps: tuple[StepReport, ...] = ()
     facets: Mapping[str, Mapping[str, int]] | None = None
+    hydration: Hydration | None = None
 
     @property
     def degraded(self) -> tuple[SourceReport, ...]:

@@ -136,6 +136,32 @@ class Settings(BaseSettings):
         description="Cosine distance from which profile files drops a vector hit; unset: the model's own, else 0.5.",
     )
 
+    # structure and hydration
+    enable_file_mention_anchors: bool = Field(True, description="Anchor the entities of files that a query names.")
+    enable_symbol_mention_anchors: bool = Field(
+        True, description="Anchor symbols, headings, clauses and codes that a query names, and their neighbours."
+    )
+    enable_previous_hydration_anchors: bool = Field(True, description="Anchor what earlier turns of an episode showed.")
+    enable_semantic_ranking: bool = Field(True, description="Fill the room that anchors leave by similarity.")
+    semantic_threshold: float | None = Field(
+        None,
+        ge=-1,
+        le=1,
+        allow_inf_nan=False,
+        description="Cosine similarity above which an entity may be shown; unset: the model's own, else 0.7.",
+    )
+    semantic_budget_tokens: int = Field(
+        4000, ge=0, le=1_000_000, description="Most tokens that are shown for their similarity."
+    )
+    semantic_budget_entities: int = Field(
+        10, ge=0, le=1000, description="Most entities that are shown for their similarity."
+    )
+    hydration_max_tokens: int = Field(8000, ge=1, le=1_000_000, description="Most tokens of a hydration as a whole.")
+    hydration_max_entities: int = Field(20, ge=1, le=1000, description="Most entities of a hydration as a whole.")
+    hydration_retention_days: float = Field(
+        30.0, gt=0, le=36_500, description="How long it is remembered what an episode showed."
+    )
+
     # memory briefing
     context_load_timeout: float = Field(3.0, gt=0, le=120, description="Deadline of /context, in seconds.")
     default_result_limit: int = Field(5, ge=1, le=50, description="Items of /context that names no limit.")
@@ -158,6 +184,9 @@ class Settings(BaseSettings):
     embedding_timeout_seconds: float = Field(20.0, gt=0, le=600, description="Deadline of an embedding call.")
     embed_wait_seconds: float = Field(2.0, ge=0, le=60, description="How long a PUT waits for its vectors.")
     query_cache_size: int = Field(1024, ge=0, le=1_000_000, description="Query vectors kept in memory.")
+    embedding_cache_ttl: float = Field(
+        86_400.0, ge=0, le=31_536_000, description="Seconds that a vector is kept in memory; the database keeps it on."
+    )
 
     # answers
     answer_provider: AnswerProvider = Field(AnswerProvider.EXTRACTIVE, description="extractive or openai.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
@@ -22,11 +22,15 @@ from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import RankedList
 from ragcorp.domain.search import QuerySyntax
+from ragcorp.domain.structure import DocumentStructure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentWrite:
-    """A document ready to be stored. ``index_hashes[i]`` is the SHA-256 of what is embedded for ``chunks[i]``."""
+    """A document ready to be stored. ``index_hashes[i]`` is the SHA-256 of what is embedded for ``chunks[i]``.
+
+    ``structure`` has its entities; none where nothing extracts them.
+    """
 
     external_id: str
     attributes: DocumentAttributes
@@ -36,6 +40,7 @@ class DocumentWrite:
     chunker: str
     chunks: tuple[ChunkDraft, ...]
     index_hashes: tuple[bytes, ...]
+    structure: DocumentStructure = field(default_factory=DocumentStructure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

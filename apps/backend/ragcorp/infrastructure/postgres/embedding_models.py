@@ -12,6 +12,9 @@ DEFAULT_MODEL = ("multilingual-e5-small", 384)
 DISTANCE_THRESHOLDS = {DEFAULT_MODEL: 0.19}
 """The cosine distance from which a model's vectors say nothing, where we measured it (docs/retrieval.md)."""
 
+SIMILARITY_THRESHOLDS = {DEFAULT_MODEL: 0.82}
+"""The cosine similarity above which an entity is related to a question, where we measured it (docs/retrieval.md)."""
+
 VECTOR_INDEX_LIMIT = 2000
 HALFVEC_INDEX_LIMIT = 4000
 """Most dimensions that pgvector indexes as ``vector`` (32-bit floats) and as ``halfvec`` (16-bit)."""
@@ -24,18 +27,30 @@ KNOW_DISTANCE = """
 """
 """A calibrated distance stays."""
 
+KNOW_SIMILARITY = """
+    UPDATE embedding_models SET similarity_threshold = :similarity
+    WHERE name = :name AND dimensions = :dimensions AND similarity_threshold IS NULL
+"""
+
 VECTOR_TABLES = (
     "chunk_embeddings",
     "document_embeddings",
     "memory_embeddings",
     "history_embeddings",
     "entity_embeddings",
+    "structural_entity_embeddings",
 )
 """Every table of vectors, each with the columns ``model_id`` and ``embedding``."""
 
 EXISTING_TABLES = "SELECT name FROM unnest(CAST(:names AS text[])) AS name WHERE to_regclass(name) IS NOT NULL"
 
-BACKLOG_TABLES = ("embedding_backlog", "memory_backlog", "history_backlog", "entity_backlog")
+BACKLOG_TABLES = (
+    "embedding_backlog",
+    "memory_backlog",
+    "history_backlog",
+    "entity_backlog",
+    "structural_entity_backlog",
+)
 """Every table of what waits for a vector, each with the columns ``workspace`` and ``failed``."""
 
 
@@ -85,6 +100,8 @@ def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_t
     ).one()
     if "distance_threshold" in stored._fields:  # migration 002 comes before the column
         know_distances(connection)
+    if "similarity_threshold" in stored._fields:
+        know_similarities(connection)
     _index_vectors(connection, int(stored.id), dimensions, beside_traffic=beside_traffic)
     return int(stored.id)
 
@@ -93,6 +110,13 @@ def know_distances(connection: Connection) -> None:
     """Give each stored model that we measured its distance threshold, unless it has one."""
     for (name, dimensions), distance in DISTANCE_THRESHOLDS.items():
         connection.execute(text(KNOW_DISTANCE), {"name": name, "dimensions": dimensions, "distance": distance})
+
+
+def know_similarities(connection: Connection) -> None:
+    """Give each stored model that we measured its similarity threshold, unless it has one."""
+    for (name, dimensions), similarity in SIMILARITY_THRESHOLDS.items():
+        values = {"name": name, "dimensions": dimensions, "similarity": similarity}
+        connection.execute(text(KNOW_SIMILARITY), values)
 
 
 def ensure_active_indexes(connection: Connection) -> None:

@@ -17,7 +17,8 @@ class ActiveModel:
     """The model whose vectors are searched and written.
 
     The weights are those of a share of evidence and of an identifier beside its cosine, where they were calibrated.
-    From the cosine distance ``distance_threshold`` on its vectors say nothing, where that was measured.
+    From the cosine distance ``distance_threshold`` on its vectors say nothing, and above the cosine similarity
+    ``similarity_threshold`` an entity is related to a question, where those were measured.
     """
 
     id: int
@@ -26,6 +27,7 @@ class ActiveModel:
     evidence_weight: float | None = None
     identifier_weight: float | None = None
     distance_threshold: float | None = None
+    similarity_threshold: float | None = None
 
 
 async def active_model(database: Database, *, configured: EmbeddingModel | None) -> ActiveModel | None:
@@ -44,6 +46,7 @@ async def active_model(database: Database, *, configured: EmbeddingModel | None)
             evidence_weight=row.evidence_weight,
             identifier_weight=row.identifier_weight,
             distance_threshold=row.distance_threshold,
+            similarity_threshold=row.similarity_threshold,
         )
         if configured is None or (configured.name, configured.dimensions) == (active.name, active.dimensions):
             return active

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ragcorp.infrastructure.postgres import folder_tables, graph_tables, item_tables, tables
+from ragcorp.infrastructure.postgres import folder_tables, graph_tables, item_tables, structure_tables, tables
 
-MODULES = (tables, item_tables, graph_tables, folder_tables)
+MODULES = (tables, item_tables, graph_tables, folder_tables, structure_tables)
 
 metadata = tables.metadata

@@ -140,11 +140,13 @@ embedding_models = Table(
     Column("evidence_weight", Double),
     Column("identifier_weight", Double),
     Column("distance_threshold", Double),
+    Column("similarity_threshold", Double),
     UniqueConstraint("name", "dimensions"),
     CheckConstraint("dimensions between 1 and 4000", name="dimensions"),
     CheckConstraint("evidence_weight >= 0", name="evidence_weight"),
     CheckConstraint("identifier_weight >= 0", name="identifier_weight"),
     CheckConstraint("distance_threshold > 0 and distance_threshold <= 2", name="distance_threshold"),
+    CheckConstraint("similarity_threshold > -1 and similarity_threshold < 1", name="similarity_threshold"),
 )
 Index("ix_embedding_models_active", embedding_models.c.active, unique=True, postgresql_where=text("active"))
 
@@ -183,7 +185,9 @@ embedding_cache = Table(
     Column("model_id", SmallInteger, ForeignKey("embedding_models.id"), primary_key=True),
     Column("embedding", Vector(), nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("last_used_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
 )
+Index("ix_embedding_cache_last_used_at", embedding_cache.c.last_used_at)
 
 workspace_means = Table(
     "workspace_means",

@@ -20,7 +20,8 @@ HOLD_OFF_REFRESHES = (
 
 REMOVE = (
     "DELETE FROM folder_files WHERE workspace = %(workspace)s",
-    "DELETE FROM documents WHERE workspace = %(workspace)s",  # with them originals, chunks, vectors and the backlog
+    "DELETE FROM episodes WHERE workspace = %(workspace)s",  # with them turns and what was shown
+    "DELETE FROM documents WHERE workspace = %(workspace)s",  # with them originals, chunks, entities, vectors, backlogs
     "DELETE FROM memory_items WHERE workspace = %(workspace)s",  # likewise
     "DELETE FROM history_turns WHERE workspace = %(workspace)s",
     "DELETE FROM entities WHERE workspace = %(workspace)s",  # with them facts

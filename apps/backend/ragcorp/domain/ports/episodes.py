@@ -1,0 +1,47 @@
+"""Port for episodes: what was shown in each turn, and to whom it is told again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ragcorp.domain.hydration import DroppedEntity, HydratedEntity, HydrationUse, HydrationWarning, RecordedTurn
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.structure import EntityIdentity
+
+
+class EpisodeStore(Protocol):
+    """Episodes by (workspace, subject, episode_id): one caller's is never another's.
+
+    Outages are a StorageUnavailableError.
+    """
+
+    async def hydrated(self, episode_id: str, *, principal: Principal, limit: int) -> tuple[EntityIdentity, ...]:
+        """Return what earlier turns showed, each once: the latest turn first, then by position."""
+        ...
+
+    async def record(
+        self,
+        episode_id: str,
+        *,
+        query: str,
+        model: str | None,
+        entities: Sequence[HydratedEntity],
+        dropped: Sequence[DroppedEntity],
+        warnings: Sequence[HydrationWarning],
+        use: HydrationUse,
+        principal: Principal,
+    ) -> int:
+        """Store the next turn as a whole, and return its number (from 1)."""
+        ...
+
+    async def read(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
+        """Return a turn, the latest by default, without what the principal may not read today.
+
+        Raises NotFoundError where the caller has no such episode, or the episode no such turn.
+        """
+        ...
+
+    async def purge(self, *, older_than_days: float) -> int:
+        """Remove turns that are older, and episodes without any; return how many turns."""
+        ...

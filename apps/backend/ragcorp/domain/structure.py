@@ -1,0 +1,137 @@
+"""Values of structure: the entities that a document is made of, and the names by which they are mentioned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from ragcorp.domain.principal import Sensitivity
+
+MAX_ENTITY_CHARACTERS = 400_000
+"""Of one entity's own text; the rest of a longer one is left to its chunks."""
+
+MAX_HEAD_TOKENS = 128
+"""Of an entity's head, which stands for it where it does not fit as a whole."""
+
+
+class EntityKind(StrEnum):
+    """``file``: what of a file stands in no other entity (imports, a preamble)."""
+
+    FILE = "file"
+    CLASS = "class"
+    FUNCTION = "function"
+    METHOD = "method"
+    SECTION = "section"
+    CLAUSE = "clause"
+    ARTICLE = "article"
+    IDENTIFIER = "identifier"
+
+
+CODE_KINDS = frozenset({EntityKind.CLASS, EntityKind.FUNCTION, EntityKind.METHOD})
+
+
+class NameKind(StrEnum):
+    """What a name names. A stored name is ``<kind>:<folded>`` (see ``application.entity_names``)."""
+
+    FILE = "file"
+    STEM = "stem"
+    SYMBOL = "symbol"
+    HEADING = "heading"
+    CLAUSE = "clause"
+    ARTICLE = "article"
+    IDENTIFIER = "identifier"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityDraft:
+    """An entity of a document before it is stored: a span of its text under a stable key.
+
+    The entities of a document share its text out: ``content`` is the entity's own, without that of the entities in it
+    (an identifier's alone repeats a line of another). ``key`` is ``path::Class.method``, ``path#heading``,
+    ``path#clause 4.2``, ``path#article 14``, ``path#<code>`` or ``path``, unique within the document. ``names`` are
+    stored names, ``calls`` the stored names of the symbols that it calls. ``head`` is its signature with the first
+    lines after it, at most MAX_HEAD_TOKENS; the whole content where that is shorter. Tokens are those of a tokenizer.
+    ``index_text`` is what is embedded for it, None where the vectors of its chunks stand for it. Lines are 1-based and
+    inclusive, those of the whole span, with what lies inside. ``cut``: the content was longer.
+    """
+
+    key: str
+    kind: EntityKind
+    name: str
+    names: tuple[str, ...]
+    container: str | None
+    language: str
+    content: str
+    head: str
+    token_count: int
+    head_tokens: int
+    line_start: int
+    line_end: int
+    calls: tuple[str, ...] = ()
+    index_text: str | None = None
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentStructure:
+    """The entities of a document in the order of its text; ``fingerprint`` names what extracted them."""
+
+    fingerprint: str = ""
+    path: str = ""
+    entities: tuple[EntityDraft, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityRef:
+    """A stored entity without its text. ``position`` is its place in the document, from 0."""
+
+    id: int
+    key: str
+    kind: EntityKind
+    name: str
+    container: str | None
+    path: str
+    document_id: UUID
+    external_id: str
+    position: int
+    line_start: int
+    line_end: int
+    token_count: int
+    head_tokens: int
+
+    @property
+    def identity(self) -> EntityIdentity:
+        return EntityIdentity(document_id=self.document_id, key=self.key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityIdentity:
+    """What an entity is called across writes of its document."""
+
+    document_id: UUID
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityText:
+    """What is shown of an entity. ``chunk_id`` is the chunk in which it begins, by which it is cited."""
+
+    content: str
+    head: str
+    artifact_hash: bytes
+    title: str
+    language: str
+    sensitivity: Sensitivity
+    chunk_id: str | None
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRef:
+    """A document as a mention of its file finds it."""
+
+    document_id: UUID
+    external_id: str
+    path: str
+    is_code: bool
