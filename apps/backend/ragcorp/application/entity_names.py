@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from pathlib import PurePosixPath
 
 from ragcorp.domain.structure import NameKind
 
@@ -26,8 +25,8 @@ def file_name(path: str) -> str:
 
 def stem_name(path: str) -> str:
     """Return the stored name of a file without its extension, written in any way: ``stem:usersession``."""
-    last = PurePosixPath(_last(path))
-    return _stored(NameKind.STEM, _joined(last.stem if last.suffix else last.name))
+    last = _last(path)
+    return _stored(NameKind.STEM, _joined(last.rpartition(".")[0].strip(".") or last))
 
 
 def symbol_name(name: str) -> str:
