@@ -58,7 +58,18 @@ def clean_environment() -> Iterator[None]:
     """No setting of the developer's shell reaches a test."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
-            prefixes = ("RAGCORP_", "DATABASE_", "EMBEDDING_", "OPENAI_", "ANSWER_", "ENABLE_", "HYBRID_", "RRF_")
+            prefixes = (
+                "RAGCORP_",
+                "DATABASE_",
+                "EMBEDDING_",
+                "OPENAI_",
+                "ANSWER_",
+                "ENABLE_",
+                "HYBRID_",
+                "RRF_",
+                "SEMANTIC_",
+                "HYDRATION_",
+            )
             if name.startswith(prefixes) and name != EVAL_DIR:
                 patch.delenv(name)
         yield

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from ragcorp.application.abstention import abstention
 from ragcorp.application.citation_check import CitationFilter, best_quote, cited_lines, cited_numbers
+from ragcorp.application.hydrated_passages import hydrated_chunks, not_repeated
 from ragcorp.application.memory_briefing import neutral_name
 from ragcorp.application.quoting import harmless
 from ragcorp.domain.answers import (
@@ -23,6 +24,7 @@ from ragcorp.domain.answers import (
     Searched,
 )
 from ragcorp.domain.collections import GENERATED
+from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.ports.language import LanguageDetector
 from ragcorp.domain.ports.models import Answerer
@@ -92,20 +94,27 @@ class AnswerQuery:
         yield self._checked_answer("".join(text), finished, passages, language, response)
 
     def _passages(self, response: SearchResponse) -> tuple[Passage, ...]:
-        passages: list[Passage] = []
+        """Return what a turn of an episode shows, under its own budget, then what was found."""
+        hydrated = hydrated_chunks(response.hydration)
+        found: list[Chunk] = []
         tokens = 0
-        for hit in response.hits:
-            if hit.chunk.metadata.get(GENERATED) is True and not hit.chunk.of_document:
+        for chunk in not_repeated((hit.chunk for hit in response.hits), hydrated):
+            if chunk.metadata.get(GENERATED) is True and not chunk.of_document:
                 continue  # what was answered before must not prove itself
-            tokens += len(hit.chunk.content) // 3
-            if passages and tokens > self._limits.max_context_tokens:
+            tokens += len(chunk.content) // 3
+            if found and tokens > self._limits.max_context_tokens:
                 break
-            passages.append(Passage(n=len(passages) + 1, chunk=hit.chunk))
-        return tuple(passages)
+            found.append(chunk)
+        return tuple(Passage(n=n, chunk=chunk) for n, chunk in enumerate((*hydrated, *found), start=1))
 
     def _abstained(self, language: str, response: SearchResponse, usage: Mapping[str, int] | None = None) -> Answer:
         return Answer(
-            text=abstention(language), abstained=True, citations=(), degraded=response.degraded, usage=usage or {}
+            text=abstention(language),
+            abstained=True,
+            citations=(),
+            degraded=response.degraded,
+            usage=usage or {},
+            hydration=response.hydration,
         )
 
     def _checked_answer(
@@ -128,7 +137,12 @@ class AnswerQuery:
             _citation(by_number[n], quotes.get(n) or [best_quote(text, n, by_number[n].chunk.content)]) for n in numbers
         )
         return Answer(
-            text=text.strip(), abstained=False, citations=citations, degraded=response.degraded, usage=finished.usage
+            text=text.strip(),
+            abstained=False,
+            citations=citations,
+            degraded=response.degraded,
+            usage=finished.usage,
+            hydration=response.hydration,
         )
 
 

@@ -212,7 +212,9 @@ def _no_higher(level: Sensitivity, principal: Principal) -> Sensitivity:
 
 def _highest(response: SearchResponse, level: Sensitivity) -> Sensitivity:
     """An answer is held as closely as the closest of the passages that it may be made from."""
-    return max((hit.chunk.sensitivity for hit in response.hits), default=level)
+    shown = () if response.hydration is None else response.hydration.entities
+    found = [hit.chunk.sensitivity for hit in response.hits]
+    return max([*found, *(entity.text.sensitivity for entity in shown)], default=level)
 
 
 def _report(source: str, error: Exception, started: float) -> SourceReport:

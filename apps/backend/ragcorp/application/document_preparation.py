@@ -20,9 +20,11 @@ from ragcorp.domain.documents import Document, DocumentAttributes, ParsedText, S
 from ragcorp.domain.exceptions import PayloadTooLargeError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
+from ragcorp.domain.ports.structure import StructureExtractor
 from ragcorp.domain.ports.text import Chunker, DocumentParser
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.source_paths import is_generic, metadata_path, shown_path
+from ragcorp.domain.structure import DocumentStructure
 from ragcorp.domain.text import clean_text, is_blank
 
 MAX_NAME = 100
@@ -38,12 +40,20 @@ class DocumentLimits:
 
 
 class DocumentPreparation:
-    """Prepares documents with a parser and a chunker."""
+    """Prepares documents with a parser and a chunker; without ``structure`` they get no entities."""
 
-    def __init__(self, *, parser: DocumentParser, chunker: Chunker, limits: DocumentLimits) -> None:
+    def __init__(
+        self,
+        *,
+        parser: DocumentParser,
+        chunker: Chunker,
+        limits: DocumentLimits,
+        structure: StructureExtractor | None = None,
+    ) -> None:
         self._parser = parser
         self._chunker = chunker
         self._limits = limits
+        self._structure = structure
 
     def chunker(self, filename: str) -> str:
         """Return the fingerprint of the chunker for a file: another one means that stored chunks are out of date."""
@@ -80,9 +90,10 @@ class DocumentPreparation:
         return self.index(checked, parsed, content_hash=content_hash(checked))
 
     def index(self, checked: IngestRequest, parsed: ParsedText, *, content_hash: bytes) -> DocumentWrite:
-        """Chunk a parsed document. Raises UnreadableDocumentError if no text is left."""
+        """Chunk a parsed document and find its entities. Raises UnreadableDocumentError if no text is left."""
         title = checked.attributes.title or _found_title(parsed, external_id=checked.external_id)
-        attributes = replace(checked.attributes, title=title, path=_path(checked))
+        path = _path(checked)
+        attributes = replace(checked.attributes, title=title, path=path)
         if is_blank(parsed.text):
             raise UnreadableDocumentError(
                 "The document holds no text.", field="text", remedy="Send a document with at least one word."
@@ -105,6 +116,11 @@ class DocumentPreparation:
                     index_text(title=title, heading_path=chunk.heading_path, content=chunk.content).encode()
                 ).digest()
                 for chunk in chunks
+            ),
+            structure=(
+                DocumentStructure()
+                if self._structure is None
+                else self._structure.extract(parsed, path=path, title=title)
             ),
         )
 

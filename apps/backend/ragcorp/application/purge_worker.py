@@ -1,33 +1,35 @@
-"""Removes for good, while a service runs, what was deleted long enough ago."""
+"""Removes for good, while a service runs, what is old enough."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.domain.ports.storage import DocumentRepository
 
 logger = logging.getLogger(__name__)
 
 
 class PurgeWorker:
-    """Purges every workspace once an hour."""
+    """Purges once an hour, in every workspace; ``purge`` returns how many of ``what`` it removed."""
 
-    def __init__(
-        self, *, repository: DocumentRepository, older_than_days: float, interval_seconds: float = 3600.0
-    ) -> None:
-        self._repository = repository
-        self._older_than_days = older_than_days
+    def __init__(self, *, purge: Callable[[], Awaitable[int]], what: str, interval_seconds: float = 3600.0) -> None:
+        self._purge = purge
+        self._what = what
         self._interval_seconds = interval_seconds
+
+    @property
+    def what(self) -> str:
+        return self._what
 
     async def run(self) -> None:
         """Run until cancelled. An outage of the database is waited out."""
         while True:
             try:
-                purged = await self._repository.purge_deleted(older_than_days=self._older_than_days, principal=None)
+                purged = await self._purge()
                 if purged:
-                    logger.info("purged %d deleted documents", purged)
+                    logger.info("purged %d %s", purged, self._what)
             except StorageUnavailableError as error:
-                logger.warning("the purge waits for the database: %s", error.reason)
+                logger.warning("the purge of %s waits for the database: %s", self._what, error.reason)
             await asyncio.sleep(self._interval_seconds)

@@ -35,10 +35,11 @@ HISTORY_DENSE = "history.dense"
 HISTORY_FULL_TEXT = "history.full_text"
 GRAPH_FACTS = "graph"
 GREP = "grep"
+STRUCTURE = "structure"
 
 DENSE_SOURCES = (DENSE, ARTIFACTS_DENSE, MEMORY_DENSE, HISTORY_DENSE)
 FULL_TEXT_SOURCES = (FULL_TEXT, ARTIFACTS_FULL_TEXT, MEMORY_FULL_TEXT, HISTORY_FULL_TEXT)
-OWN_SOURCES = frozenset({*DENSE_SOURCES, *FULL_TEXT_SOURCES, GRAPH_FACTS, GREP})
+OWN_SOURCES = frozenset({*DENSE_SOURCES, *FULL_TEXT_SOURCES, GRAPH_FACTS, GREP, STRUCTURE})
 """Sources that may find the query or its filters at fault."""
 OWN_LISTS = OWN_SOURCES | {IDENTIFIERS, ALL_WORDS}
 """Lists that hold what the principal may read and nothing else."""
@@ -55,8 +56,8 @@ A_FIFTH_OF_THE_EVIDENCE = Threshold(source=FULL_TEXT, score_type=ScoreType.EVIDE
 HALF_OF_THE_TERMS = Threshold(source=GREP, score_type=ScoreType.EVIDENCE_SHARE, minimum=0.5)
 """Passages that hold less of the terms taken from a question, by number and rarity, say little beside a dense list."""
 
-RRF_WEIGHTS = {IDENTIFIERS: 3.0}
-"""A chunk that holds an identifier of the query outweighs one that two other lists put first."""
+RRF_WEIGHTS = {IDENTIFIERS: 3.0, STRUCTURE: 3.0}
+"""A chunk that holds an identifier of the query, or what it names, outweighs one that two other lists put first."""
 
 LINEAR_WEIGHTS = {FULL_TEXT: 0.17, IDENTIFIERS: 0.08, ALL_WORDS: 0.0}
 """Measured for multilingual-e5-small (docs/retrieval.md); stored with the model, anew by `ragcorp eval --calibrate`."""

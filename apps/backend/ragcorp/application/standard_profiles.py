@@ -22,6 +22,7 @@ from ragcorp.application.retrieval_profile import (
     MEMORY_DENSE,
     MEMORY_FULL_TEXT,
     RRF_WEIGHTS,
+    STRUCTURE,
     RetrievalProfile,
     Steps,
 )
@@ -68,6 +69,7 @@ def standard_profiles(parameters: ProfileParameters | None = None) -> dict[str, 
     ``collections`` is ADR-003's search over artifacts and their chunks, ``memory`` the context engine's over memory,
     history and graph, and ``everything`` asks both kinds; a document does not lose its weight with age. ``files`` is
     the file retrieval specification's search of vectors and files, ``grep`` and ``vectors`` are either side alone.
+    ``code`` is hybrid search that also finds the symbols, files, headings, clauses and codes that a query names.
     """
     given = parameters or ProfileParameters()
     dense = RetrievalProfile(
@@ -110,7 +112,8 @@ def standard_profiles(parameters: ProfileParameters | None = None) -> dict[str, 
         thresholds=(*vectors.thresholds, HALF_OF_THE_TERMS),
     )
     grep = replace(sparse, name="grep", sources=(GREP,))
-    every = (dense, sparse, hybrid, linear, collections, memory, everything, vectors, files, grep)
+    code = replace(hybrid, name="code", sources=(DENSE, FULL_TEXT, STRUCTURE, *given.extra_sources))
+    every = (dense, sparse, hybrid, linear, collections, memory, everything, vectors, files, grep, code)
     return {profile.name: profile for profile in every}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.hydration import Hydration
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceReport
 from ragcorp.domain.search import SearchResponse
 
@@ -77,7 +78,8 @@ class Citation:
 class Answer:
     """The checked answer: every [n] in ``text`` stands in ``citations`` once.
 
-    ``rewritten_query`` is what was asked instead of a follow-up question, None where that is the question itself.
+    ``rewritten_query`` is what was asked instead of a follow-up question, None where that is the question itself;
+    ``hydration`` what the turn of an episode showed, if the request named one.
     """
 
     text: str
@@ -86,6 +88,7 @@ class Answer:
     degraded: tuple[SourceReport, ...]
     usage: Mapping[str, int]
     rewritten_query: str | None = None
+    hydration: Hydration | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -200,6 +200,7 @@ class RecordedEntity:
     identity: EntityIdentity
     kind: str
     path: str
+    external_id: str
     reasons: tuple[str, ...]
     priority: int
     tokens: int

@@ -42,6 +42,7 @@ class ScoreType(StrEnum):
     LINEAR = "linear"
     GRAPH = "graph"
     GREP = "grep"
+    ANCHOR = "anchor"
     DECAYED = "decayed"
     RELEVANCE = "relevance"
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ragcorp.application.embedding_cache_observers import EmbeddingCacheObservers
+from ragcorp.application.vector_memory import VectorMemory
+from ragcorp.domain.embedding_cache import CacheName, CacheOutcome
 from ragcorp.domain.ports.models import Embedder, EmbeddingModel, Vector
+from ragcorp.domain.ports.observers import EmbeddingCacheObserver
+
+DAY_SECONDS = 86_400.0
+
+_Key = tuple[EmbeddingModel, str]
 
 
 @dataclass(slots=True)
@@ -17,17 +25,26 @@ class _Call:
 
 
 class QueryCachingEmbedder:
-    """Keeps the last ``size`` query vectors (0: none), least recently used out first.
+    """Keeps the last ``size`` query vectors, each for ``ttl_seconds``, least recently used out first; 0 keeps none.
 
-    A vector depends on the text alone. Those who ask for one text at the same time wait for one call and share its
-    outcome; a failure is not remembered. One who is cancelled leaves the others waiting; the last cancels the call.
+    A vector depends on the model and the text alone. Those who ask for one text at the same time wait for one call and
+    share its outcome; a failure is not remembered. One who is cancelled leaves the others waiting; the last cancels the
+    call.
     """
 
-    def __init__(self, *, embedder: Embedder, size: int = 1024) -> None:
+    def __init__(
+        self,
+        *,
+        embedder: Embedder,
+        size: int = 1024,
+        ttl_seconds: float = DAY_SECONDS,
+        timer: Callable[[], float] = time.monotonic,
+        observer: EmbeddingCacheObserver | None = None,
+    ) -> None:
         self._embedder = embedder
-        self._size = size
-        self._vectors: OrderedDict[str, Vector] = OrderedDict()
-        self._calls: dict[str, _Call] = {}
+        self._memory = VectorMemory(size=size, ttl_seconds=ttl_seconds, timer=timer)
+        self._observer = observer or EmbeddingCacheObservers()
+        self._calls: dict[_Key, _Call] = {}
 
     @property
     def model(self) -> EmbeddingModel:
@@ -38,13 +55,17 @@ class QueryCachingEmbedder:
         return self._embedder.batch_size
 
     async def embed_query(self, text: str) -> Vector:
-        known = self._vectors.get(text)
+        key = self.model, text
+        known = self._memory.get(key)
         if known is not None:
-            self._vectors.move_to_end(text)
+            self._observer.vectors_served(CacheName.QUERY, CacheOutcome.MEMORY)
             return known
-        call = self._calls.get(text)
+        call = self._calls.get(key)
         if call is None or call.task.done():
-            call = self._calls[text] = _Call(task=asyncio.create_task(self._embed(text)))
+            self._observer.vectors_served(CacheName.QUERY, CacheOutcome.MISS)
+            call = self._calls[key] = _Call(task=asyncio.create_task(self._embed(key)))
+        else:
+            self._observer.vectors_served(CacheName.QUERY, CacheOutcome.JOINED)
         call.waiting += 1
         try:
             return await asyncio.shield(call.task)
@@ -52,8 +73,8 @@ class QueryCachingEmbedder:
             call.waiting -= 1
             if call.waiting == 0:
                 call.task.cancel()
-                if self._calls.get(text) is call:
-                    del self._calls[text]
+                if self._calls.get(key) is call:
+                    del self._calls[key]
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         return await self._embedder.embed_passages(texts)
@@ -61,10 +82,7 @@ class QueryCachingEmbedder:
     async def aclose(self) -> None:
         await self._embedder.aclose()
 
-    async def _embed(self, text: str) -> Vector:
-        vector = await self._embedder.embed_query(text)
-        if self._size:
-            self._vectors[text] = vector
-            while len(self._vectors) > self._size:
-                self._vectors.popitem(last=False)
+    async def _embed(self, key: _Key) -> Vector:
+        vector = await self._embedder.embed_query(key[1])
+        self._memory.put(key, vector)
         return vector

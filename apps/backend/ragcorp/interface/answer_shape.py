@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ragcorp.domain.answers import Answer, Citation
 from ragcorp.domain.retrieval import SourceReport
+from ragcorp.interface.hydration_shape import hydration_document
 
 
 def citation_document(citation: Citation) -> dict[str, object]:
@@ -33,6 +34,7 @@ def answer_document(answer: Answer) -> dict[str, object]:
         "degraded": degraded_documents(answer.degraded),
         "usage": dict(answer.usage),
         "rewritten_query": answer.rewritten_query,
+        "hydration": hydration_document(answer.hydration),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 
@@ -14,6 +14,7 @@ from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from ragcorp.application.embedding_worker import EmbeddingWorker
+from ragcorp.application.structure_worker import StructureWorker
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.migrations import VERSION, head_revision
 from ragcorp.interface.http.app import create_app
@@ -26,6 +27,8 @@ from ragcorp.main.settings import Settings
 logger = logging.getLogger(__name__)
 
 MCP_PATH = "/mcp"
+
+CANCEL_AGAIN_SECONDS = 0.5
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -53,8 +56,11 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     tasks = []
     if container.embedder.model.dimensions > 0:
         tasks.append(asyncio.create_task(worker.run(), name="embedding worker"))
-    if container.purge_worker is not None:
-        tasks.append(asyncio.create_task(container.purge_worker.run(), name="purge worker"))
+    structure = StructureWorker(refresh=container.refresh_structure)
+    tasks.append(asyncio.create_task(structure.run(), name="structure worker"))
+    tasks += [
+        asyncio.create_task(purge.run(), name=f"purge worker of {purge.what}") for purge in container.purge_workers
+    ]
     for task in tasks:
         task.add_done_callback(_log_death)
     try:
@@ -64,9 +70,7 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
                 app.router.routes.append(_McpRoute(MCP_PATH, endpoint=endpoint, include_in_schema=False))
             yield app
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _ended(tasks)
 
 
 class _McpRoute(Route):
@@ -75,6 +79,15 @@ class _McpRoute(Route):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, found = super().matches(scope)
         return match, {**found, "route": self} if match is Match.FULL else found
+
+
+async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel until it takes: before Python 3.12 ``wait_for``, on which the pool waits, may swallow a cancellation."""
+    running = set(tasks)
+    while running:
+        for task in running:
+            task.cancel()
+        _, running = await asyncio.wait(running, timeout=CANCEL_AGAIN_SECONDS)
 
 
 def _log_death(task: asyncio.Task[None]) -> None:
@@ -122,6 +135,7 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
         search=container.use_cases.search,
         answer=container.use_cases.answer,
         context=container.use_cases.context,
+        introspect=container.use_cases.introspect,
         grep=container.use_cases.grep,
         read_file=container.use_cases.read_file,
         ingest=container.use_cases.ingest,
@@ -135,6 +149,7 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
         pool_statistics=container.database.statistics,
         wake_embedding=worker.wake,
         observe_rollout=container.rollout_observers.add,
+        observe_embedding_cache=container.cache_observers.add,
         default_language=container.use_cases.default_language,
     )
 

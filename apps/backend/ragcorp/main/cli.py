@@ -67,6 +67,7 @@ def make_services() -> ports.Services:
         tui=_tui,
         migrate=_migrate,
         schema=_schema,
+        models=_models,
         settings=_settings,
         diagnose=_diagnose,
         evaluation=_evaluation,
@@ -142,6 +143,12 @@ async def _schema(target: ports.Target) -> ports.SchemaState:
     from ragcorp.main.migrating import schema_state
 
     return await schema_state(target)
+
+
+def _models(target: ports.Target, choice: ports.ModelChoice | None) -> AbstractAsyncContextManager[ports.Models]:
+    from ragcorp.main.reembedding import open_models
+
+    return open_models(target, choice)
 
 
 def _settings(target: ports.Target) -> Sequence[ports.SettingRow]:

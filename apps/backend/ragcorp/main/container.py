@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
 from ragcorp.application.choose_language import ChooseLanguage
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.distinct_names import RequireDistinctNames
-from ragcorp.application.embed_pending import EmbedPending
+from ragcorp.application.embedding_cache_observers import EmbeddingCacheObservers
 from ragcorp.application.list_documents import ListDocuments
+from ragcorp.application.prune_embeddings import PruneEmbeddings
 from ragcorp.application.purge_worker import PurgeWorker
 from ragcorp.application.rank_fusion import RankFusionService
+from ragcorp.application.refresh_structure import RefreshStructure
 from ragcorp.application.restore_document import RestoreDocument
-from ragcorp.application.retrieval_profile import GRAPH_FACTS, GREP, RetrievalProfile
-from ragcorp.application.rolled_out_search import RolledOutSearch
-from ragcorp.application.rollout import planned_rollout
+from ragcorp.application.retrieval_profile import GRAPH_FACTS, GREP, STRUCTURE, RetrievalProfile
 from ragcorp.application.rollout_observers import RolloutObservers
-from ragcorp.application.shadow_search import COMPARED, ShadowLimits, ShadowSearch
 from ragcorp.application.watch_folder import WatchFolder
 from ragcorp.domain.ports.collections import Reranker
 from ragcorp.domain.ports.models import Answerer, Embedder
@@ -30,20 +30,19 @@ from ragcorp.infrastructure.postgres.candidate_store import PostgresCandidateSto
 from ragcorp.infrastructure.postgres.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog, PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
-from ragcorp.infrastructure.postgres.item_rows import WITH_VECTORS
+from ragcorp.infrastructure.postgres.episode_store import PostgresEpisodeStore
 from ragcorp.infrastructure.postgres.languages import WorkspaceLanguages
 from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel, LexicalOptions
 from ragcorp.infrastructure.postgres.model_registry import active_model
 from ragcorp.infrastructure.postgres.search_statistics import PostgresSearchStatistics
 from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
-from ragcorp.infrastructure.query_embedding_cache import QueryCachingEmbedder
-from ragcorp.interface.library.rag import UseCases
+from ragcorp.interface.library.use_cases import UseCases
 from ragcorp.main.collection_parts import make_collections
 from ragcorp.main.conversation_parts import make_context, make_conversation
+from ragcorp.main.embedding_parts import cached, make_embedding
 from ragcorp.main.file_parts import make_files
 from ragcorp.main.graph_parts import graph_source, make_graph
+from ragcorp.main.hydration_parts import make_hydration, structure_source
 from ragcorp.main.ingestion_parts import make_ingestion
 from ragcorp.main.model_parts import make_answerer, make_embedder, make_reranker
 from ragcorp.main.retrieval_parts import (
@@ -53,10 +52,8 @@ from ragcorp.main.retrieval_parts import (
     profiles_of,
     require_names_of_their_own,
 )
+from ragcorp.main.rollout_parts import make_rolled_out
 from ragcorp.main.settings import Settings
-
-CONNECTIONS_PER_SHADOW = 8
-"""Connections of the pool for each shadow search that may run: it takes a few, and answers come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +88,13 @@ class Container:
     use_cases: UseCases
     distinct_names: RequireDistinctNames
     watch_folder: WatchFolder
+    refresh_structure: RefreshStructure
     profiles: tuple[str, ...]
     file_roots: tuple[str, ...]
-    purge_worker: PurgeWorker | None
+    purge_workers: tuple[PurgeWorker, ...]
+    prune_embeddings: PruneEmbeddings
     rollout_observers: RolloutObservers
+    cache_observers: EmbeddingCacheObservers
 
 
 @asynccontextmanager
@@ -108,7 +108,8 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
     async with AsyncExitStack() as stack:
         embedder = parts.embedder or make_embedder(settings)
         stack.push_async_callback(embedder.aclose)
-        embedder = QueryCachingEmbedder(embedder=embedder, size=settings.query_cache_size)
+        cache_observers = EmbeddingCacheObservers()
+        embedder = cached(embedder, settings, observers=cache_observers)
         database = Database(
             dsn,
             options=DatabaseOptions(
@@ -153,6 +154,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 **collection_sources(settings, database, embedder, model),
                 GRAPH_FACTS: graph_source(settings, database, embedder, model),
                 **({} if files.source is None else {GREP: files.source}),
+                STRUCTURE: structure_source(settings, database),
                 **parts.sources,
             },
             profiles=profiles,
@@ -161,40 +163,22 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             fusion=parts.fusion,
             reranker=reranker,
         )
-        rollout = planned_rollout(
-            hybrid=settings.enable_hybrid_search,
-            method=settings.fusion_method,
-            shadow=settings.hybrid_shadow,
-            percent=settings.hybrid_rollout_percent,
+        rolled_out, rollout_observers = make_rolled_out(settings, stack, search=plain_search)
+        hydration = make_hydration(
+            settings, search=rolled_out, database=database, embedder=embedder, model=model, keywords=repository
         )
-        rollout_observers = RolloutObservers(rollout)
-        shadow = ShadowSearch(
-            search=plain_search,
-            observers=rollout_observers,
-            limits=ShadowLimits(
-                max_running=max(1, settings.database_pool_size // CONNECTIONS_PER_SHADOW),
-                timeout_seconds=settings.search_timeout_seconds,
-                compared=min(COMPARED, settings.max_limit),
-            ),
-        )
-        stack.push_async_callback(shadow.aclose)
-        search = RolledOutSearch(search=plain_search, rollout=rollout, observers=rollout_observers, shadow=shadow)
+        search = hydration.search
         answerer = parts.answerer or make_answerer(settings, database)
         stack.push_async_callback(answerer.aclose)
-        embed_pending = EmbedPending(
-            embedder=embedder,
-            backlogs=(
-                PostgresEmbeddingBacklog(database=database, statistics=statistics),
-                *(PostgresItemBacklog(database=database, tables=tables) for tables in WITH_VECTORS),
-            ),
-            cache=PostgresEmbeddingCache(database=database),
+        embedding = make_embedding(
+            settings, database=database, embedder=embedder, statistics=statistics, observers=cache_observers
         )
         ingestion = make_ingestion(
             settings,
             database=database,
             repository=repository,
             statistics=statistics,
-            embed_pending=None if dense_is_out else embed_pending,
+            embed_pending=None if dense_is_out else embedding.embed_pending,
         )
         languages = LangidDetector(default=settings.default_language)
         answer = AnswerQuery(
@@ -209,6 +193,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             search=search,
             answer=make_conversation(settings, stack, database=database, answer=answer, languages=languages),
             context=make_context(settings, search),
+            introspect=hydration.introspect,
             grep=files.grep,
             read_file=files.read,
             ingest=ingestion.ingest,
@@ -224,7 +209,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 search_timeout_seconds=settings.search_timeout_seconds,
             ),
             graph=make_graph(settings, stack, database=database),
-            embed_pending=embed_pending,
+            embed_pending=embedding.embed_pending,
             language=ChooseLanguage(
                 languages=WorkspaceLanguages(database=database), default_language=settings.default_language
             ),
@@ -238,12 +223,23 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             use_cases=use_cases,
             distinct_names=ingestion.distinct_names,
             watch_folder=ingestion.watch_folder,
+            refresh_structure=ingestion.refresh_structure,
             profiles=tuple(profiles),
             file_roots=files.roots,
+            prune_embeddings=embedding.prune,
             rollout_observers=rollout_observers,
-            purge_worker=(
-                None
-                if settings.purge_deleted_after_days is None
-                else PurgeWorker(repository=repository, older_than_days=settings.purge_deleted_after_days)
-            ),
+            cache_observers=cache_observers,
+            purge_workers=_purge_workers(settings, repository, hydration.episodes),
         )
+
+
+def _purge_workers(
+    settings: Settings, repository: PostgresDocumentRepository, episodes: PostgresEpisodeStore
+) -> tuple[PurgeWorker, ...]:
+    turns = PurgeWorker(
+        purge=partial(episodes.purge, older_than_days=settings.hydration_retention_days), what="turns of episodes"
+    )
+    if settings.purge_deleted_after_days is None:
+        return (turns,)
+    documents = partial(repository.purge_deleted, older_than_days=settings.purge_deleted_after_days, principal=None)
+    return turns, PurgeWorker(purge=documents, what="deleted documents")

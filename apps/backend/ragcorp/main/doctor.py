@@ -216,7 +216,7 @@ def _model(contents: Contents, settings: Settings) -> Check:
         return _failed(
             name,
             f"They are of {words}; the settings name {wanted[0]}, {wanted[1]} dimensions.",
-            "Set EMBEDDING_MODEL and EMBEDDING_DIM back, or use an empty database and ingest again.",
+            "Set EMBEDDING_MODEL and EMBEDDING_DIM back, or run `ragcorp reembed --model NAME --dimensions N`.",
         )
     return _failed(
         name,

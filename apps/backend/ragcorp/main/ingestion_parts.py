@@ -11,6 +11,7 @@ from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.folder_documents import FolderDocuments
 from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.ingest_folder import IngestFolder
+from ragcorp.application.refresh_structure import RefreshStructure
 from ragcorp.application.sync_folder import SyncFolder
 from ragcorp.application.watch_folder import WatchFolder
 from ragcorp.domain.ports.storage import DocumentRepository
@@ -22,6 +23,9 @@ from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.folder_rows import PostgresFolderRecords
 from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
+from ragcorp.infrastructure.postgres.structure_backlog import PostgresStructureBacklog
+from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
+from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
 from ragcorp.main.file_search_parts import logical_path
 from ragcorp.main.settings import Settings
 
@@ -34,6 +38,7 @@ class IngestionParts:
     ingest_folder: IngestFolder
     distinct_names: RequireDistinctNames
     watch_folder: WatchFolder
+    refresh_structure: RefreshStructure
 
 
 def make_ingestion(
@@ -46,10 +51,12 @@ def make_ingestion(
 ) -> IngestionParts:
     """Return the parts; without ``embed_pending`` no vectors are made."""
     parser = MultiFormatParser()
+    extractor = TreeSitterExtractor(tokenizer=SplintrTokenizer())
     preparation = DocumentPreparation(
         parser=parser,
         chunker=StructureChunker(max_tokens=settings.chunk_max_tokens, overlap_tokens=settings.chunk_overlap_tokens),
         limits=DocumentLimits(max_file_bytes=settings.max_file_bytes),
+        structure=extractor,
     )
     ingest = IngestDocument(
         repository=repository,
@@ -77,5 +84,8 @@ def make_ingestion(
             sync=SyncFolder(documents=documents, files=files, records=records),
             files=files,
             watching=LocalWatching(),
+        ),
+        refresh_structure=RefreshStructure(
+            backlog=PostgresStructureBacklog(database=database), extractor=extractor, is_plain=parser.is_plain
         ),
     )

@@ -15,6 +15,7 @@ from ragcorp.application.document_preparation import DocumentLimits, DocumentPre
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.grep_files import GrepFiles
 from ragcorp.application.ingest_document import IngestDocument
+from ragcorp.application.introspect_hydration import IntrospectHydration
 from ragcorp.application.linear_fusion import LinearFusionService
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.load_context import ContextLimits, LoadContext
@@ -39,6 +40,7 @@ from ragcorp.interface.http.services import HttpServices
 from ragcorp.main.file_parts import make_repository
 from ragcorp.main.settings import load_settings
 from support.embedders import HashingEmbedder
+from support.hydration import MemoryEpisodes
 
 from .memory_graph import InMemoryGraph
 from .memory_items import InMemoryCollections
@@ -60,7 +62,13 @@ class EmptyBacklog:
         self.fault = Fault()
 
     async def claim(
-        self, *, limit: int, lease_seconds: float, document_id: UUID | None = None, workspace: str | None = None
+        self,
+        *,
+        limit: int,
+        lease_seconds: float,
+        document_id: UUID | None = None,
+        workspace: str | None = None,
+        model: EmbeddingModel | None = None,
     ) -> list[PendingChunk]:
         return []
 
@@ -161,6 +169,7 @@ class World:
                 search=search, answerer=self.answerer, languages=Spanish(), limits=AnswerLimits(timeout_seconds=30.0)
             ),
             context=LoadContext(search=search, limits=ContextLimits()),
+            introspect=IntrospectHydration(episodes=MemoryEpisodes()),
             ingest=ingest,
             graph=self.graph.use_cases(),
             grep=GrepFiles(files=files, documents=documents, access=access, timeout_seconds=2.0),

@@ -10,13 +10,21 @@ from pydantic import TypeAdapter
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.interface.http.search_schema import SearchResults
-from ragcorp.interface.http.validation import RESERVED_FIELDS
 
 from .fakes import World
 
 pytestmark = pytest.mark.anyio
 
-RESPONSE_FIELDS = {"request_id", "mode_used", "degraded", "results", "next_cursor", "explanation", "facets"}
+RESPONSE_FIELDS = {
+    "request_id",
+    "mode_used",
+    "degraded",
+    "results",
+    "next_cursor",
+    "explanation",
+    "facets",
+    "hydration",
+}
 RESULT_FIELDS = {
     "id",
     "document_id",
@@ -154,15 +162,6 @@ async def test_no_source_left_is_an_error_with_retry_after(client: httpx.AsyncCl
     assert answer.headers["retry-after"].isdigit()
     assert answer.json()["code"] == "all_sources_failed"
     assert answer.json()["reason"] == "dense:unreachable,full_text:unreachable"
-
-
-@pytest.mark.parametrize("field", sorted(RESERVED_FIELDS))
-async def test_reserved_fields_are_refused_as_such(client: httpx.AsyncClient, field: str) -> None:
-    answer = await client.post("/search", json={"query": "plazo", field: True})
-    assert answer.status_code == 422
-    (error,) = answer.json()["errors"]
-    assert error["field"] == field
-    assert "reserved for a later version" in error["message"]
 
 
 @pytest.mark.parametrize(

@@ -95,4 +95,5 @@ async def test_an_unknown_profile_names_those_that_there_are(open_rag: OpenRag) 
     rag: Rag = await open_rag()
     with pytest.raises(InvalidInputError) as caught:
         await rag.search("palabra", profile="todo")
-    assert caught.value.limit == "collections, dense, everything, files, grep, hybrid, linear, memory, sparse, vectors"
+    profiles = "code, collections, dense, everything, files, grep, hybrid, linear, memory, sparse, vectors"
+    assert caught.value.limit == profiles

@@ -15,7 +15,8 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog, PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
 from support.embedders import TEST_MODEL
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, EAST, embed_all, full_text, towards, written

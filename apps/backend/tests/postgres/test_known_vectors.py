@@ -14,7 +14,8 @@ from ragcorp.domain.collections import Collection, ItemSelection
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog, PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.item_repository import PostgresItemRepository
 from ragcorp.infrastructure.postgres.item_rows import WITH_VECTORS

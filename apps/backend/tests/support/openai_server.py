@@ -35,6 +35,10 @@ class FakeOpenAI:
     faults: list[str] = field(default_factory=list)
     always: str = "ok"
     vector: Callable[[str], Sequence[float]] = lambda text: [1.0, float(len(text))]
+    vectors: dict[str, Callable[[str], Sequence[float]]] = field(default_factory=dict)
+    """What makes the vectors of a model in place of ``vector``, by the model's name."""
+    refuses: Callable[[str], bool] = lambda text: False
+    """Whether a call with this text is answered with 400."""
     pieces: list[str] = field(default_factory=lambda: ["El plazo es de 30 días ", "[1]."])
     answer: Callable[[dict[str, Any]], str] | None = None
     """Makes the content of a chat completion that is not streamed."""
@@ -107,10 +111,15 @@ class FakeOpenAI:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, body: dict[str, Any], fault: str
     ) -> bool:
         texts: list[str] = body["input"]
+        if any(map(self.refuses, texts)):
+            _json(writer, 400, {"error": {"message": "SECRET-IN-BODY sk-123"}}, {})
+            await writer.drain()
+            return True
+        vector = self.vectors.get(body["model"], self.vector)
         width = self.native_width if fault == "ignores_dimensions" else body.get("dimensions", self.native_width)
         width = width + 3 if fault == "wrong_width_wider" else width - 1 if fault == "wrong_width" else width
         data: list[Any] = [
-            {"object": "embedding", "index": index, "embedding": (list(self.vector(text)) + [0.0] * width)[:width]}
+            {"object": "embedding", "index": index, "embedding": (list(vector(text)) + [0.0] * width)[:width]}
             for index, text in enumerate(texts)
         ]
         match fault:

@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.infrastructure.query_embedding_cache import QueryCachingEmbedder
 from support.embedders import BrokenEmbedder, HashingEmbedder
+from support.passage_vectors import Served
 
 pytestmark = pytest.mark.anyio
 
@@ -110,3 +111,45 @@ async def test_passages_go_straight_to_the_model() -> None:
     embedder = QueryCachingEmbedder(embedder=inner)
     assert await embedder.embed_passages(["a", "a"]) == [inner.vector("a")] * 2
     assert (embedder.model, embedder.batch_size) == (inner.model, inner.batch_size)
+
+
+async def test_a_vector_is_kept_for_its_time_however_often_it_is_used() -> None:
+    now = 0.0
+    inner = HashingEmbedder()
+    embedder = QueryCachingEmbedder(embedder=inner, ttl_seconds=10, timer=lambda: now)
+    for moment, calls in ((0.0, 1), (6.0, 1), (9.9, 1), (10.0, 2), (19.0, 2), (20.5, 3)):
+        now = moment
+        await embedder.embed_query("a")
+        assert len(inner.queries) == calls, moment
+
+
+async def test_without_time_nothing_is_kept_and_calls_are_shared_all_the_same() -> None:
+    inner = GatedEmbedder()
+    embedder = QueryCachingEmbedder(embedder=inner, ttl_seconds=0)
+    asked = [asyncio.create_task(embedder.embed_query("a")) for _ in range(2)]
+    await settled()
+    inner.gate.set()
+    await asyncio.gather(*asked)
+    await embedder.embed_query("a")
+    assert inner.queries == ["a", "a"]
+
+
+async def test_another_model_is_served_nothing_of_the_first() -> None:
+    inner = HashingEmbedder()
+    embedder = QueryCachingEmbedder(embedder=inner)
+    await embedder.embed_query("a")
+    for dimensions, name in ((16, "test-embedder"), (8, "another")):
+        inner.model = EmbeddingModel(name=name, dimensions=dimensions)
+        assert len(await embedder.embed_query("a")) == dimensions
+    assert inner.queries == ["a", "a", "a"]
+
+
+async def test_queries_are_counted_by_how_their_vector_came() -> None:
+    inner, served = GatedEmbedder(), Served()
+    embedder = QueryCachingEmbedder(embedder=inner, observer=served)
+    asked = [asyncio.create_task(embedder.embed_query(text)) for text in ("a", "a", "b", "a")]
+    await settled()
+    inner.gate.set()
+    await asyncio.gather(*asked)
+    await embedder.embed_query("a")
+    assert served.counts == {"query miss": 2, "query joined": 2, "query memory": 1}

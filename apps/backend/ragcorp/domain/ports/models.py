@@ -43,10 +43,10 @@ class Embedder(Protocol):
 
 
 class EmbeddingCache(Protocol):
-    """Vectors by (workspace, content hash, model, width)."""
+    """Vectors by (workspace, content hash, model, width). Outages are a StorageUnavailableError."""
 
     async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> Mapping[bytes, Vector]:
-        """Return those of ``keys`` (SHA-256 of what was embedded) that are known."""
+        """Return those of ``keys`` (SHA-256 of what was embedded) that are known, and mark them as used."""
         ...
 
     async def put(self, vectors: Mapping[bytes, Vector], *, model: EmbeddingModel, workspace: str) -> None: ...

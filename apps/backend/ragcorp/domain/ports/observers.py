@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ragcorp.domain.embedding_cache import CacheName, CacheOutcome
 from ragcorp.domain.rollout import Arm, ShadowOutcome
 
 
@@ -17,3 +18,9 @@ class RolloutObserver(Protocol):
 
     def shadow_ended(self, outcome: ShadowOutcome, *, overlap: float | None) -> None:
         """Count a shadow. ``overlap`` is overlap@10 in [0, 1], None where nothing was compared."""
+
+
+class EmbeddingCacheObserver(Protocol):
+    """Counts how vectors came."""
+
+    def vectors_served(self, cache: CacheName, outcome: CacheOutcome, *, count: int = 1) -> None: ...

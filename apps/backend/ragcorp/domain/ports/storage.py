@@ -263,11 +263,19 @@ class EmbeddingBacklog(Protocol):
     """
 
     async def claim(
-        self, *, limit: int, lease_seconds: float, document_id: UUID | None = None, workspace: str | None = None
-    ) -> list[PendingChunk]: ...
+        self,
+        *,
+        limit: int,
+        lease_seconds: float,
+        document_id: UUID | None = None,
+        workspace: str | None = None,
+        model: EmbeddingModel | None = None,
+    ) -> list[PendingChunk]:
+        """Lease up to ``limit``; none if ``model`` is not the active one, whose vectors these wait for."""
+        ...
 
     async def complete(self, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
-        """Store the vectors, keep them in the cache, and take the chunks off the list.
+        """Store the vectors, keep them in the cache, and take the chunks off the list if ``model`` is the active one.
 
         A chunk that was deleted, or has another text than was claimed, is passed over.
         """

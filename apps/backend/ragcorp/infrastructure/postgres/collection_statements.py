@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ragcorp.infrastructure.postgres.collection_rows import CollectionTable, Postings, Vectors
-from ragcorp.infrastructure.postgres.embedding_models import indexed_type
+from ragcorp.infrastructure.postgres.embedding_models import indexed_type, is_active, last_with_vector
 
 SETTINGS = """
     SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
@@ -97,18 +97,25 @@ def similar(
 def _share(table: CollectionTable, model_id: int, visible: str) -> str:
     """Of what the principal may read. Of whole documents, a sample is looked at: keys are random.
 
-    One that waits is not sampled away, unless ``SHARE_LOOK`` others wait that the principal may not read.
+    One that waits is not sampled away, unless ``SHARE_LOOK`` others wait that the principal may not read. Of a model
+    that is not the active one any more, items wait in vain that came after the last with its vector.
     """
     vectors = _vectors(table)
-    some_wait = f"EXISTS (SELECT FROM {vectors.backlog} WHERE workspace = %(workspace)s)"
+    active = is_active(model_id)
+    some_wait = f"(EXISTS (SELECT FROM {vectors.backlog} WHERE workspace = %(workspace)s) OR NOT {active})"
     if vectors.key == "item_id":
+        last = last_with_vector(vectors.table, key="item_id", model_id=model_id)
+        waiting = f"""
+            SELECT item_id FROM {vectors.backlog}
+            WHERE workspace = %(workspace)s AND ({active} OR item_id > {last})
+            UNION ALL
+            SELECT newer.item_id FROM {vectors.table} newer
+            WHERE newer.workspace || '' = %(workspace)s AND NOT {active} AND newer.item_id > {last}"""
         readable = f"JOIN {table.rows} ON {table.key} = looked_at.item_id WHERE {visible} LIMIT {SHARE_SAMPLE}"
         return f"""
             SELECT waiting.items AS waiting, embedded.items AS embedded
             FROM (SELECT count(*) AS items FROM (
-                SELECT FROM (
-                    SELECT item_id FROM {vectors.backlog} WHERE workspace = %(workspace)s LIMIT {SHARE_LOOK}
-                ) AS looked_at {readable}) w) AS waiting,
+                SELECT FROM ({waiting} LIMIT {SHARE_LOOK}) AS looked_at {readable}) w) AS waiting,
                 LATERAL (SELECT count(*) AS items FROM (
                     SELECT FROM (
                         SELECT e.item_id FROM {vectors.table} e

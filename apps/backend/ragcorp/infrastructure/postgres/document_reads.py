@@ -14,6 +14,7 @@ from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.ports.storage import DocumentPage, DocumentSelection
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.core_predicates import matches, readable
+from ragcorp.infrastructure.postgres.structure_tables import structured_documents
 from ragcorp.infrastructure.postgres.tables import chunks, document_sources, documents, embedding_backlog
 
 _PENDING = (
@@ -30,10 +31,12 @@ FORGET_PASSAGES = """
         SELECT e.workspace, e.content_hash, e.model_id FROM embedding_cache e
         WHERE e.workspace = ANY(:workspaces) AND NOT EXISTS (
             SELECT FROM chunks c WHERE c.workspace = e.workspace AND c.content_hash = e.content_hash)
+        AND NOT EXISTS (
+            SELECT FROM structural_entities s WHERE s.workspace = e.workspace AND s.content_hash = e.content_hash)
         FOR UPDATE OF e SKIP LOCKED)
 """
-"""What no passage has any more: which were those of a purged document is not known by then. So a document that is
-deleted and not purged yet is embedded anew where it is restored."""
+"""What no passage and no entity has any more: which were those of a purged document is not known by then. So a
+document that is deleted and not purged yet is embedded anew where it is restored."""
 
 
 def _selected(selection: DocumentSelection, principal: Principal) -> Any:
@@ -94,7 +97,7 @@ async def list_documents(
 
 
 async def hide(connection: AsyncConnection, selection: DocumentSelection, *, principal: Principal) -> int:
-    """Mark the selection deleted and take its chunks out of every index; return how many."""
+    """Mark the selection deleted and take its chunks and entities out of every index; return how many."""
     # locked in the order of external_id, as saves do it: neither waits for the other in a circle
     locked = (
         select(documents.c.id)
@@ -112,6 +115,8 @@ async def hide(connection: AsyncConnection, selection: DocumentSelection, *, pri
     ids = hidden.scalars().all()
     # a statement of its own: its snapshot has the chunks of a save that the lock waited for
     await connection.execute(delete(chunks).where(chunks.c.document_id.in_(ids)))
+    # with them their entities
+    await connection.execute(delete(structured_documents).where(structured_documents.c.document_id.in_(ids)))
     return len(ids)
 
 

@@ -7,13 +7,13 @@ from uuid import UUID
 
 from ragcorp.infrastructure.postgres.database import DriverConnection
 
-REFRESH = """
+_REFRESH = """
     WITH settled AS MATERIALIZED (
         SELECT given.id FROM unnest(%(document_ids)s::uuid[]) AS given (id)
-        WHERE NOT EXISTS (SELECT FROM embedding_backlog b WHERE b.document_id = given.id AND NOT b.failed)),
+        WHERE NOT EXISTS ({waiting})),
     means AS MATERIALIZED (
         SELECT s.id, m.id AS model_id, whole.workspace, whole.mean
-        FROM settled s JOIN embedding_models m ON m.active,
+        FROM settled s JOIN embedding_models m ON {model},
              LATERAL (
                  SELECT min(e.workspace) AS workspace, avg(e.embedding) AS mean
                  FROM chunks c JOIN chunk_embeddings e ON e.chunk_id = c.id AND e.model_id = m.id
@@ -30,6 +30,20 @@ REFRESH = """
 """
 """A mean of zero has no direction, and the document no vector. One by one, since a plan for many would read the
 vectors of every document."""
+
+REFRESH = _REFRESH.format(
+    model="m.active",
+    waiting="SELECT FROM embedding_backlog b WHERE b.document_id = given.id AND NOT b.failed",
+)
+
+REFRESH_OF_MODEL = _REFRESH.format(
+    model="m.id = %(model_id)s",
+    waiting="""
+        SELECT FROM chunks c
+        WHERE c.document_id = given.id AND c.id <> ALL(%(rejected)s::bigint[]) AND NOT EXISTS (
+            SELECT FROM chunk_embeddings e WHERE e.chunk_id = c.id AND e.model_id = %(model_id)s)""",
+)
+"""The same of a model that is not the active one yet, for which nothing waits in the backlog."""
 
 
 async def refresh_document_vectors(connection: DriverConnection, document_ids: Sequence[UUID]) -> None:

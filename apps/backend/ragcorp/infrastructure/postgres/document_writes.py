@@ -1,4 +1,4 @@
-"""Writes of documents: one transaction a batch, set-based statements, COPY for the chunks."""
+"""Writes of documents: one transaction a batch, set-based statements, COPY for the chunks and entities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from ragcorp.domain.ports.storage import DocumentWrite, WriteOutcome
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.database import DriverConnection
 from ragcorp.infrastructure.postgres.document_vectors import refresh_document_vectors
+from ragcorp.infrastructure.postgres.embedding_cache import MARK_USED
 from ragcorp.infrastructure.postgres.predicates import visibility
+from ragcorp.infrastructure.postgres.structure_writes import StoredStructure, write_structures
 
 FIND_NAMES = """
     SELECT external_id FROM documents WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
@@ -88,14 +90,17 @@ COPY_CHUNK_TYPES = (
     "text", "text", "timestamptz", "int4", "int4", "int4", "int4", "int4", "bytea",
 )  # fmt: skip
 
-REUSE_CACHED_VECTORS = """
+REUSE_CACHED_VECTORS = f"""
+    WITH cached AS (
+        SELECT c.id, cache.workspace, cache.content_hash, cache.model_id, cache.embedding
+        FROM chunks c
+        JOIN embedding_models m ON m.active
+        JOIN embedding_cache cache
+          ON cache.workspace = c.workspace AND cache.content_hash = c.content_hash AND cache.model_id = m.id
+        WHERE c.document_id = ANY(%(document_ids)s)),
+    {MARK_USED}
     INSERT INTO chunk_embeddings (chunk_id, model_id, workspace, embedding)
-    SELECT c.id, cache.model_id, c.workspace, cache.embedding
-    FROM chunks c
-    JOIN embedding_models m ON m.active
-    JOIN embedding_cache cache
-      ON cache.workspace = c.workspace AND cache.content_hash = c.content_hash AND cache.model_id = m.id
-    WHERE c.document_id = ANY(%(document_ids)s)
+    SELECT id, model_id, workspace, embedding FROM cached
 """
 
 ENQUEUE_REST = """
@@ -343,6 +348,20 @@ async def _write_contents(
     await cursor.execute(REUSE_CACHED_VECTORS, document_ids)
     await cursor.execute(ENQUEUE_REST, document_ids)
     await refresh_document_vectors(connection, list(writes))
+    await write_structures(
+        connection,
+        [
+            StoredStructure(
+                document_id=document_id,
+                workspace=principal.workspace,
+                external_id=write.external_id,
+                path=write.attributes.path or write.external_id,
+                artifact_hash=write.content_hash,
+                structure=write.structure,
+            )
+            for document_id, write in writes.items()
+        ],
+    )
 
 
 async def _pending(connection: DriverConnection, document_ids: Sequence[UUID]) -> dict[UUID, int]:

@@ -1,4 +1,4 @@
-"""The ports EmbeddingBacklog and EmbeddingCache over PostgreSQL."""
+"""The port EmbeddingBacklog over PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.document_vectors import refresh_document_vectors
-from ragcorp.infrastructure.postgres.item_rows import TABLES
+from ragcorp.infrastructure.postgres.embedding_models import serving
 from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
 
 CLAIM = """
     WITH due AS (
         SELECT chunk_id FROM embedding_backlog
-        WHERE NOT failed AND available_at <= clock_timestamp() {narrowed}
+        WHERE NOT failed AND available_at <= clock_timestamp() AND {serves} {narrowed}
         ORDER BY available_at, chunk_id
         LIMIT %(limit)s
         FOR UPDATE SKIP LOCKED),
@@ -59,7 +59,7 @@ LOCK_DOCUMENTS_WITHOUT_VECTORS = """
 
 STORE_VECTOR = """
     WITH chunk AS (
-        SELECT c.id, c.workspace, c.content_hash, m.id AS model_id
+        SELECT c.id, c.workspace, c.content_hash, m.id AS model_id, m.active
         FROM chunks c JOIN embedding_models m ON m.name = %(name)s AND m.dimensions = %(dimensions)s
         WHERE c.id = %(chunk_id)s AND c.content_hash = %(content_hash)s
         FOR KEY SHARE OF c),
@@ -71,8 +71,9 @@ STORE_VECTOR = """
         INSERT INTO embedding_cache (workspace, content_hash, model_id, embedding)
         SELECT workspace, content_hash, model_id, %(embedding)s FROM chunk
         ON CONFLICT DO NOTHING)
-    DELETE FROM embedding_backlog b USING chunk WHERE b.chunk_id = chunk.id
+    DELETE FROM embedding_backlog b USING chunk WHERE b.chunk_id = chunk.id AND chunk.active
 """
+"""A vector that was made while another model was activated is stored; the chunk goes on waiting for that one's."""
 
 FAIL = """
     UPDATE embedding_backlog
@@ -101,34 +102,6 @@ COUNTS = """
     SELECT count(*), count(*) FILTER (WHERE failed) FROM embedding_backlog WHERE true {narrowed}
 """
 
-CACHED = """
-    SELECT cache.content_hash, cache.embedding
-    FROM embedding_cache cache
-    JOIN embedding_models m ON m.id = cache.model_id AND m.name = %(name)s AND m.dimensions = %(dimensions)s
-    WHERE cache.workspace = %(workspace)s AND cache.content_hash = ANY(%(keys)s)
-"""
-
-OF_ITEMS = """
-    SELECT key, known.embedding
-    FROM unnest(%(keys)s::bytea[]) AS key
-    JOIN embedding_models m ON m.name = %(name)s AND m.dimensions = %(dimensions)s
-    CROSS JOIN LATERAL (
-        SELECT e.embedding FROM {items} i JOIN {embeddings} e ON e.item_id = i.id AND e.model_id = m.id
-        WHERE i.workspace = %(workspace)s AND i.content_hash = key LIMIT 1) AS known
-"""
-
-KNOWN = " UNION ALL ".join(
-    [CACHED, *(OF_ITEMS.format(items=tables.items, embeddings=tables.embeddings) for tables, _ in TABLES.values())]
-)
-"""Items are their own cache: what is forgotten of them is forgotten here."""
-
-CACHE = """
-    INSERT INTO embedding_cache (workspace, content_hash, model_id, embedding)
-    SELECT %(workspace)s, %(key)s, id, %(embedding)s FROM embedding_models
-    WHERE name = %(name)s AND dimensions = %(dimensions)s
-    ON CONFLICT DO NOTHING
-"""
-
 
 def _narrowed(document_id: UUID | None, workspace: str | None) -> tuple[str, dict[str, object]]:
     values: dict[str, object] = {}
@@ -147,13 +120,19 @@ class PostgresEmbeddingBacklog:
         self._statistics = statistics
 
     async def claim(
-        self, *, limit: int, lease_seconds: float, document_id: UUID | None = None, workspace: str | None = None
+        self,
+        *,
+        limit: int,
+        lease_seconds: float,
+        document_id: UUID | None = None,
+        workspace: str | None = None,
+        model: EmbeddingModel | None = None,
     ) -> list[PendingChunk]:
         clause, values = _narrowed(document_id, workspace)
+        serves = serving(model)
+        values |= serves.values | {"limit": limit, "lease_seconds": lease_seconds}
         async with self._database.autocommit() as connection:
-            cursor = await connection.execute(
-                CLAIM.format(narrowed=clause), values | {"limit": limit, "lease_seconds": lease_seconds}
-            )
+            cursor = await connection.execute(CLAIM.format(narrowed=clause, serves=serves.sql), values)
             rows = await cursor.fetchall()
         return [
             PendingChunk(
@@ -227,41 +206,3 @@ class PostgresEmbeddingBacklog:
 
         row = await self._database.read(work)
         return BacklogCounts(pending=row[0], failed=row[1]) if row else BacklogCounts(pending=0, failed=0)
-
-
-class PostgresEmbeddingCache:
-    """The table embedding_cache: a re-ingested or re-indexed passage costs no second call.
-
-    Vectors of stored items are known too.
-    """
-
-    def __init__(self, *, database: Database) -> None:
-        self._database = database
-
-    async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> dict[bytes, Vector]:
-        async with self._database.autocommit() as connection:
-            cursor = await connection.execute(
-                KNOWN,
-                {
-                    "keys": list(keys),
-                    "workspace": workspace,
-                    "name": model.name,
-                    "dimensions": model.dimensions,
-                },
-                binary=True,
-            )
-            return {bytes(key): tuple(embedding.to_list()) for key, embedding in await cursor.fetchall()}
-
-    async def put(self, vectors: Mapping[bytes, Vector], *, model: EmbeddingModel, workspace: str) -> None:
-        rows = [
-            {
-                "workspace": workspace,
-                "key": key,
-                "embedding": PgVector(list(vector)),
-                "name": model.name,
-                "dimensions": model.dimensions,
-            }
-            for key, vector in vectors.items()
-        ]
-        async with self._database.driver_transaction() as connection:
-            await connection.cursor().executemany(CACHE, rows)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from sqlalchemy import Connection, text
 
 from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError
+from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.postgres.indexes import create_index, create_index_concurrently
+from ragcorp.infrastructure.postgres.predicates import Predicate
 
 DEFAULT_MODEL = ("multilingual-e5-small", 384)
 
 DISTANCE_THRESHOLDS = {DEFAULT_MODEL: 0.19}
 """The cosine distance from which a model's vectors say nothing, where we measured it (docs/retrieval.md)."""
 
-SIMILARITY_THRESHOLDS = {DEFAULT_MODEL: 0.82}
+SIMILARITY_THRESHOLDS = {DEFAULT_MODEL: 0.825}
 """The cosine similarity above which an entity is related to a question, where we measured it (docs/retrieval.md)."""
 
 VECTOR_INDEX_LIMIT = 2000
@@ -72,19 +74,54 @@ def hnsw_index_name(table: str, model_id: int) -> str:
     return f"ix_{table}_hnsw_{model_id}"
 
 
+def vector_index(table: str, *, model_id: int, dimensions: int) -> str:
+    """Return what follows the name in CREATE INDEX: the HNSW index (cosine) over one model's vectors."""
+    column = indexed_type(dimensions)
+    operators = f"{column.partition('(')[0]}_cosine_ops"
+    return f"ON {table} USING hnsw ((embedding::{column}) {operators}) WHERE model_id = {model_id}"
+
+
+def is_active(model_id: int) -> str:
+    """Return the condition that the model is still the active one, as SQL that is worked out once a statement."""
+    return f"EXISTS (SELECT FROM embedding_models m WHERE m.id = {model_id} AND m.active)"
+
+
+def last_with_vector(table: str, *, key: str, model_id: int) -> str:
+    """Return the highest key with a vector of the model, as SQL: after a switch it gets no further ones."""
+    return f"(SELECT coalesce(max(last.{key}), 0) FROM {table} last WHERE last.model_id = {model_id})"
+
+
+IS_SERVING = """EXISTS (
+    SELECT FROM embedding_models serving WHERE serving.active
+        AND serving.name = %(serving_name)s AND serving.dimensions = %(serving_dimensions)s)"""
+
+
+def serving(model: EmbeddingModel | None) -> Predicate:
+    """Return the condition that the model (None: whichever) is the active one."""
+    if model is None:
+        return Predicate()
+    values: dict[str, object] = {"serving_name": model.name, "serving_dimensions": model.dimensions}
+    return Predicate(clauses=[IS_SERVING], values=values)
+
+
+def require_width(dimensions: int, *, field: str) -> None:
+    """Raises ConfigurationError if no index takes vectors of this width."""
+    if not 1 <= dimensions <= HALFVEC_INDEX_LIMIT:
+        raise ConfigurationError(
+            f"{field} is out of range.",
+            field=field,
+            limit=f"1 to {HALFVEC_INDEX_LIMIT}",
+            remedy="Choose a smaller width; models that take `dimensions` can shorten their vectors.",
+        )
+
+
 def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_traffic: bool = True) -> int:
     """Make the model the active one, with its HNSW index over each table of vectors, and return its id.
 
     Needs an autocommit connection, unless nothing is ``beside_traffic``: a table made in this same transaction.
     Raises IncompatibleEmbeddingsError if another model is active and has vectors: they are never dropped here.
     """
-    if not 1 <= dimensions <= HALFVEC_INDEX_LIMIT:
-        raise ConfigurationError(
-            "EMBEDDING_DIM is out of range.",
-            field="EMBEDDING_DIM",
-            limit=f"1 to {HALFVEC_INDEX_LIMIT}",
-            remedy="Choose a smaller width; models that take `dimensions` can shorten their vectors.",
-        )
+    require_width(dimensions, field="EMBEDDING_DIM")
     active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
     if active is not None and (active.name, active.dimensions) != (name, dimensions):
         if connection.execute(text(HAS_VECTORS), {"model_id": active.id}).scalar_one():
@@ -119,6 +156,12 @@ def know_similarities(connection: Connection) -> None:
         connection.execute(text(KNOW_SIMILARITY), values)
 
 
+def know_thresholds(connection: Connection) -> None:
+    """Give each stored model that we measured both its thresholds, unless it has them."""
+    know_distances(connection)
+    know_similarities(connection)
+
+
 def ensure_active_indexes(connection: Connection) -> None:
     """Make what HNSW indexes the active model lacks. Needs an autocommit connection."""
     active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
@@ -128,15 +171,10 @@ def ensure_active_indexes(connection: Connection) -> None:
 
 def _index_vectors(connection: Connection, model_id: int, dimensions: int, *, beside_traffic: bool) -> None:
     """Index the tables that there are: migration 002 comes before most of them."""
-    column = indexed_type(dimensions)
-    operators = f"{column.partition('(')[0]}_cosine_ops"
     create = create_index_concurrently if beside_traffic else create_index
     for table in connection.execute(text(EXISTING_TABLES), {"names": list(VECTOR_TABLES)}).scalars().all():
-        create(
-            connection,
-            hnsw_index_name(table, model_id),
-            f"ON {table} USING hnsw ((embedding::{column}) {operators}) WHERE model_id = {model_id}",
-        )
+        definition = vector_index(table, model_id=model_id, dimensions=dimensions)
+        create(connection, hnsw_index_name(table, model_id), definition)
 
 
 def incompatible(*, expected: tuple[str, int], found: tuple[str, int]) -> IncompatibleEmbeddingsError:
@@ -145,6 +183,7 @@ def incompatible(*, expected: tuple[str, int], found: tuple[str, int]) -> Incomp
         f"but the settings name '{found[0]}' with {found[1]}.",
         field="EMBEDDING_MODEL, EMBEDDING_DIM",
         limit=f"{expected[0]}, {expected[1]} dimensions",
-        remedy="Set both back to the stored model, or point DATABASE_URL to an empty database and ingest again. "
+        remedy="Set both back to the stored model; or run `ragcorp reembed --model NAME --dimensions N`, which makes "
+        "the vectors of the other one beside these and then switches (`ragcorp reembed --switch-back` goes back). "
         "Nothing was changed.",
     )

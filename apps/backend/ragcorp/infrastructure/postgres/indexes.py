@@ -14,6 +14,14 @@ INVALID_INDEXES = """
 """What an interrupted CREATE INDEX CONCURRENTLY leaves behind: it costs every write and serves no read."""
 
 
+INVALID_INDEXES_IN_USE = f"""{INVALID_INDEXES}
+    AND NOT EXISTS (
+        SELECT FROM embedding_models m
+        WHERE NOT m.active AND c.relname ~ ('_hnsw_' || m.id || '(_ccnew[0-9]*|_ccold[0-9]*)?$'))
+"""
+"""Without those of models that are not active: a re-embedding builds them, and makes good itself what it left."""
+
+
 def create_index(connection: Connection, name: str, definition: str) -> None:
     connection.execute(text(f'CREATE INDEX IF NOT EXISTS "{name}" {definition}'))
 
@@ -30,8 +38,8 @@ def drop_index_concurrently(connection: Connection, name: str) -> None:
 
 
 def rebuild_invalid_indexes(connection: Connection) -> list[str]:
-    """Rebuild what an interrupted build left INVALID and return the names."""
-    names = list(connection.execute(text(INVALID_INDEXES)).scalars())
+    """Rebuild what an interrupted build left INVALID, of what is in use, and return the names."""
+    names = list(connection.execute(text(INVALID_INDEXES_IN_USE)).scalars())
     for name in names:
         if name.endswith("_ccnew"):
             drop_index_concurrently(connection, name)

@@ -10,7 +10,7 @@ from psycopg.rows import TupleRow
 
 from ragcorp.infrastructure.postgres.embedding_models import BACKLOG_TABLES, has_vectors
 from ragcorp.infrastructure.postgres.errors import translate
-from ragcorp.infrastructure.postgres.indexes import INVALID_INDEXES
+from ragcorp.infrastructure.postgres.indexes import INVALID_INDEXES_IN_USE
 
 CONNECT_TIMEOUT_SECONDS = 5
 
@@ -84,7 +84,7 @@ def inspect_contents(dsn: str) -> Contents:
                 chunks=chunks,
                 pending=pending,
                 failed=failed,
-                invalid_indexes=tuple(row[0] for row in connection.execute(INVALID_INDEXES).fetchall()),
+                invalid_indexes=tuple(row[0] for row in connection.execute(INVALID_INDEXES_IN_USE).fetchall()),
                 model=StoredModel(name=model[0], dimensions=model[1], has_vectors=model[2]) if model else None,
             )
     except psycopg.Error as error:

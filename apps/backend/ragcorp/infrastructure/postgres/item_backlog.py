@@ -11,12 +11,13 @@ from psycopg.rows import TupleRow
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
 from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.embedding_models import serving
 from ragcorp.infrastructure.postgres.item_rows import ItemTables
 
 CLAIM = """
     WITH due AS (
         SELECT item_id FROM {backlog}
-        WHERE NOT failed AND available_at <= clock_timestamp() {narrowed}
+        WHERE NOT failed AND available_at <= clock_timestamp() AND {serves} {narrowed}
         ORDER BY available_at, item_id
         LIMIT %(limit)s
         FOR UPDATE SKIP LOCKED),
@@ -45,14 +46,14 @@ LOCK_ITEMS_WITHOUT_VECTORS = """
 
 STORE_VECTOR = """
     WITH item AS (
-        SELECT i.id, i.workspace, m.id AS model_id
+        SELECT i.id, i.workspace, m.id AS model_id, m.active
         FROM {items} i JOIN embedding_models m ON m.name = %(name)s AND m.dimensions = %(dimensions)s
         WHERE i.id = %(id)s AND i.content_hash = %(content_hash)s),
     stored AS (
         INSERT INTO {embeddings} (item_id, model_id, workspace, embedding)
         SELECT id, model_id, workspace, %(embedding)s FROM item
         ON CONFLICT (item_id, model_id) DO UPDATE SET embedding = excluded.embedding)
-    DELETE FROM {backlog} b USING item WHERE b.item_id = item.id
+    DELETE FROM {backlog} b USING item WHERE b.item_id = item.id AND item.active
 """
 """No vector of an item goes into the cache, where it would outlive the item."""
 
@@ -94,13 +95,20 @@ class PostgresItemBacklog:
         self._tables = tables
 
     async def claim(
-        self, *, limit: int, lease_seconds: float, document_id: UUID | None = None, workspace: str | None = None
+        self,
+        *,
+        limit: int,
+        lease_seconds: float,
+        document_id: UUID | None = None,
+        workspace: str | None = None,
+        model: EmbeddingModel | None = None,
     ) -> list[PendingChunk]:
         if document_id is not None:
             return []
-        values = {"limit": limit, "lease_seconds": lease_seconds, "workspace": workspace}
+        serves = serving(model)
+        values = serves.values | {"limit": limit, "lease_seconds": lease_seconds, "workspace": workspace}
         async with self._database.autocommit() as connection:
-            cursor = await connection.execute(self._sql(CLAIM, workspace), values)
+            cursor = await connection.execute(self._sql(CLAIM, workspace, serves=serves.sql), values)
             rows = await cursor.fetchall()
         return [
             PendingChunk(chunk_id=row[0], workspace=row[1], index_text=row[2], index_hash=bytes(row[3])) for row in rows
@@ -154,11 +162,12 @@ class PostgresItemBacklog:
             await connection.execute(self._sql(LOCK_ITEMS), {"ids": list(ids)})
             await connection.execute(self._sql(statement), values | {"ids": list(ids)})
 
-    def _sql(self, statement: str, workspace: str | None = None) -> str:
+    def _sql(self, statement: str, workspace: str | None = None, *, serves: str = "") -> str:
         return statement.format(
             items=self._tables.items,
             embeddings=self._tables.embeddings,
             backlog=self._tables.backlog,
             index_text=self._tables.index_text,
             narrowed="" if workspace is None else OF_WORKSPACE,
+            serves=serves,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ragcorp.infrastructure.postgres import chunk_rows
-from ragcorp.infrastructure.postgres.embedding_models import indexed_type
+from ragcorp.infrastructure.postgres.embedding_models import indexed_type, is_active, last_with_vector
 
 SCAN_SETTINGS = """
     SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
@@ -50,12 +50,17 @@ def similar_chunks(
 
     Where few chunks come into question (a small workspace, a narrow filter), all of them are compared. Else the HNSW
     scan is tried; where it ends below ``limit``, the exact scan replaces it. A branch that is not needed carries a
-    one-time condition and costs nothing. Columns: chunks that wait for
-    their vector and chunks that have one (0 unless some wait), both counted up to a bound, chunk id, cosine similarity.
+    one-time condition and costs nothing. Columns: chunks that wait for their vector and chunks that have one (0 unless
+    some wait), both counted up to a bound, chunk id, cosine similarity.
+
+    For a model that is not the active one any more nothing waits in the backlog: chunks wait in vain that came after
+    the last with its vector. They are found by their id (|| '' keeps the planner from reading the whole workspace).
     """
     vector = f"e.embedding::{indexed_type(dimensions)}"
     query = f"%(embedding)s::{indexed_type(dimensions)}"
     columns = f"e.chunk_id, {vector} <=> {query} AS distance"
+    active = is_active(model_id)
+    last = last_with_vector("chunk_embeddings", key="chunk_id", model_id=model_id)
     source = f"""
         SELECT {columns}
         FROM chunk_embeddings e JOIN chunks c ON c.id = e.chunk_id
@@ -99,7 +104,11 @@ def similar_chunks(
         FROM (
             SELECT count(*) AS pending
             FROM (
-                SELECT FROM embedding_backlog WHERE workspace = %(workspace)s LIMIT {SHARE_SAMPLE}) waiting) backlog
+                (SELECT 1 FROM embedding_backlog WHERE workspace = %(workspace)s AND {active} LIMIT {SHARE_SAMPLE})
+                UNION ALL
+                (SELECT 1 FROM chunks c
+                 WHERE c.workspace || '' = %(workspace)s AND NOT {active} AND c.id > {last}
+                 LIMIT {SHARE_SAMPLE})) waiting) backlog
         LEFT JOIN LATERAL (
             SELECT count(*) AS chunks
             FROM (

@@ -24,6 +24,7 @@ from ragcorp.domain.search import (
 )
 from ragcorp.interface.cli.arguments import parse_filter_pairs, parse_weights
 from ragcorp.interface.cli.calls import Call
+from ragcorp.interface.cli.hydration_output import print_hydration
 from ragcorp.interface.cli.output import plain
 from ragcorp.interface.cli.services import Session
 from ragcorp.interface.cli.shapes import answered_document, search_document
@@ -42,7 +43,7 @@ Profile = Annotated[
     str | None,
     typer.Option(
         "--profile",
-        help="dense, sparse, hybrid, linear, collections, memory, everything, files or grep: in place of --mode and "
+        help="dense, sparse, hybrid, linear, collections, memory, everything, files, grep or code: in place of --mode and "
         "--method.",
         show_default=False,
     ),
@@ -54,6 +55,16 @@ Filter = Annotated[
         metavar="KEY=VALUE",
         help="Field or metadata key; may be given again. The value may be JSON: a list means any of them, an object "
         'has operators: year={"$gte": 2025}.',
+        show_default=False,
+    ),
+]
+
+Episode = Annotated[
+    str | None,
+    typer.Option(
+        "--episode",
+        metavar="ID",
+        help="Episode of which this is the next turn: shows the entities that QUERY names, and what it showed before.",
         show_default=False,
     ),
 ]
@@ -104,6 +115,7 @@ async def search(
     ] = None,
     window: Annotated[int | None, typer.Option("--window", help="Hits that each source gives to fusion.")] = None,
     cursor: Annotated[str | None, typer.Option("--cursor", help="The next page: as the last one named it.")] = None,
+    episode: Episode = None,
 ) -> None:
     """Find the passages that fit best."""
     request = SearchRequest(
@@ -126,6 +138,7 @@ async def search(
         facets=facets,
         exact_keywords=keywords,
         vector_score_threshold=vector_score_threshold,
+        episode_id=episode,
     )
     async with call.services.open(call.target) as session:
         response = await session.search.execute(request, principal=session.principal)
@@ -150,6 +163,7 @@ async def ask(
             show_default=False,
         ),
     ] = None,
+    episode: Episode = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Print the answer as it is written; no effect with --json.")
     ] = False,
@@ -164,6 +178,7 @@ async def ask(
         filters=parse_filter_pairs(filters),
         profile=profile,
         conversation_id=conversation,
+        episode_id=episode,
     )
     async with call.services.open(call.target) as session:
         if stream and not call.output.json:
@@ -199,6 +214,8 @@ def print_answer(console: Console, answer: Answer, *, text_is_out: bool = False)
         console.print(line)
     if answer.rewritten_query is not None:
         console.print(plain(f"  asked: {answer.rewritten_query}", style="dim"))
+    if answer.hydration is not None:
+        print_hydration(console, answer.hydration)
     print_degraded(console, answer.degraded)
 
 
@@ -234,6 +251,8 @@ def _print_results(console: Console, response: SearchResponse) -> None:
         console.print("Nothing found.")
     for hit in response.hits:
         _print_hit(console, hit, explain=response.explanation is not None)
+    if response.hydration is not None:
+        print_hydration(console, response.hydration)
     print_degraded(console, response.degraded)
     if response.explanation is not None:
         _print_explanation(console, response)

@@ -21,10 +21,13 @@ from ragcorp.interface.cli.collection_commands import add_collection_groups, col
 from ragcorp.interface.cli.context_command import context
 from ragcorp.interface.cli.demo_command import demo
 from ragcorp.interface.cli.document_commands import content, delete, list_documents, purge, restore, show
+from ragcorp.interface.cli.embedding_commands import add_embedding_group
+from ragcorp.interface.cli.entity_commands import add_entity_group
 from ragcorp.interface.cli.eval_command import evaluate
 from ragcorp.interface.cli.file_commands import grep, read
 from ragcorp.interface.cli.graph_commands import add_graph_group
 from ragcorp.interface.cli.ingest_commands import embed, ingest
+from ragcorp.interface.cli.introspect_command import introspect
 from ragcorp.interface.cli.language_command import language
 from ragcorp.interface.cli.mcp_command import mcp
 from ragcorp.interface.cli.output import (
@@ -36,6 +39,7 @@ from ragcorp.interface.cli.output import (
     error_document,
     exit_code,
 )
+from ragcorp.interface.cli.reembed_command import reembed
 from ragcorp.interface.cli.serve_command import serve
 from ragcorp.interface.cli.services import Services, Target
 from ragcorp.interface.cli.tui_command import tui
@@ -60,10 +64,12 @@ COMMANDS: dict[str, CommandFunction] = {
     "grep": grep,
     "read": read,
     "context": context,
+    "introspect": introspect,
     "collections": collections,
     "embed": embed,
     "language": language,
     "eval": evaluate,
+    "reembed": reembed,
     "migrate": migrate,
     "config": config,
     "doctor": doctor,
@@ -114,6 +120,8 @@ def build_app(services: Services, output: Output) -> typer.Typer:
         add_command(documents, name, function, services=services, output=output)
     app.add_typer(documents, name="documents")
     add_collection_groups(app, services=services, output=output)
+    add_entity_group(app, services=services, output=output)
+    add_embedding_group(app, services=services, output=output)
     add_graph_group(app, services=services, output=output)
     return app
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -34,10 +35,19 @@ def _bar(console: Console, unit: str) -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(unit),
+        _RateColumn(),
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
         console=console,
         transient=False,
     )
+
+
+class _RateColumn(ProgressColumn):
+    """How many a second, over the last of them."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.1f}/s", style="dim")
 
 
 class _Lines:

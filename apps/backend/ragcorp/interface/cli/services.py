@@ -13,18 +13,25 @@ from ragcorp.application.calibrate_fusion import CalibrateFusion
 from ragcorp.application.choose_language import ChooseLanguage
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.distinct_names import RequireDistinctNames
+from ragcorp.application.drop_vectors import DropVectors
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.evaluate_answers import EvaluateAnswers
 from ragcorp.application.evaluate_retrieval import EvaluateRetrieval
 from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.ingest_folder import IngestFolder
+from ragcorp.application.introspect_hydration import IntrospectHydration
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.load_context import LoadContext
 from ragcorp.application.load_evaluation_set import LoadEvaluationSet
+from ragcorp.application.prune_embeddings import PruneEmbeddings
+from ragcorp.application.reembed import Reembed
+from ragcorp.application.refresh_structure import RefreshStructure
 from ragcorp.application.restore_document import RestoreDocument
 from ragcorp.application.settle_workspace import SettleWorkspace
+from ragcorp.application.switch_back import SwitchBack
 from ragcorp.application.watch_folder import WatchFolder
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
+from ragcorp.domain.ports.reembedding import ModelState
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.evaluation.answers import AskQuestion
@@ -60,16 +67,19 @@ class Session:
     search: ChunkSearch
     answer: QuestionAnswering
     context: LoadContext
+    introspect: IntrospectHydration
     ingest: IngestDocument
     ingest_folder: IngestFolder
     distinct_names: RequireDistinctNames
     watch_folder: WatchFolder
+    refresh_structure: RefreshStructure
     delete: DeleteDocument
     restore: RestoreDocument
     documents: ListDocuments
     collections: CollectionUseCases
     graph: GraphUseCases
     embed_pending: EmbedPending
+    prune_embeddings: PruneEmbeddings
     language: ChooseLanguage
     principal: Principal
     default_language: str
@@ -181,6 +191,25 @@ class Migration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """An embedding model by name. Without them, its width is the known one, and its provider the one that has it."""
+
+    name: str
+    dimensions: int | None = None
+    provider: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """The embedding models of an open database; ``reembed`` is None where none was chosen."""
+
+    reembed: Reembed | None
+    switch_back: SwitchBack
+    drop: DropVectors
+    states: Callable[[], Awaitable[Sequence[ModelState]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingRow:
     """A setting as it may be shown: secrets are masked already."""
 
@@ -220,6 +249,7 @@ class Services:
     tui: Callable[[Target, str | None], Awaitable[None]]
     migrate: Callable[[Target], Awaitable[Migration]]
     schema: Callable[[Target], Awaitable[SchemaState]]
+    models: Callable[[Target, ModelChoice | None], AbstractAsyncContextManager[Models]]
     settings: Callable[[Target], Sequence[SettingRow]]
     diagnose: Callable[[Target], Awaitable[Sequence[Check]]]
     evaluation: Callable[[Target, EvaluationOptions], AbstractAsyncContextManager[Evaluation]]

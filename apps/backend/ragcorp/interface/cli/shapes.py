@@ -11,6 +11,7 @@ from ragcorp.domain.ingestion import IngestFailure, IngestResult
 from ragcorp.domain.search import SearchResponse
 from ragcorp.interface.answer_shape import answer_document, degraded_documents
 from ragcorp.interface.cli.output import error_document
+from ragcorp.interface.hydration_shape import hydration_document
 from ragcorp.interface.result_shape import result_document
 
 
@@ -23,6 +24,7 @@ def search_document(response: SearchResponse) -> dict[str, object]:
         "next_cursor": response.next_cursor,
         "explanation": _plain(response.explanation),
         "facets": _plain(response.facets),
+        "hydration": hydration_document(response.hydration),
     }
 
 

@@ -32,6 +32,8 @@ from ragcorp.interface.http.file_schema import FileContent, GrepBody, GrepResult
 from ragcorp.interface.http.graph_routes import GRAPH_BODIES, GraphRoutes
 from ragcorp.interface.http.graph_schema import EntityParameters, FactParameters
 from ragcorp.interface.http.host_check import HostCheck
+from ragcorp.interface.http.hydration_schema import TurnBody, TurnParameters
+from ragcorp.interface.http.introspection_routes import IntrospectionRoutes
 from ragcorp.interface.http.item_schema import ItemListParameters
 from ragcorp.interface.http.lingering_close import LingeringClose
 from ragcorp.interface.http.metrics import HttpMetrics
@@ -60,6 +62,7 @@ PARAMETER_MODELS: tuple[type[BaseModel], ...] = (
     ItemListParameters,
     EntityParameters,
     FactParameters,
+    TurnParameters,
 )
 PARAMETERS = frozenset[str]().union(*map(field_names, PARAMETER_MODELS))
 """Names of query parameters, which an error may repeat."""
@@ -82,19 +85,21 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
     metrics = HttpMetrics()
     app.state.metrics = metrics
     services.observe_rollout(metrics)
+    services.observe_embedding_cache(metrics)
 
     @cache
     def description() -> dict[str, Any]:
         return describe(
             version=_version(),
             routes=app.routes,
-            models=(*BODIES, SearchResults, AnswerBody, ContextBody, GrepResults, FileContent),
+            models=(*BODIES, SearchResults, AnswerBody, ContextBody, GrepResults, FileContent, TurnBody),
             limits=limits,
         )
 
     SearchRoutes(search=services.search, limits=limits, metrics=metrics).add_to(app.router)
     AskRoutes(answer=services.answer, limits=limits, metrics=metrics).add_to(app.router)
     ContextRoutes(context=services.context, metrics=metrics).add_to(app.router)
+    IntrospectionRoutes(introspect=services.introspect).add_to(app.router)
     FileRoutes(grep=services.grep, read_file=services.read_file, limits=limits, metrics=metrics).add_to(app.router)
     BulkRoutes(services=services, limits=limits).add_to(app.router)
     DocumentRoutes(services=services, limits=limits).add_to(app.router)

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from ragcorp.domain.search import MAX_CONVERSATION_ID, SearchRequest
+from ragcorp.interface.http.hydration_schema import HydrationBody
 from ragcorp.interface.http.search_schema import Degraded, RetrievalFields
 
 ASK_EXAMPLE: dict[str, Any] = {"query": "¿Cuál es el plazo de entrega del contrato marco?", "limit": 8, "stream": False}
@@ -34,6 +35,7 @@ ANSWER_EXAMPLE: dict[str, Any] = {
     "degraded": [],
     "usage": {},
     "rewritten_query": None,
+    "hydration": None,
 }
 
 EVENTS = """\
@@ -99,3 +101,4 @@ class AnswerBody(BaseModel):
     rewritten_query: str | None = Field(
         description="What was asked in place of a follow-up question; null where that is the question itself."
     )
+    hydration: HydrationBody | None = Field(description="What the turn of an episode shows; null without `episode_id`.")

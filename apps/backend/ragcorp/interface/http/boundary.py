@@ -14,7 +14,7 @@ from ragcorp.interface.http.request_id import HEADER, assign_request_id
 logger = logging.getLogger(__name__)
 
 VERSION_PREFIX = "/v1"
-RAW_PREFIXES = ("/documents/", "/collections/", "/graph/entities/", "/graph/facts/")
+RAW_PREFIXES = ("/documents/", "/collections/", "/graph/entities/", "/graph/facts/", "/introspect/hydration/")
 UNMATCHED = "unmatched"
 
 

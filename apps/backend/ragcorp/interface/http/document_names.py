@@ -17,13 +17,13 @@ _UNFIT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _NOT_ASCII_TOKEN = re.compile(r"[^A-Za-z0-9 ._()+,=@-]")
 
 
-def external_id_of(raw_path: str) -> str:
+def external_id_of(raw_path: str, *, field: str = "external_id") -> str:
     """Percent-decode a path that is still as it was sent. Raises InvalidInputError for what is not UTF-8."""
     try:
         return unquote_to_bytes(raw_path.encode("latin-1")).decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidInputError(
-            "The name in the path is not valid UTF-8.", field="external_id", remedy="Percent-encode it as UTF-8."
+            "The name in the path is not valid UTF-8.", field=field, remedy="Percent-encode it as UTF-8."
         ) from None
 
 

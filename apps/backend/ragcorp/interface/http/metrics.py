@@ -8,14 +8,22 @@ from collections.abc import Iterable, Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from ragcorp.domain.embedding_cache import CacheName, CacheOutcome
 from ragcorp.domain.files import GrepResult
+from ragcorp.domain.hydration import Channel, Hydration
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.rollout import Arm, ShadowOutcome
 from ragcorp.domain.search import SearchResponse
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
+ANCHOR = "anchor"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 60.0)
+CACHED = (
+    *((CacheName.QUERY, outcome) for outcome in CacheOutcome if outcome is not CacheOutcome.DATABASE),
+    *((CacheName.PASSAGE, outcome) for outcome in CacheOutcome),
+)
+HYDRATED = (ANCHOR, *(channel.value for channel in Channel))
 OVERLAPS = tuple(tenths / 10 for tenths in range(11))
 
 
@@ -83,6 +91,25 @@ class HttpMetrics:
             "hybrid_rollout_percent", "Share of mode auto that the new profile answers.", registry=self._registry
         )
         self._shadow = Gauge("hybrid_shadow", "1 where the new profile runs as a shadow.", registry=self._registry)
+        self._cached = Counter(
+            "embedding_cache_requests",
+            "Vectors by cache and by how they came: memory, database, joined (a call that ran already) or miss.",
+            ("cache", "outcome"),
+            registry=self._registry,
+        )
+        for cache, outcome in CACHED:  # a rate needs its zero
+            self._cached.labels(cache.value, outcome.value)
+        self._hydrated = Counter(
+            "hydrated_entities",
+            "Entities that hydrations showed: anchors, or found by similarity or by words.",
+            ("kind",),
+            registry=self._registry,
+        )
+        for kind in HYDRATED:
+            self._hydrated.labels(kind)
+        self._dropped = Counter(
+            "hydration_dropped", "Anchors that did not fit into a hydration's budget.", registry=self._registry
+        )
         self._pending = Gauge(
             "pending_embeddings", "Chunks that wait for their vector (NaN: unknown).", registry=self._registry
         )
@@ -98,11 +125,21 @@ class HttpMetrics:
 
     def count_search(self, response: SearchResponse) -> None:
         self._count_sources(response.reports)
+        if response.hydration is not None:
+            self.count_hydration(response.hydration)
         for step in response.steps:
             for moment, candidates in (("before", step.before), ("after", step.after), ("removed", step.removed)):
                 self._step_candidates.labels(step.step, moment).inc(candidates)
             if step.skipped is not None:
                 self._step_skips.labels(step.step, step.skipped).inc()
+
+    def count_hydration(self, hydration: Hydration) -> None:
+        for entity in hydration.entities:
+            self._hydrated.labels(entity.planned.reasons[0].partition(":")[0]).inc()
+        self._dropped.inc(len(hydration.dropped))
+
+    def vectors_served(self, cache: CacheName, outcome: CacheOutcome, *, count: int = 1) -> None:
+        self._cached.labels(cache.value, outcome.value).inc(count)
 
     def count_grep(self, result: GrepResult) -> None:
         ended = "timed_out" if result.timed_out else "cut" if result.cut else "ok" if result.passages else "empty"

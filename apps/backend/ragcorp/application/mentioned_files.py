@@ -1,0 +1,176 @@
+"""From the files that a query mentions to documents: the best by path, and a warning where there are others. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from ragcorp.application.entity_names import file_name
+from ragcorp.application.mention_shapes import Mention
+from ragcorp.application.path_proximity import steps_of, surroundings
+from ragcorp.domain.hydration import HydrationWarning, WarningCode
+from ragcorp.domain.ports.structure import Named
+from ragcorp.domain.structure import EntityRef, FileRef
+
+MAX_NEAR = 3
+"""Documents that a weak mention may bring near without anchoring them."""
+
+MANY = 1000
+"""Matches are counted so far."""
+
+MAX_SHOWN = 80
+"""Characters of a mention in a warning."""
+
+FILE_NAMES = ("file:", "stem:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MentionedFile:
+    """A document with the place of its first mention: ``order`` among the mentions, and where it stands."""
+
+    file: FileRef
+    order: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MentionedFiles:
+    """``near`` are documents that are not anchored, but preferred where a mention is ambiguous."""
+
+    files: tuple[MentionedFile, ...] = ()
+    near: tuple[UUID, ...] = ()
+    warnings: tuple[HydrationWarning, ...] = ()
+
+    @property
+    def documents(self) -> tuple[UUID, ...]:
+        """The documents whose entities are asked for."""
+        return tuple(dict.fromkeys((*(each.file.document_id for each in self.files), *self.near)))
+
+
+def mentioned_files(
+    mentions: Sequence[Mention],
+    files: Mapping[str, Named[FileRef]],
+    named: Mapping[str, Named[EntityRef]],
+    *,
+    previous: Sequence[EntityRef] = (),
+) -> MentionedFiles:
+    """Return the documents that are mentioned, in the order of their mentions.
+
+    A path finds the documents whose path ends with it. Of several, the nearest is taken. The stem of something that
+    may be a symbol too (`` `login` ``) counts where no symbol has that name. A weak mention counts where exactly one
+    code file has that stem; up to MAX_NEAR documents of its name are near.
+    """
+    around = surroundings(mentions, previous)
+    strong: list[MentionedFile] = []
+    warnings: dict[str, HydrationWarning] = {}
+    for order, mention in enumerate(mentions):
+        if mention.weak:
+            continue
+        name, fits, matches = _fitting(mention, files, symbols=_names_a_symbol(mention, named))
+        if not fits:
+            continue
+        chosen = min(fits, key=lambda file: (*around.nearness(file.path), file.external_id))
+        start, end = mention.span_of(name)
+        strong.append(MentionedFile(file=chosen, order=order, start=start, end=end))
+        if matches > 1 and not _is_whole(mention, chosen):
+            warning = ambiguous(
+                mention.written(name), matches, "files", f"{chosen.path or chosen.external_id} is shown"
+            )
+            warnings.setdefault(warning.message, warning)
+    weak, near = _weak(mentions, files, named, [(each.start, each.end) for each in strong])
+    return MentionedFiles(files=_each_once([*strong, *weak]), near=near, warnings=tuple(warnings.values()))
+
+
+def ambiguous(written: str, matches: int, what: str, shown: str, key: str | None = None) -> HydrationWarning:
+    text = " ".join(written.replace("`", "'").split())
+    name = text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+    count = f"{MANY} or more" if matches >= MANY else str(matches)
+    return HydrationWarning(
+        code=WarningCode.AMBIGUOUS_MENTION, message=f"`{name}` names {count} {what}; {shown}.", key=key
+    )
+
+
+def crosses(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
+    """Say whether a span overlaps one of others without being it."""
+    return any(begin < end and start < finish and (begin, finish) != (start, end) for begin, finish in spans)
+
+
+def longest_first(mentions: Sequence[Mention]) -> list[tuple[int, Mention]]:
+    """Return the weak mentions with their order, the longest first."""
+    weak = [(order, mention) for order, mention in enumerate(mentions) if mention.weak]
+    return sorted(weak, key=lambda each: (each[1].start - each[1].end, each[1].start, each[0]))
+
+
+def _weak(
+    mentions: Sequence[Mention],
+    files: Mapping[str, Named[FileRef]],
+    named: Mapping[str, Named[EntityRef]],
+    taken: list[tuple[int, int]],
+) -> tuple[list[MentionedFile], tuple[UUID, ...]]:
+    found: list[MentionedFile] = []
+    near: dict[UUID, None] = {}
+    for order, mention in longest_first(mentions):
+        for name in (name for name in mention.names if name.startswith(FILE_NAMES)):
+            start, end = mention.span_of(name)
+            of_name = files.get(name)
+            if of_name is None or crosses(start, end, taken):
+                continue
+            fits = [file for file in of_name.found if _fits(mention, name, file)]
+            code = [file for file in fits if file.is_code]
+            whole = of_name.matches == len(of_name.found)
+            if whole and len(code) == 1:
+                found.append(MentionedFile(file=code[0], order=order, start=start, end=end))
+                taken.append((start, end))
+                break
+            if whole and 0 < len(fits) <= MAX_NEAR:
+                near.update(dict.fromkeys(file.document_id for file in fits))
+                taken.append((start, end))
+                break
+        if mention.word is None and any(name in named and named[name].matches == 1 for name in mention.names):
+            taken.append((mention.start, mention.end))
+    return found, tuple(near)
+
+
+def _fitting(mention: Mention, files: Mapping[str, Named[FileRef]], *, symbols: bool) -> tuple[str, list[FileRef], int]:
+    for name in mention.names:
+        of_name = files.get(name)
+        if of_name is None or not name.startswith(FILE_NAMES) or (symbols and name.startswith("stem:")):
+            continue
+        fits = [file for file in of_name.found if _fits(mention, name, file)]
+        if fits:
+            return name, fits, of_name.matches if len(fits) == len(of_name.found) else len(fits)
+    return "", [], 0
+
+
+def _fits(mention: Mention, name: str, file: FileRef) -> bool:
+    """Say whether a document's path ends with the folders of a mention, or a rooted mention with all of the path."""
+    if mention.extension and name.startswith("stem:") and not file.path.casefold().endswith(f".{mention.extension}"):
+        return False
+    return any(_ends_alike(mention, steps_of(path)) for path in (file.path, file.external_id))
+
+
+def _ends_alike(mention: Mention, steps: tuple[str, ...]) -> bool:
+    folders = steps[:-1]
+    if not mention.folders:
+        return True
+    if len(folders) >= len(mention.folders):
+        return folders[len(folders) - len(mention.folders) :] == mention.folders
+    return mention.rooted and bool(folders) and mention.folders[len(mention.folders) - len(folders) :] == folders
+
+
+def _is_whole(mention: Mention, file: FileRef) -> bool:
+    """Say whether a mention is a path in full, so that no other is meant."""
+    return bool(mention.folders) and steps_of(file.path) == (*mention.folders, steps_of(mention.text)[-1])
+
+
+def _names_a_symbol(mention: Mention, named: Mapping[str, Named[EntityRef]]) -> bool:
+    return any(name in named and named[name].matches for name in mention.names if not name.startswith(FILE_NAMES))
+
+
+def _each_once(files: Sequence[MentionedFile]) -> tuple[MentionedFile, ...]:
+    kept: dict[UUID, MentionedFile] = {}
+    for each in sorted(files, key=lambda each: (each.order, file_name(each.file.path))):
+        kept.setdefault(each.file.document_id, each)
+    return tuple(kept.values())

@@ -1,0 +1,71 @@
+"""Use case: see what the cache of vectors holds, and remove from it what was not used for long."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ragcorp.domain.embedding_cache import CachedVectors
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.ports.embedding_cache import EmbeddingCacheUpkeep
+
+BATCH = 1000
+MAX_DAYS = 36_500.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneReport:
+    """``unused`` were found, ``pruned`` are gone: fewer where they were used again or pruned by another meanwhile."""
+
+    unused: int
+    pruned: int
+
+
+class PruneEmbeddings:
+    """Works on the cache of all workspaces. Chunks and items keep their vectors: searches find what they found."""
+
+    def __init__(self, *, cache: EmbeddingCacheUpkeep, batch_size: int = BATCH) -> None:
+        self._cache = cache
+        self._batch_size = batch_size
+
+    async def status(self) -> Sequence[CachedVectors]:
+        return await self._cache.status()
+
+    async def execute(
+        self,
+        *,
+        unused_days: float,
+        model: str | None = None,
+        dry_run: bool = False,
+        on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+    ) -> PruneReport:
+        """Remove in batches, each for itself, what was last used ``unused_days`` ago or earlier.
+
+        Raises InvalidInputError for days outside [0, 36500] or a model that the database does not know.
+        """
+        if not (math.isfinite(unused_days) and 0 <= unused_days <= MAX_DAYS):
+            raise InvalidInputError(
+                "The number of days is out of range.", field="unused_days", limit=f"0 to {MAX_DAYS:g}"
+            )
+        if model is not None and model not in {cached.model.name for cached in await self._cache.status()}:
+            raise InvalidInputError(
+                "There is no model of this name in the database.",
+                field="model",
+                remedy="`ragcorp embeddings status` lists the models.",
+            )
+        unused = await self._cache.count_unused(days=unused_days, model=model)
+        pruned = 0
+        if dry_run:
+            return PruneReport(unused=unused, pruned=pruned)
+        on_progress(pruned, unused)
+        # what is added to them meanwhile is left to the next time: so it ends
+        while pruned < unused:
+            removed = await self._cache.prune(
+                days=unused_days, model=model, limit=min(self._batch_size, unused - pruned)
+            )
+            if not removed:
+                break
+            pruned += removed
+            on_progress(pruned, unused)
+        return PruneReport(unused=unused, pruned=pruned)

@@ -1,0 +1,77 @@
+"""Use case: extract the entities of stored documents that have none, or those of another extractor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import anyio.to_thread
+
+from ragcorp.application.task_progress import Report
+from ragcorp.domain.ports.structure import StructureBacklog, StructureExtractor, UnstructuredDocument
+from ragcorp.domain.structure import DocumentStructure
+
+BATCH = 20
+"""Documents that are held in memory at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshedStructure:
+    """What a refresh did. ``waiting`` documents changed while they were read, or came meanwhile."""
+
+    documents: int
+    entities: int
+    waiting: int
+
+
+class RefreshStructure:
+    """Works off the documents of all workspaces, a batch at a time; one that is stopped goes on where it stopped.
+
+    No connection is held while a batch is extracted, in a worker thread.
+    """
+
+    def __init__(
+        self, *, backlog: StructureBacklog, extractor: StructureExtractor, is_plain: Callable[[str], bool]
+    ) -> None:
+        self._backlog = backlog
+        self._extractor = extractor
+        self._is_plain = is_plain
+
+    async def execute(self, *, on_progress: Report = lambda done, total: None) -> RefreshedStructure:  # noqa: ARG005
+        """Extract what is out of date now. Raises StorageUnavailableError.
+
+        It ends after as many documents as there were at its start: a service with other grammars on the same database
+        makes what is out of date here, and this one what is out of date there.
+        """
+        total = await self.count()
+        documents = entities = 0
+        on_progress(documents, total)
+        while documents < total:
+            batch = await self._backlog.outdated(self._extractor.fingerprint, limit=min(BATCH, total - documents))
+            structures = await anyio.to_thread.run_sync(self._extracted, batch)
+            saved = await self._backlog.save(structures)
+            if not saved:
+                break
+            documents += saved
+            entities += sum(len(structure.entities) for _, structure in structures.values())
+            on_progress(documents, total)
+        return RefreshedStructure(documents=documents, entities=entities, waiting=await self.count())
+
+    async def count(self) -> int:
+        """Return how many documents are out of date."""
+        return await self._backlog.count(self._extractor.fingerprint)
+
+    def _extracted(self, batch: Sequence[UnstructuredDocument]) -> dict[UUID, tuple[bytes, DocumentStructure]]:
+        return {
+            document.document_id: (
+                document.content_hash,
+                self._extractor.extract(
+                    # a text that was stored no longer says of itself that it is plain
+                    replace(document.parsed, plain=self._is_plain(document.filename)),
+                    path=document.path,
+                    title=document.title,
+                ),
+            )
+            for document in batch
+        }

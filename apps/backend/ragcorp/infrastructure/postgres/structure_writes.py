@@ -1,0 +1,143 @@
+"""Writes of entities, in the transaction that writes their documents: swapped as a whole, by COPY."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from ragcorp.application.entity_names import file_name, is_empty, stem_name
+from ragcorp.domain.structure import CODE_KINDS, DocumentStructure, EntityDraft
+from ragcorp.infrastructure.postgres.database import DriverConnection
+from ragcorp.infrastructure.postgres.embedding_cache import MARK_USED
+
+DELETE_STRUCTURES = "DELETE FROM structured_documents WHERE document_id = ANY(%(document_ids)s)"
+"""With them entities, their vectors, and what waits for one."""
+
+COPY_DOCUMENTS = """
+    COPY structured_documents (document_id, workspace, path, names, is_code, fingerprint, artifact_hash)
+    FROM STDIN WITH (FORMAT binary)
+"""
+
+DOCUMENT_TYPES = ("uuid", "text", "text", "text[]", "bool", "text", "bytea")
+
+RESERVE_IDS = """
+    SELECT nextval(pg_get_serial_sequence('structural_entities', 'id')) FROM generate_series(1, %(count)s)
+"""
+
+COPY_ENTITIES = """
+    COPY structural_entities (
+        id, document_id, workspace, entity_key, position, kind, name, names, container, language, content, head,
+        token_count, head_tokens, line_start, line_end, calls, index_text, content_hash, cut)
+    FROM STDIN WITH (FORMAT binary)
+"""
+
+ENTITY_TYPES = (
+    "int8", "uuid", "text", "text", "int4", "text", "text", "text[]", "text", "text", "text", "text",
+    "int4", "int4", "int4", "int4", "text[]", "text", "bytea", "bool",
+)  # fmt: skip
+
+REUSE_CACHED_VECTORS = f"""
+    WITH cached AS (
+        SELECT e.id, cache.workspace, cache.content_hash, cache.model_id, cache.embedding
+        FROM structural_entities e
+        JOIN embedding_models m ON m.active
+        JOIN embedding_cache cache
+          ON cache.workspace = e.workspace AND cache.content_hash = e.content_hash AND cache.model_id = m.id
+        WHERE e.document_id = ANY(%(document_ids)s)),
+    {MARK_USED}
+    INSERT INTO structural_entity_embeddings (item_id, model_id, workspace, embedding)
+    SELECT id, model_id, workspace, embedding FROM cached
+"""
+
+ENQUEUE_REST = """
+    INSERT INTO structural_entity_backlog (item_id, workspace)
+    SELECT e.id, e.workspace
+    FROM structural_entities e
+    WHERE e.document_id = ANY(%(document_ids)s) AND e.index_text IS NOT NULL
+      AND NOT EXISTS (
+          SELECT FROM structural_entity_embeddings v JOIN embedding_models m ON m.id = v.model_id AND m.active
+          WHERE v.item_id = e.id)
+"""
+
+MAX_KEY_BYTES = 2000
+"""An index takes keys of some 2,700 bytes, and with the document's id."""
+
+KEPT_CHARACTERS = 400
+"""Of a longer key, before the hash that tells it from others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredStructure:
+    """The structure of a document whose row the caller has locked; ``artifact_hash`` is its content hash."""
+
+    document_id: UUID
+    workspace: str
+    external_id: str
+    path: str
+    artifact_hash: bytes
+    structure: DocumentStructure
+
+
+async def write_structures(connection: DriverConnection, stored: Sequence[StoredStructure]) -> None:
+    """Swap the entities of documents, and list those that wait for a vector.
+
+    A document whose structure nothing extracted (no fingerprint) is left without, and is extracted later.
+    """
+    document_ids = {"document_ids": [each.document_id for each in stored]}
+    cursor = connection.cursor()
+    await cursor.execute(DELETE_STRUCTURES, document_ids)
+    extracted = [each for each in stored if each.structure.fingerprint]
+    if not extracted:
+        return
+    async with cursor.copy(COPY_DOCUMENTS) as copy:
+        copy.set_types(DOCUMENT_TYPES)
+        for each in extracted:
+            await copy.write_row(_document_row(each))
+    total = sum(len(each.structure.entities) for each in extracted)
+    await cursor.execute(RESERVE_IDS, {"count": total})
+    ids = iter([row[0] for row in await cursor.fetchall()])
+    async with cursor.copy(COPY_ENTITIES) as copy:
+        copy.set_types(ENTITY_TYPES)
+        for each in extracted:
+            for position, entity in enumerate(each.structure.entities):
+                await copy.write_row((next(ids), each.document_id, each.workspace, *_entity_row(entity, position)))
+    if any(entity.index_text is not None for each in extracted for entity in each.structure.entities):
+        await cursor.execute(REUSE_CACHED_VECTORS, document_ids)
+        await cursor.execute(ENQUEUE_REST, document_ids)
+
+
+async def remove_structures(connection: DriverConnection, document_ids: Sequence[UUID]) -> None:
+    await connection.execute(DELETE_STRUCTURES, {"document_ids": list(document_ids)})
+
+
+def _document_row(stored: StoredStructure) -> tuple[object, ...]:
+    path = stored.structure.path or stored.path
+    names = dict.fromkeys(name(each) for each in (path, stored.external_id) for name in (file_name, stem_name))
+    return (
+        stored.document_id,
+        stored.workspace,
+        path,
+        [name for name in names if not is_empty(name)],
+        any(entity.kind in CODE_KINDS or entity.index_text is not None for entity in stored.structure.entities),
+        stored.structure.fingerprint,
+        stored.artifact_hash,
+    )
+
+
+def _entity_row(entity: EntityDraft, position: int) -> tuple[object, ...]:
+    return (
+        _stored_key(entity.key), position, entity.kind.value, entity.name, list(entity.names),
+        None if entity.container is None else _stored_key(entity.container), entity.language, entity.content,
+        entity.head, entity.token_count, entity.head_tokens, entity.line_start, entity.line_end, list(entity.calls),
+        entity.index_text, None if entity.index_text is None else hashlib.sha256(entity.index_text.encode()).digest(),
+        entity.cut,
+    )  # fmt: skip
+
+
+def _stored_key(key: str) -> str:
+    """Return a key that an index takes; of a longer one the beginning with its hash, so that it stays unique."""
+    if len(key.encode()) <= MAX_KEY_BYTES:
+        return key
+    return f"{key[:KEPT_CHARACTERS]}...{hashlib.sha256(key.encode()).hexdigest()[:32]}"

@@ -1,0 +1,232 @@
+"""What a line or heading says of the part that it begins: a clause, an article, an annex, a chapter."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from ragcorp.application.clause_numbers import number_at
+from ragcorp.domain.structure import EntityKind
+
+MAX_TITLE, MAX_TITLE_WORDS = 90, 12
+
+CLAUSE, FIGURE = 6, 7
+"""Ranks; that of a figure grows with its parts."""
+
+_CUES = dict.fromkeys(
+    ("clausula", "clause", "estipulacion", "estipulacio", "pacto", "section"), EntityKind.CLAUSE
+) | dict.fromkeys(("articulo", "article", "artigo", "art"), EntityKind.ARTICLE)
+_GROUPS = {
+    word: rank
+    for rank, words in enumerate(
+        (
+            "anexo annex annexe anex anexe appendix apendice schedule exhibit",
+            "libro livro book",
+            "titulo title titol part",
+            "capitulo chapter capitol",
+            "seccion secao seccio",
+            "subseccion subsecao",
+        )
+    )
+    for word in words.split()
+}
+_UNNUMBERED = 0
+"""Rank of what may stand without a number: an annex, or a provision at the end of a law."""
+_PROVISIONS = {"disposicion", "disposicio", "disposicao", "clausula"}
+_PROVISION_KINDS = {
+    "adicional", "addicional", "transitoria", "derogatoria", "final", "additional", "suplementaria", "complementaria"
+}  # fmt: skip
+
+_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f]){1,19}(?![\w])")
+_GAP = re.compile(
+    r"\.?[ \t\u00a0]{1,4}(?:n(?:[úu]m)?\.?[ºo°]?\.?[ \t\u00a0]{0,2}(?=[0-9]))?|\.(?=[0-9])", re.IGNORECASE
+)
+_SEPARATOR = re.compile(r"[\s.:)\]\-\u2010-\u2015\u2212ªº°|]{0,12}")
+_STOPPED = re.compile(r"[.:)\]\-\u2010-\u2015\u2212]")
+_LETTER = re.compile(r"[A-Z](?!\w)")
+_TITLE = re.compile(r"(?:[^.:;]|[.:;](?=[^\s-]))+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What a line says of the part that it begins. ``sure``: it needs no neighbours in order to count.
+
+    ``contents``: it is a line of a table of contents, by its page number.
+    """
+
+    kind: EntityKind
+    rank: int
+    number: str | None
+    name: str
+    title: str
+    group: str = ""
+    sure: bool = True
+    titled: bool = False
+    contents: bool = False
+
+
+def beginning(head: str, *, heading: bool, contract: bool) -> Beginning | None:
+    """Return what a line without markup begins, None where it only mentions a part or is prose.
+
+    Whether one that is not ``sure`` counts is told by the others. ``contract``: numbered headings are clauses.
+    """
+    if head[:1] in "0123456789" and head:
+        return _figure(head, heading=heading, contract=contract)
+    word = _WORD.match(head)
+    if not word or not head[0].isupper():
+        return None
+    folded = _folded(word[0])
+    if folded in _PROVISIONS:
+        provision = _provision(head, word.end(), heading=heading)
+        if provision:
+            return provision
+    if folded in _GROUPS:
+        return _group(head, folded, word.end(), heading=heading)
+    if folded in _CUES:
+        return _cue(head, folded, word.end())
+    return _ordinal(head, folded, heading=heading)
+
+
+def _cue(head: str, word: str, end: int) -> Beginning | None:
+    gap = _GAP.match(head, end)
+    found = number_at(head, gap.end(), expected=True) if gap else None
+    if not found:
+        return None
+    title = _title(head, found.end, shouted=head[:end].isupper())
+    if title is None:
+        return None
+    return Beginning(
+        kind=_CUES[word], rank=CLAUSE, number=found.number, name=_name(head, found.end, title), title=title
+    )
+
+
+def _group(head: str, word: str, end: int, *, heading: bool) -> Beginning | None:
+    """Return an annex, title, chapter: a section by its heading."""
+    gap = _GAP.match(head, end)
+    start = gap.end() if gap else end
+    found = number_at(head, start, expected=True)
+    number = found.number if found else None
+    behind = found.end if found else end
+    letter = None if found else _LETTER.match(head, start)
+    if letter:
+        number, behind = letter[0].lower(), letter.end()
+    rank = _GROUPS[word]
+    if number is None and (rank != _UNNUMBERED or len(head) > MAX_TITLE):
+        return None
+    title = _title(head, behind, shouted=head[:end].isupper())
+    if title is None or not (number or heading or head[:end].isupper() or not title):
+        return None
+    label = f"{head[:end]} {number}" if number else ""
+    return Beginning(
+        kind=EntityKind.SECTION, rank=rank, number=None, name=_name(head, behind, title), title=title, group=label
+    )
+
+
+def _provision(head: str, end: int, *, heading: bool) -> Beginning | None:
+    gap = _GAP.match(head, end)
+    word = _WORD.match(head, gap.end()) if gap else None
+    if not word or _folded(word[0]) not in _PROVISION_KINDS:
+        return None
+    gap = _GAP.match(head, word.end())
+    found = number_at(head, gap.end(), expected=True) if gap else None
+    behind = found.end if found else word.end()
+    title = _title(head, behind, shouted=head[:end].isupper())
+    if title is None or (found is None and not heading and title and not head[:end].isupper()):
+        return None
+    label = f"{head[: word.end()]} {found.number}" if found else ""
+    return Beginning(
+        kind=EntityKind.SECTION,
+        rank=_UNNUMBERED,
+        number=None,
+        name=_name(head, behind, title),
+        title=title,
+        group=label,
+    )
+
+
+def _ordinal(head: str, word: str, *, heading: bool) -> Beginning | None:
+    """Return a clause by its bare ordinal, ``SEGUNDA.- Precio``. Recitals are masculine and none."""
+    if not word.endswith("a"):
+        return None
+    found = number_at(head)
+    if not found:
+        return None
+    separator = _SEPARATOR.match(head, found.end)
+    stopped = separator is not None and _STOPPED.search(separator[0]) is not None
+    title = _title(head, found.end, shouted=head.isupper())
+    if title is None or not (stopped or (heading and not title) or found.end == len(head)):
+        return None
+    return Beginning(
+        kind=EntityKind.CLAUSE, rank=CLAUSE, number=found.number, name=_name(head, found.end, title), title=title,
+        sure=False, titled=True,
+    )  # fmt: skip
+
+
+def _figure(head: str, *, heading: bool, contract: bool) -> Beginning | None:
+    """Return a part by its figure: ``4.2 Plazo``, ``2.ª Precio``."""
+    found = number_at(head)
+    if not found or not found.number.replace(".", "").isdecimal():
+        return None
+    title = _title(head, found.end, shouted=False)
+    separator = _SEPARATOR.match(head, found.end)
+    between = separator[0] if separator else ""
+    behind = head[found.end + len(between) :]
+    if not behind:
+        return _bare(head, found.number) if heading and contract else None
+    ordinal = "ª" in head[: found.end + len(between)]
+    stopped = _STOPPED.search(between) is not None
+    opens = behind[0].isupper() or behind[0] in "«\"“'¿¡"
+    if title is None or not between or not opens or (ordinal and not stopped):
+        return None
+    depth = found.number.count(".")
+    return Beginning(
+        kind=EntityKind.CLAUSE if contract or not heading else EntityKind.SECTION,
+        rank=CLAUSE if ordinal else FIGURE + depth,
+        number=found.number,
+        name=_name(head, found.end, title),
+        title=title,
+        sure=heading and (depth > 0 or stopped),
+        titled=ordinal,
+    )
+
+
+def _bare(head: str, number: str) -> Beginning:
+    return Beginning(
+        kind=EntityKind.CLAUSE, rank=FIGURE + number.count("."), number=number, name=head, title="", sure=True
+    )
+
+
+def _title(head: str, end: int, *, shouted: bool) -> str | None:
+    """Return the title behind a number, "" where there is none, None where the line only mentions the number."""
+    separator = _SEPARATOR.match(head, end)
+    between = separator[0] if separator else ""
+    behind = head[end + len(between) :].strip()
+    if not behind:
+        return ""
+    if not between or behind[0] in ",;/":
+        return None
+    if behind[0] in "([":
+        inside = behind[1:].partition(")")[0]
+        return inside if inside[:1].isupper() and len(inside) <= MAX_TITLE else None
+    if not _STOPPED.search(between):
+        word = behind.split(maxsplit=1)[0].rstrip(".,;:")
+        if not (behind[0].isupper() or behind[0] in '«"“¿¡'):
+            return None
+        if not shouted and len(word) > 1 and word.isupper() and not behind.isupper():
+            return None
+    found = _TITLE.match(behind)
+    title = found[0].strip() if found else ""
+    if len(title) > MAX_TITLE or len(title.split()) > MAX_TITLE_WORDS or not title[:1].isupper():
+        return ""
+    return title
+
+
+def _name(head: str, end: int, title: str) -> str:
+    until = head.find(title, end) + len(title) if title else end
+    return " ".join(head[:until].split())
+
+
+def _folded(word: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))

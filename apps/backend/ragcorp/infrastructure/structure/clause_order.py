@@ -1,0 +1,100 @@
+"""Which of the numbered lines of a text are parts of it: those that come in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+MAX_OPEN_RUNS = 4
+MAX_SKIP = 3
+"""How far a number may lie behind the one before: a line may be lost to a page break."""
+FEWEST_FIGURES = 3
+FEWEST_WORDS = 2
+
+_PART = re.compile(r"[.-]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbered:
+    """``sure``: it counts anyway. ``word``: it is an ordinal. ``titled``: a single figure that looks like a heading."""
+
+    number: str
+    sure: bool = False
+    word: bool = False
+    titled: bool = False
+
+
+@dataclass(slots=True)
+class _Run:
+    last: tuple[int, ...]
+    members: list[int] = field(default_factory=list)
+
+
+def in_order(numbered: Sequence[Numbered]) -> frozenset[int]:
+    """Return the positions that count: sure ones, and those in a run of numbers of which each follows the one before.
+
+    ``5``, ``4.3``, ``4.4`` and ``4.2.1`` follow ``4.2``. A run begins with ones (``1``, ``1.1``) or with a sure number.
+    Two ordinals make a run, three figures, two where the first is a sure one; a single figure counts where figures of
+    its own follow (``4.1``) or it looks like a heading.
+    """
+    numbers = [_parts(each.number) for each in numbered]
+    runs: list[_Run] = []
+    open_runs: list[_Run] = []
+    for position, (each, parts) in enumerate(zip(numbered, numbers, strict=True)):
+        again = " " in each.number
+        run = next((run for run in reversed(open_runs) if _follows(run.last, parts, again=again)), None)
+        if run:
+            open_runs.remove(run)
+        elif each.sure or all(part == 1 for part in parts):
+            run = _Run(parts)
+            runs.append(run)
+        else:
+            continue
+        run.last = parts
+        run.members.append(position)
+        open_runs.append(run)
+        if len(open_runs) > MAX_OPEN_RUNS:
+            del open_runs[0]
+    return frozenset(position for run in runs for position in _counting(run, numbered, numbers))
+
+
+def _counting(run: _Run, numbered: Sequence[Numbered], numbers: Sequence[tuple[int, ...]]) -> list[int]:
+    members = run.members
+    parents = {numbers[position][:-1] for position in members}
+    words = [position for position in members if numbered[position].word]
+    titled = [position for position in members if numbered[position].titled]
+    first_sure = numbered[members[0]].sure
+    enough = len(members) >= FEWEST_FIGURES or (len(members) == FEWEST_WORDS and first_sure)
+
+    def counts(position: int) -> bool:
+        each = numbered[position]
+        if each.sure:
+            return True
+        if each.word:
+            return len(words) >= FEWEST_WORDS or each.number.startswith("unica")
+        if len(numbers[position]) > 1:
+            return enough
+        return enough and (numbers[position] in parents or (each.titled and len(titled) >= FEWEST_WORDS))
+
+    return [position for position in members if counts(position)]
+
+
+def _follows(last: tuple[int, ...], parts: tuple[int, ...], *, again: bool) -> bool:
+    if parts == last:
+        return again
+    same = next((at for at, (a, b) in enumerate(zip(last, parts, strict=False)) if a != b), min(len(last), len(parts)))
+    if same == len(parts):
+        return False
+    if same == len(last):
+        return all(part == 1 for part in parts[same:])
+    step = parts[same] - last[same]
+    furthest = MAX_SKIP if same == len(last) - 1 else 1
+    return 1 <= step <= furthest and all(part == 1 for part in parts[same + 1 :])
+
+
+def _parts(number: str) -> tuple[int, ...]:
+    figures = number.split(" ", 1)[0]
+    if figures == "unica":
+        return (1,)
+    return tuple(int(part) if part.isdecimal() else ord(part[0]) - ord("a") + 1 for part in _PART.split(figures))

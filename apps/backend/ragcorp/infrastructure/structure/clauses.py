@@ -1,0 +1,210 @@
+"""Clauses and articles of contracts and laws: which lines and headings of a text begin one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from ragcorp.application.entity_names import article_name, clause_name, heading_name, is_empty
+from ragcorp.domain.structure import EntityKind
+from ragcorp.infrastructure.structure.beginnings import CLAUSE, FIGURE, MAX_TITLE, Beginning, beginning
+from ragcorp.infrastructure.structure.clause_order import Numbered, in_order
+from ragcorp.infrastructure.structure.headings import Heading
+from ragcorp.infrastructure.structure.text_span import Lines, Mark
+
+MAX_HEAD = 300
+"""Characters of a line that are looked at."""
+MAX_ENTRY, FEW_WORDS = 120, 2
+"""Of a line in a table of contents; one of few words may end with a stop (``Artículo 14.``)."""
+SHORT_LINE = 60
+"""Characters; a line of prose that is broken in its middle is longer."""
+
+_LEAD = re.compile(r"[ \t\f\u00a0\ufeff>*_\\]{0,12}")
+_CONTENTS = re.compile(r"(?:\.[ .]{2,}|\u2026[ .\u2026]*|\t+| {3,})[ \t]*[0-9]{1,4}[ \t]*$")
+"""A line of a table of contents ends with a page number."""
+_ENDS = (".", ":", ";", "!", "?", ")", "»", "”", '"', "-", "\u2013", "\u2014", "|", "*", "_")
+_JOINING = re.compile(
+    r"(?:^|\W)(?:a|al|ante|and|art|arts|by|con|de|del|do|da|e|el|en|entre|in|la|las|lo|los|of|o|or|para|por|según|the|to|u"
+    r"|und|under|with|y)\.?$",
+    re.IGNORECASE,
+)
+_CONTRACT = re.compile(
+    r"\b(?:contrato|convenio|acuerdo|estatutos|condiciones (?:generales|particulares)|agreement|contract"
+    r"|terms and conditions|pliego|contracte|conveni|acordo)\b",
+    re.IGNORECASE,
+)
+_PARTIES = re.compile(
+    r"\b(?:cl[áa]usulas?|cl[àa]usules|estipulaciones|(?:las|ambas) partes|as partes|the parties|hereby|clauses?)\b",
+    re.IGNORECASE,
+)
+BEGINNING = 500
+"""Characters in which a contract says that it is one."""
+
+
+_Found = tuple[int, Beginning]
+
+
+def is_contract(text: str) -> bool:
+    return _CONTRACT.search(text, 0, BEGINNING) is not None and _PARTIES.search(text) is not None
+
+
+def clause_marks(
+    text: str, lines: Lines, *, headings: Sequence[Heading], closed: Sequence[tuple[int, int]]
+) -> tuple[Mark, ...]:
+    """Return the marks of clauses, articles, annexes and provisions in text order.
+
+    One at the offset of a heading stands for that heading. References in running text, tables of contents and lists
+    are none; figures (``4.2 Plazo``) and bare ordinals (``SEGUNDA.-``) count where they come in order.
+    """
+    contract = is_contract(text)
+    levels = {heading.offset: heading for heading in headings}
+    found: list[_Found] = []
+    for offset, index in _open_lines(lines, closed):
+        heading = levels.get(offset)
+        begins = beginning(heading.title, heading=True, contract=contract) if heading else _of_line(lines, index)
+        if begins:
+            found.append((offset, begins))
+    kept = _without_contents(text, lines, _counted(found, contract=contract), frozenset(levels))
+    return tuple(_mark(offset, begins, levels.get(offset)) for offset, begins in kept)
+
+
+def _open_lines(lines: Lines, closed: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    spans = iter((*closed, (len(lines.text) + 1, len(lines.text) + 1)))
+    start, end = next(spans)
+    for index, offset in enumerate(lines.starts):
+        while offset >= end and start <= len(lines.text):
+            start, end = next(spans)
+        if not start <= offset < end:
+            yield offset, index
+
+
+def _of_line(lines: Lines, index: int) -> Beginning | None:
+    start, text = lines.starts[index], lines.text
+    lead = _LEAD.match(text, start)
+    first = lead.end() if lead else start
+    if first >= len(text) or not (text[first].isupper() or text[first] in "0123456789"):
+        return None
+    head = lines.head(index, MAX_HEAD)[first - start :]
+    bold = "*" in text[start:first] or "__" in text[start:first]
+    head = head.replace("*", "").replace("__", "").replace("\\", "").rstrip()
+    begins = beginning(head, heading=False, contract=False)
+    if begins is None or not _starts_paragraph(lines, index):
+        return None
+    if _CONTENTS.search(lines.tail(index, MAX_HEAD)):
+        return replace(begins, sure=False, contents=True)
+    if begins.sure or begins.titled:
+        return begins
+    alone = len(head) <= MAX_TITLE and not head.endswith((".", ";", ",", ":")) and _stands_alone(lines, index)
+    return replace(begins, titled=bool(begins.title) and (bold or alone or begins.title.isupper()))
+
+
+def _stands_alone(lines: Lines, index: int) -> bool:
+    return all(
+        not lines.head(near, MAX_HEAD).strip() for near in (index - 1, index + 1) if 0 <= near < len(lines.starts)
+    )
+
+
+def _starts_paragraph(lines: Lines, index: int) -> bool:
+    """Say whether a line is no continuation of the sentence in the line before."""
+    if index == 0:
+        return True
+    before = lines.tail(index - 1, MAX_HEAD).rstrip()
+    if not before.strip() or before.endswith(_ENDS):
+        return True
+    whole = lines.end(index - 1) - lines.starts[index - 1]
+    return whole <= SHORT_LINE and not before.endswith(",") and not _JOINING.search(before)
+
+
+def _counted(found: Sequence[_Found], *, contract: bool) -> list[_Found]:
+    """Return those that count: the sure ones, and of the others those that come in order."""
+    asked = _until_cue(found, {offset for offset, begins in found if begins.sure and begins.rank == CLAUSE})
+    numbered = [(offset, begins) for offset, begins in asked if begins.number is not None]
+    accepted = in_order(
+        [
+            Numbered(
+                number=begins.number or "",
+                sure=begins.sure,
+                word=begins.rank == CLAUSE,
+                titled=contract and begins.titled,
+            )
+            for _, begins in numbered
+        ]
+    )
+    ordered = {numbered[position][0] for position in accepted}
+    kept = [(offset, begins) for offset, begins in asked if begins.sure or offset in ordered]
+    return _until_cue(kept, {offset for offset, begins in kept if begins.rank == CLAUSE})
+
+
+def _until_cue(found: Sequence[_Found], cues: set[int]) -> list[_Found]:
+    """Leave out single figures behind the first clause that is called one: they count its paragraphs."""
+    first = min(cues, default=None)
+    return [
+        (offset, begins)
+        for offset, begins in found
+        if begins.sure or begins.rank != FIGURE or first is None or offset < first
+    ]
+
+
+def _without_contents(text: str, lines: Lines, found: list[_Found], levels: frozenset[int]) -> list[_Found]:
+    """Leave out the lines of a table of contents: what comes again later with more text."""
+    bounds = [*sorted(levels | {offset for offset, _ in found}), len(text)]
+    following = dict(pairwise(bounds))
+    labels = [_label(begins) for _, begins in found]
+    lengths = [len(text[offset : following[offset]].strip()) for offset, _ in found]
+    longest: dict[str, int] = {}
+    dropped = [begins.contents for _, begins in found]
+    for position in range(len(found) - 1, -1, -1):
+        offset = found[position][0]
+        later = longest.get(labels[position])
+        if later is not None and offset not in levels and _is_entry(lines, offset, following[offset]):
+            behind = position + 1 < len(found) and dropped[position + 1]
+            dropped[position] |= later > lengths[position] or behind
+        longest[labels[position]] = max(later or 0, lengths[position])
+    last = {label: position for position, label in enumerate(labels)}
+    first = 0
+    for position in range(1, len(found) - 1):
+        if not dropped[position - 1]:
+            first = position
+        elif not dropped[position] and found[position][0] not in levels:
+            # what follows the contents stands behind their last line
+            dropped[position] = labels[position + 1] == labels[first] and last[labels[position]] > position
+    return [each for position, each in enumerate(found) if not dropped[position]]
+
+
+def _is_entry(lines: Lines, offset: int, end: int) -> bool:
+    """Say whether a part is a single line that a table of contents could hold."""
+    index = lines.index(offset)
+    line = lines.head(index, MAX_ENTRY + 1).rstrip("*_ ")
+    alone = not lines.text[lines.end(index) : end].strip()
+    return alone and len(line) <= MAX_ENTRY and (len(line.split()) <= FEW_WORDS or not line.endswith((".", ";", ":")))
+
+
+def _label(begins: Beginning) -> str:
+    if begins.kind is EntityKind.SECTION:
+        return heading_name(begins.group or begins.name)
+    return f"{begins.kind.value} {begins.number}"
+
+
+def _mark(offset: int, begins: Beginning, heading: Heading | None) -> Mark:
+    title = heading.title if heading else begins.name
+    written = [title, begins.name, begins.title, begins.group]
+    if begins.group and begins.title:
+        written.append(begins.name.removesuffix(begins.title).rstrip(" .:-"))
+    names = [heading_name(each) for each in written if each]
+    label = title
+    if begins.kind is not EntityKind.SECTION:
+        label = f"{begins.kind.value} {begins.number}"
+    if begins.number is not None:
+        names.insert(0, (article_name if begins.kind is EntityKind.ARTICLE else clause_name)(begins.number))
+    return Mark(
+        offset=offset,
+        kind=begins.kind,
+        label=label,
+        name=title,
+        names=tuple(name for name in dict.fromkeys(names) if not is_empty(name)),
+        level=heading.level if heading else None,
+        rank=begins.rank,
+        number=begins.number,
+    )

@@ -1,0 +1,232 @@
+"""Codes in a text: letters and digits, joined by - / . or _ (``FAC-2024-0113``, ``ACME/2024/7``, ``B12345678``)."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ragcorp.application.entity_names import identifier_name
+from ragcorp.domain.structure import EntityKind
+from ragcorp.infrastructure.structure.text_span import Lines, TextSpan, UniqueKeys
+
+MAX_IDENTIFIERS = 500
+"""Of a document, the first in its text."""
+MAX_CONTENT = 1_000
+"""Characters of what is shown of one."""
+MIN_CODE, MAX_CODE = 3, 60
+
+_TOKEN = re.compile(r"(?<![^\W_])(?=[^\W_ªº])(?=[^\s\d]{0,60}[0-9])[^\W_ªº]+(?:[-./_][^\W_ªº]+)*")
+_SEPARATORS = re.compile(r"[-./_]")
+_RUNS = re.compile(r"[0-9]+|[^\W\d_]+")
+_TRAILING_WORD = re.compile(r"[./_][^\W\d_]+$")
+"""Behind a code: the type of a file, or a word that follows a full stop."""
+_VERSION = re.compile(
+    r"v?[0-9]{1,4}(?:\.[0-9]+)*(?:[-._]?(?:a|b|rc|alpha|beta|dev|post|final)[.-]?[0-9]*)?", re.IGNORECASE
+)
+_AMOUNT = re.compile(r"(?:eur|usd|gbp|chf|mxn|cop|clp|ars|brl|us)[-.]?[0-9][0-9.]*", re.IGNORECASE)
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,9}Z?")
+_MEASURE = re.compile(r"[0-9]+[^\W\d_A-Z][^\W\d_]{0,4}|[0-9]+(?:[KMGTP]B|[kM]W[h]?|[MG]Hz)")
+_LEGAL = re.compile(r"[0-9]{5,9}[A-Z]|[A-Z]{1,8}[0-9]{2,}[A-Z]?|[^\W\d_]{1,12}[0-9]{3,}")
+"""Written in one: the number of a person or firm, a model, a ticket."""
+_MONTHS = frozenset(
+    name
+    for names in (
+        "ene jan feb mar abr apr may mai jun jul ago aug sep set oct out nov dic dec dez enero febrero marzo abril",
+        "mayo junio julio agosto septiembre setiembre octubre noviembre diciembre january february march april june",
+        "july august september october november december janeiro fevereiro março maio junho julho setembro outubro",
+        "novembro dezembro",
+    )
+    for name in names.split()
+)
+_DEFINES = re.compile(
+    r"(?:^|[\s|>*(-])(?:c[óo]digo|code|ref(?:erencia|erence)?|n[úu]mero|number|identificador|id|expediente|factura|pedido"
+    r"|contrato|invoice|order|sku|art[íi]culo|nif|cif|dni|matr[íi]cula|p[óo]liza|incidencia|ticket)\W{0,4}"
+    r"(?:n\W{0,3}[ºo°]?\W{0,3})?[:=|]?[\s*`]{0,3}$",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"[ \t>]{0,12}(?:[-*+\u2022]|[0-9]{1,3}[.)])[ \t]+")
+_ROW_LEAD = re.compile(r"[ \t>|*`_-]{0,12}")
+_RULE = re.compile(r"^[ \t]{0,3}(?:\|[ \t]*)?:?-[-:| \t]*$", re.MULTILINE)
+LOOK_BACK = 40
+
+_OF_ADDRESS = tuple("@/\\?=&%~+$€£_.")
+"""Before what is a part of an address, a path or an amount."""
+
+
+@dataclass(slots=True)
+class _Place:
+    code: str
+    offset: int
+    defines: bool
+
+
+def identifier_spans(
+    text: str, lines: Lines, *, spans: Sequence[TextSpan], headings: frozenset[int], keys: UniqueKeys
+) -> tuple[TextSpan, ...]:
+    """Return one span a code: where the text defines it (a row or line that begins with it), else where it is first.
+
+    ``headings`` are the offsets of lines that begin a part: such a line is shown with the paragraph behind it.
+    """
+    places: dict[str, _Place] = {}
+    undefined = MAX_IDENTIFIERS
+    for code, offset in _codes(text):
+        name = identifier_name(code)
+        place = places.get(name)
+        if place is None:
+            if len(places) < MAX_IDENTIFIERS:
+                defines = _defines(text, lines, offset, headings)
+                places[name] = _Place(code=code, offset=offset, defines=defines)
+                undefined -= defines
+        elif not place.defines and _defines(text, lines, offset, headings):
+            places[name] = _Place(code=code, offset=offset, defines=True)
+            undefined -= 1
+        if not undefined:
+            break
+    tables = _tables(text, lines)
+    starts = [span.start for span in spans]
+    made: list[TextSpan] = []
+    for name, place in sorted(places.items(), key=lambda item: item[1].offset):
+        start, end, above = _shown(text, lines, place, headings, tables)
+        owner = spans[max(bisect_right(starts, place.offset) - 1, 0)]
+        made.append(
+            TextSpan(
+                key=keys.of(place.code),
+                kind=EntityKind.IDENTIFIER,
+                name=place.code,
+                names=(name,),
+                container=None if owner.kind is EntityKind.FILE else owner.key,
+                start=start,
+                end=end,
+                line_start=lines.index(start) + 1,
+                line_end=lines.last(start, end),
+                content=above + text[start:end],
+            )
+        )
+    return tuple(made)
+
+
+def is_code(token: str) -> bool:
+    """Say whether a token names something: no date, amount, measure, version or word with a number."""
+    if not MIN_CODE <= len(token) <= MAX_CODE:
+        return False
+    if _VERSION.fullmatch(token) or _AMOUNT.fullmatch(token) or _MOMENT.match(token):
+        return False
+    parts = _SEPARATORS.split(token)
+    digits = sum(character.isdigit() for character in token)
+    letters = [character for character in token if character.isalpha()]
+    if not letters or not digits:
+        return False
+    if len(parts) == 1:
+        return _LEGAL.fullmatch(token) is not None or (len(token) >= 5 and len(_RUNS.findall(token)) >= 4)
+    if any(part.casefold() in _MONTHS or _MEASURE.fullmatch(part) for part in parts):
+        return False
+    shouted = all(character.isupper() for character in letters)
+    if not shouted and "." in token:
+        return False
+    return digits >= 2 and (shouted or (digits >= 3 and parts[-1][-1].isdigit() and parts[0][0].isalpha()))
+
+
+def _codes(text: str) -> Iterator[tuple[str, int]]:
+    for found in _TOKEN.finditer(text):
+        start, token = found.start(), found[0]
+        if len(token) > 2 * MAX_CODE:
+            continue
+        before, behind = text[max(start - 2, 0) : start], text[found.end() : found.end() + 3]
+        if before.endswith(_OF_ADDRESS) or (before.endswith("#") and before[0] not in "# (\n\t"):
+            continue
+        if behind.startswith(("@", "%", "€", "\\", "://")) or token[:4].lower() == "www.":
+            continue
+        token = _TRAILING_WORD.sub("", token)
+        if is_code(token):
+            yield token, start
+
+
+def _defines(text: str, lines: Lines, offset: int, headings: frozenset[int]) -> bool:
+    line = lines.starts[lines.index(offset)]
+    if line in headings or line == offset:
+        return True
+    before = text[max(line, offset - LOOK_BACK) : offset]
+    if offset - line <= LOOK_BACK and _ROW_LEAD.fullmatch(before):
+        return True
+    return _DEFINES.search(before) is not None and before.rstrip("*` \t")[-1:] in ":=|"
+
+
+def _tables(text: str, lines: Lines) -> list[tuple[int, int, int]]:
+    """Return the pipe tables as indexes of lines: of the header, of the first row, and behind the last row."""
+    tables: list[tuple[int, int, int]] = []
+    free = 0
+    for found in _RULE.finditer(text):
+        if "|" not in found[0]:
+            continue
+        rule = lines.index(found.start())
+        if rule - 1 < free or "|" not in lines.head(rule - 1, MAX_CONTENT):
+            continue
+        row = rule + 1
+        while row < len(lines.starts) and "|" in lines.head(row, MAX_CONTENT):
+            row += 1
+        tables.append((rule - 1, rule + 1, row))
+        free = row
+    return tables
+
+
+def _shown(
+    text: str, lines: Lines, place: _Place, headings: frozenset[int], tables: list[tuple[int, int, int]]
+) -> tuple[int, int, str]:
+    """Return the span that is shown of a code, and the header of its table, where it stands in one."""
+    index = lines.index(place.offset)
+    start, end = lines.starts[index], lines.end(index)
+    table = bisect_right(tables, index, key=lambda each: each[0]) - 1
+    if table >= 0 and tables[table][1] <= index < tables[table][2]:
+        header, row, _ = tables[table]
+        above = text[lines.starts[header] : lines.starts[row]]
+        if len(above) + end - start <= MAX_CONTENT:
+            return start, end, above
+        return (*_window(text, start, end, place.offset), "")
+    if start in headings:
+        return (*_window(text, start, _below(lines, index, headings), start), "")
+    if place.offset != start and not _BULLET.match(text, start):
+        first, last = _paragraph(lines, index, headings)
+        if lines.end(last) - lines.starts[first] <= MAX_CONTENT:
+            return lines.starts[first], lines.end(last), ""
+    return (*_window(text, start, end, place.offset), "")
+
+
+def _below(lines: Lines, index: int, headings: frozenset[int]) -> int:
+    """Return the end of the first paragraph below a heading, that of the heading where there is none."""
+    first = index + 1
+    while first < min(index + 3, len(lines.starts) - 1) and not lines.head(first, MAX_CONTENT).strip():
+        first += 1
+    if first >= len(lines.starts) or lines.starts[first] in headings:
+        return lines.end(index)
+    return lines.end(_paragraph(lines, first, headings)[1])
+
+
+def _paragraph(lines: Lines, index: int, headings: frozenset[int]) -> tuple[int, int]:
+    """Return the first and last line of the paragraph around a line, no further than MAX_CONTENT characters away."""
+    first = last = index
+    lowest, highest = lines.starts[index] - MAX_CONTENT, lines.starts[index] + MAX_CONTENT
+    while first and lines.starts[first] > lowest and lines.starts[first] not in headings:
+        if not lines.head(first - 1, MAX_CONTENT).strip():
+            break
+        first -= 1
+    while last + 1 < len(lines.starts) and lines.starts[last] < highest and lines.starts[last + 1] not in headings:
+        if not lines.head(last + 1, MAX_CONTENT).strip():
+            break
+        last += 1
+    return first, last
+
+
+def _window(text: str, start: int, end: int, offset: int) -> tuple[int, int]:
+    """Return at most MAX_CONTENT characters of ``[start, end)`` around an offset, cut at spaces where there are any."""
+    if end - start <= MAX_CONTENT:
+        return start, end
+    first = max(start, min(offset - MAX_CONTENT // 3, end - MAX_CONTENT))
+    last = first + MAX_CONTENT
+    if first > start:
+        first = text.find(" ", first, offset) + 1 or first
+    if last < end:
+        space = text.rfind(" ", offset + MAX_CODE, last)
+        last = space if space > 0 else last
+    return first, last

@@ -1,0 +1,20 @@
+; inherits: ecmascript
+
+(abstract_class_declaration name: (_) @name body: (_) @body) @definition.class
+(interface_declaration name: (_) @name body: (_) @body) @definition.class
+(enum_declaration name: (_) @name body: (_) @body) @definition.class
+(type_alias_declaration name: (_) @name value: (_) @body) @definition.class.long
+(internal_module name: (_) @name body: (_) @body) @definition.class
+(module name: (_) @name body: (_) @body) @definition.class
+
+(function_signature name: (_) @name) @definition.function
+(class_body [
+  (method_signature name: (_) @name)
+  (abstract_method_signature name: (_) @name)
+] @definition.method)
+(public_field_definition name: (_) @name
+  value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @definition.method
+
+(interface_body (method_signature name: (_) @name) @definition.member)
+
+[(ambient_declaration) (expression_statement (internal_module))] @wrapper

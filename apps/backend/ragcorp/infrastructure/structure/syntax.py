@@ -1,0 +1,238 @@
+"""What a grammar finds in source code, by character offset: definitions, calls, and the comments above them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+from ragcorp.infrastructure.structure.languages import Grammar
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+MAX_BYTES = 2_000_000
+MAX_NAME_BYTES = 400
+
+_PARALLEL_MATCHES = 1024
+_MAX_DEPTH = 1000
+"""Of a definition in the tree: deeper ones are generated, and 16 bits of depth are all that a query counts."""
+_MAX_SQUARES = 100_000_000
+"""Sum of the squared numbers of children of the nodes that are errors: a query's time grows with it."""
+_MAX_MISSING = 20
+"""Closing braces that are added to a definition that lacks them."""
+_READ = 65_536
+_STEPS = 64
+"""Of the parser between two looks at the clock."""
+
+_STARTS = re.compile(
+    rb"^(?:@|(?:export|default|declare|abstract|async|public|private|protected|static|final|pub|class|interface|enum"
+    rb"|struct|trait|impl|type|def|func|function|fn|const|let|var)[ \t(*])",
+    re.MULTILINE,
+)
+"""A line that may begin a definition at the outermost level, whatever the language."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """``kind`` is what follows ``definition.`` in a query, ``body`` where the body begins."""
+
+    start: int
+    end: int
+    kind: str
+    name: str
+    receiver: str
+    body: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    start: int
+    name: str
+    receiver: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Syntax:
+    """``leading`` are comments and decorators, ``wrappers`` what may enclose a definition: an export. In text order."""
+
+    definitions: list[Definition] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    leading: list[tuple[int, int]] = field(default_factory=list)
+    wrappers: list[tuple[int, int]] = field(default_factory=list)
+
+
+def read_syntax(text: str, grammar: Grammar, *, seconds: float) -> Syntax:
+    """Read source code, broken or not; nothing of what is too long, or takes longer to parse than ``seconds``.
+
+    Where the code does not parse as a whole, each of its outermost definitions is parsed alone: an unclosed brace
+    swallows what follows it. What finds more is taken.
+    """
+    source = text.encode("utf-8", "replace")
+    if len(source) > MAX_BYTES:
+        return Syntax()
+    deadline = time.thread_time() + seconds
+    tree = _parsed(source, grammar, deadline)
+    if tree is None:
+        return Syntax()
+    raw = _Found(source)
+    raw.read(tree, grammar, 0, len(source))
+    if tree.root_node.has_error:
+        parts = _Found(source)
+        for start, end in _outermost(source):
+            part = _parsed(source[start:end], grammar, deadline)
+            missing = source.count(b"{", start, end) - source.count(b"}", start, end)
+            if part and part.root_node.has_error and 0 < missing <= _MAX_MISSING:
+                part = _parsed(source[start:end] + b"}" * missing, grammar, deadline)
+            if part is None or time.thread_time() > deadline:
+                break
+            parts.read(part, grammar, start, end)
+        if parts.outermost() > raw.outermost():
+            raw = parts
+    return raw.syntax(text)
+
+
+def _parsed(source: bytes, grammar: Grammar, deadline: float) -> Tree | None:
+    from tree_sitter import Parser  # of an extra
+
+    steps = count()
+    try:
+        return Parser(grammar.language).parse(
+            lambda offset, _: source[offset : offset + _READ],
+            progress_callback=lambda _offset, _error: not next(steps) % _STEPS and time.thread_time() > deadline,
+        )
+    except ValueError:
+        return None
+
+
+def _outermost(source: bytes) -> Iterator[tuple[int, int]]:
+    start, decorated = 0, False
+    for found in _STARTS.finditer(source):
+        if not decorated and found.start() > start:
+            yield start, found.start()
+            start = found.start()
+        decorated = found.group() == b"@"
+    yield start, len(source)
+
+
+class _Found:
+    """What queries find, by byte offset."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self._definitions: dict[int, tuple[int, int, str, str, str, int | None]] = {}
+        self._calls: list[tuple[int, str, str]] = []
+        self._leading: list[tuple[int, int]] = []
+        self._wrappers: list[tuple[int, int]] = []
+
+    def outermost(self) -> int:
+        """Return how many definitions stand in no other."""
+        outermost, free_from = 0, 0
+        for start, end in sorted((start, end) for start, end, *_ in self._definitions.values()):
+            if start >= free_from:
+                outermost, free_from = outermost + 1, end
+        return outermost
+
+    def read(self, tree: Tree, grammar: Grammar, base: int, limit: int) -> None:
+        """Take what a tree holds of the source from ``base`` to ``limit``."""
+        from tree_sitter import QueryCursor  # of an extra
+
+        root = tree.root_node
+        if root.has_error and _is_wide(tree):
+            return
+        cursor = QueryCursor(grammar.query, match_limit=_PARALLEL_MATCHES)
+        cursor.set_max_start_depth(_MAX_DEPTH)
+        for _, captures in cursor.matches(root):
+            self._take(captures, base, limit)
+
+    def _take(self, captures: dict[str, list[Node]], base: int, limit: int) -> None:
+        named = captures["name"][0] if "name" in captures else None
+        receiver = self._text(captures["receiver"][0], base) if "receiver" in captures else ""
+        for capture, nodes in captures.items():
+            node = nodes[0]
+            start, end = node.start_byte + base, min(node.end_byte + base, limit)
+            if capture == "wrapper":
+                self._wrappers.append((start, end))
+            elif capture == "leading":
+                while self._source[end - 1 : end] in (b"\n", b" ", b"\t"):
+                    end -= 1
+                self._leading.append((start, end))
+            elif capture in ("reference.call", "reference.class") and named:
+                self._calls.append((named.start_byte + base, self._text(named, base), receiver))
+            elif capture.startswith("definition."):
+                kind = capture.removeprefix("definition.")
+                name = self._text(named, base) if named else "default"
+                body = captures["body"][0].start_byte + base if "body" in captures else None
+                place = named.start_byte + base if named else start
+                self._keep(place, (start, end, kind, name, receiver, body))
+
+    def _keep(self, place: int, found: tuple[int, int, str, str, str, int | None]) -> None:
+        """Of several definitions of one name keep that of a symbol, the widest, the one with a body."""
+        known = self._definitions.get(place)
+        if known is None or _rank(found) > _rank(known):
+            self._definitions[place] = found
+
+    def _text(self, node: Node, base: int) -> str:
+        start = node.start_byte + base
+        text = self._source[start : min(node.end_byte + base, start + MAX_NAME_BYTES)]
+        return text.decode("utf-8", "ignore")
+
+    def syntax(self, text: str) -> Syntax:
+        definitions = sorted(self._definitions.values(), key=lambda found: (found[0], -found[1]))
+        self._calls.sort()
+        spans = [*self._leading, *self._wrappers, *((found[0], found[1]) for found in definitions)]
+        offsets = {offset for span in spans for offset in span}
+        offsets.update(call[0] for call in self._calls)
+        offsets.update(found[5] for found in definitions if found[5] is not None)
+        at = _characters(text, self._source, offsets)
+        return Syntax(
+            definitions=[
+                Definition(
+                    start=at[start], end=at[end], kind=kind, name=name, receiver=receiver,
+                    body=None if body is None else at[body],
+                )
+                for start, end, kind, name, receiver, body in definitions
+            ],
+            calls=[Call(start=at[start], name=name, receiver=receiver) for start, name, receiver in self._calls],
+            leading=sorted({(at[start], at[end]) for start, end in self._leading}),
+            wrappers=sorted({(at[start], at[end]) for start, end in self._wrappers}),
+        )  # fmt: skip
+
+
+def _rank(found: tuple[int, int, str, str, str, int | None]) -> tuple[bool, int, bool, bool]:
+    start, end, kind, _, _, body = found
+    kind = kind.partition(".")[0]
+    return kind not in ("constant", "scope"), end - start, body is not None, kind != "constant"
+
+
+def _is_wide(tree: Tree) -> bool:
+    """Say whether nodes that are errors have too many children. Only nodes with errors in them are gone through."""
+    cursor = tree.walk()
+    squares = 0
+    while True:
+        node = cursor.node
+        if node is not None and node.is_error:
+            squares += node.child_count**2
+            if squares > _MAX_SQUARES:
+                return True
+        if node is not None and node.has_error and cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return False
+
+
+def _characters(text: str, source: bytes, offsets: Iterable[int]) -> dict[int, int]:
+    """Return the character offset of each byte offset."""
+    if text.isascii():
+        return {offset: offset for offset in offsets}
+    found: dict[int, int] = {}
+    last = characters = 0
+    for offset in sorted(offsets):
+        characters += len(source[last:offset].decode("utf-8", "ignore"))
+        found[offset] = characters
+        last = offset
+    return found

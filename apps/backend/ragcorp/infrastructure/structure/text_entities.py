@@ -1,0 +1,112 @@
+"""Shares a text out into sections, clauses and articles, and finds the codes in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragcorp.application.clause_numbers import enclosing_numbers, number_at
+from ragcorp.application.entity_names import heading_name, is_empty
+from ragcorp.domain.structure import EntityKind
+from ragcorp.domain.text import is_blank
+from ragcorp.infrastructure.structure.beginnings import FIGURE
+from ragcorp.infrastructure.structure.clauses import clause_marks
+from ragcorp.infrastructure.structure.headings import Blocks, Heading, markdown_blocks
+from ragcorp.infrastructure.structure.identifiers import identifier_spans
+from ragcorp.infrastructure.structure.text_span import Lines, Mark, TextSpan, UniqueKeys
+
+MAX_LABEL = 200
+
+
+def text_entities(text: str, *, path: str, plain: bool) -> tuple[TextSpan, ...]:
+    """Return the entities of a text that is no code: those that share it out in its order, then its identifiers.
+
+    Their own spans follow one another without a gap, beginning with the first line that is not blank. ``plain``: a
+    line that looks like a Markdown heading is none.
+    """
+    if is_blank(text):
+        return ()
+    lines = Lines(text)
+    blocks = Blocks() if plain else markdown_blocks(text, lines)
+    marks = {heading.offset: _section(heading) for heading in blocks.headings}
+    marks |= {mark.offset: mark for mark in clause_marks(text, lines, headings=blocks.headings, closed=blocks.closed)}
+    ordered = [marks[offset] for offset in sorted(marks)]
+    keys = UniqueKeys(path)
+    spans = _shared_out(text, lines, ordered, path=path, keys=keys)
+    return (*spans, *identifier_spans(text, lines, spans=spans, headings=frozenset(marks), keys=keys))
+
+
+def _section(heading: Heading) -> Mark:
+    names = [heading_name(heading.title)]
+    found = number_at(heading.title)
+    if found:
+        names.append(heading_name(heading.title[found.end :]))
+    return Mark(
+        offset=heading.offset,
+        kind=EntityKind.SECTION,
+        label=heading.title,
+        name=heading.title,
+        names=tuple(name for name in dict.fromkeys(names) if not is_empty(name)),
+        level=heading.level,
+    )
+
+
+def _shared_out(text: str, lines: Lines, marks: Sequence[Mark], *, path: str, keys: UniqueKeys) -> tuple[TextSpan, ...]:
+    starts = [mark.offset for mark in marks]
+    ends = [*starts[1:], len(text)]
+    parents, wholes = _nesting(marks, len(text))
+    made = [keys.of(mark.label[:MAX_LABEL]) for mark in marks]
+    spans: list[TextSpan] = []
+    before = text[: starts[0]] if starts else text
+    if not is_blank(before):
+        end = len(before)
+        spans.append(
+            TextSpan(
+                key=path, kind=EntityKind.FILE, name=path, names=(), container=None, start=0, end=end, line_start=1,
+                line_end=lines.last(0, end),
+            )
+        )  # fmt: skip
+    for position, mark in enumerate(marks):
+        parent = parents[position]
+        spans.append(
+            TextSpan(
+                key=made[position],
+                kind=mark.kind,
+                name=mark.name,
+                names=mark.names,
+                container=None if parent is None else made[parent],
+                start=mark.offset,
+                end=ends[position],
+                line_start=lines.index(mark.offset) + 1,
+                line_end=lines.last(mark.offset, wholes[position]),
+            )
+        )
+    return tuple(spans)
+
+
+def _nesting(marks: Sequence[Mark], length: int) -> tuple[list[int | None], list[int]]:
+    """Return what each mark stands in, and where its whole span ends."""
+    parents: list[int | None] = []
+    wholes = [length] * len(marks)
+    above: list[int] = []
+    for position, mark in enumerate(marks):
+        while above and not _holds(marks[above[-1]], mark):
+            wholes[above.pop()] = mark.offset
+        parents.append(above[-1] if above else None)
+        above.append(position)
+    return parents, wholes
+
+
+def _holds(outer: Mark, inner: Mark) -> bool:
+    """Say whether a part stands in one that began before it: by number, then by heading level, then by rank."""
+    if outer.number is not None and inner.number is not None:
+        if outer.number in enclosing_numbers(inner.number):
+            return True
+        if min(outer.rank or 0, inner.rank or 0) >= FIGURE:
+            return False
+    if outer.level is not None and inner.level is not None:
+        return outer.level < inner.level
+    if outer.level is not None and outer.kind is EntityKind.SECTION and inner.kind is not EntityKind.SECTION:
+        return True
+    if outer.rank is not None and inner.rank is not None:
+        return outer.rank < inner.rank
+    return outer.level is not None and inner.level is None

@@ -1,0 +1,93 @@
+"""The pieces into which a text that is no code falls, before they are stored as entities."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from ragcorp.domain.structure import EntityKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextSpan:
+    """An entity of a text: its own text is ``[start, end)``, without what lies inside it.
+
+    Lines are 1-based and inclusive, those of the whole span. ``content`` is set for identifiers alone, which repeat
+    what others hold: the line, table row or paragraph.
+    """
+
+    key: str
+    kind: EntityKind
+    name: str
+    names: tuple[str, ...]
+    container: str | None
+    start: int
+    end: int
+    line_start: int
+    line_end: int
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Where a part of a text begins, and what it is.
+
+    ``level`` is that of a Markdown heading, None for a line. ``rank`` orders what stands in what where there is no
+    level: chapters in titles, articles in chapters. ``number`` is canonical.
+    """
+
+    offset: int
+    kind: EntityKind
+    label: str
+    name: str
+    names: tuple[str, ...]
+    level: int | None = None
+    rank: int | None = None
+    number: str | None = None
+
+
+class Lines:
+    """The lines of a text by index (from 0), and the other way round."""
+
+    __slots__ = ("starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def index(self, offset: int) -> int:
+        return bisect_right(self.starts, offset) - 1
+
+    def end(self, index: int) -> int:
+        """Return the offset behind a line, without its line feed."""
+        return self.starts[index + 1] - 1 if index + 1 < len(self.starts) else len(self.text)
+
+    def head(self, index: int, characters: int) -> str:
+        start = self.starts[index]
+        return self.text[start : min(self.end(index), start + characters)]
+
+    def tail(self, index: int, characters: int) -> str:
+        end = self.end(index)
+        return self.text[max(self.starts[index], end - characters) : end]
+
+    def last(self, start: int, end: int) -> int:
+        """Return the number (from 1) of the last line of ``[start, end)``."""
+        return self.index(max(end - 1, start)) + 1
+
+
+class UniqueKeys:
+    """Makes keys ``path#label``; one that is there already gets a number: ``path#label (2)``."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._taken: set[str] = set()
+        self._counts: dict[str, int] = {}
+
+    def of(self, label: str) -> str:
+        key = wanted = f"{self._path}#{label}"
+        while key in self._taken:
+            self._counts[wanted] = self._counts.get(wanted, 1) + 1
+            key = f"{wanted} ({self._counts[wanted]})"
+        self._taken.add(key)
+        return key

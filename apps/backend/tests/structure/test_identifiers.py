@@ -1,0 +1,94 @@
+"""Codes, and what is shown of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragcorp.domain.structure import EntityKind
+from ragcorp.infrastructure.structure.identifiers import MAX_CONTENT, MAX_IDENTIFIERS, is_code
+from ragcorp.infrastructure.structure.text_entities import text_entities
+from ragcorp.infrastructure.structure.text_span import TextSpan
+
+
+def codes(text: str) -> list[TextSpan]:
+    found = text_entities(text, path="d", plain=False)
+    return [entity for entity in found if entity.kind is EntityKind.IDENTIFIER]
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "FAC-2024-0113", "ACME/2024/7", "ISO-27001", "B12345678", "12345678Z", "A-38", "TR40", "CAS456", "cas456",
+        "REQ_2024_001", "acme/2024/7", "ES2114650100722030876293", "Fac-2024-0113", "P-31",
+    ],
+)  # fmt: skip
+def test_codes(token: str) -> None:
+    assert is_code(token)
+    assert [found.name for found in codes(f"Consta en {token}.")] == [token]
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "2024-05-01", "14-mayo-2024", "12/05/2024", "2024-05-01T10:30", "1.200,50", "EUR22.980", "EUR 22.980", "3.500€",
+        "+34-912-345-678", "912345678", "v2", "v1.2.3", "1.2.3-beta", "4.2", "A4", "Q1", "UTF-8", "mp3", "3D",
+        "covid-19",
+        "24-horas", "2-en-1", "10km", "120km/h", "500MB", "9h-18h", "art.14", "pág.123", "2.ª", "auth2.py",
+        "https://acme.com/FAC-2024-0113", "https://x.es/?id=FAC-2024-0113", "www.acme24.com/FAC-2024-0113",
+        "user-2024@acme.com", "ana@acme-2024.com", r"C:\docs\FAC-2024-0113", "sub_dir/x1.py", "98%",
+    ],
+)  # fmt: skip
+def test_what_is_no_code(token: str) -> None:
+    assert codes(f"Consta en {token} desde ayer.") == []
+
+
+def test_a_code_loses_the_type_of_its_file_and_the_word_after_a_full_stop() -> None:
+    assert [found.name for found in codes("Véase FAC-2024-0113.pdf y ISO-27001.El resto")] == [
+        "FAC-2024-0113",
+        "ISO-27001",
+    ]
+
+
+def test_a_row_is_shown_under_the_header_of_its_table() -> None:
+    table = "| Código | Causa |\n|---|---|\n| AV-1001 | Disco |\n| AV-1007 | Red |\n"
+    text = f"# Errores\n\nEl AV-1007 es raro.\n\n{table}\nFin.\n"
+    first, second = codes(text)
+    assert (first.key, first.container) == ("d#AV-1001", "d#Errores")
+    assert first.names == ("identifier:av1001",)
+    assert first.content == "| Código | Causa |\n|---|---|\n| AV-1001 | Disco |"
+    assert second.content == "| Código | Causa |\n|---|---|\n| AV-1007 | Red |", "the place that defines it"
+    assert (second.line_start, second.line_end) == (8, 8)
+
+
+def test_a_paragraph_a_list_item_and_a_definition() -> None:
+    text = "Se paga la\nFAC-2024-0113 de mayo\n\n- Uno: PED-2024-7\n- Dos\n\nSegún REF-99-1.\n\nCódigo: REF-99-1\n"
+    assert [found.content for found in codes(text)] == [
+        "FAC-2024-0113 de mayo",
+        "- Uno: PED-2024-7",
+        "Código: REF-99-1",
+    ]
+    assert codes("Se paga la factura\nsegún FAC-2024-0113 de mayo\ncon demora.\n\nFin.")[0].content == (
+        "Se paga la factura\nsegún FAC-2024-0113 de mayo\ncon demora."
+    )
+
+
+def test_a_code_in_a_heading_is_shown_with_the_paragraph_below() -> None:
+    (found,) = codes("# Pedido PED-2024-7\n\nDos cajas.\n\nOtro párrafo.\n")
+    assert found.content == "# Pedido PED-2024-7\n\nDos cajas."
+
+
+def test_one_writing_or_another_a_code_is_one() -> None:
+    assert [found.key for found in codes("FAC-2024-0113, fac/2024/0113 y FAC_2024_0113.")] == ["d#FAC-2024-0113"]
+
+
+def test_of_a_long_line_a_part_is_shown() -> None:
+    (found,) = codes("palabra " * 5_000 + "FAC-2024-0113 " + "palabra " * 5_000)
+    assert found.content is not None
+    assert len(found.content) <= MAX_CONTENT
+    assert "FAC-2024-0113" in found.content
+
+
+def test_no_more_than_so_many_of_a_document_the_first() -> None:
+    found = codes("\n".join(f"FAC-{number}" for number in range(1_000, 1_600)))
+    assert len(found) == MAX_IDENTIFIERS
+    assert (found[0].name, found[-1].name) == ("FAC-1000", "FAC-1499")
