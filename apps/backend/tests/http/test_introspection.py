@@ -17,7 +17,16 @@ from support.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.anyio
 
-GUIDE = "# Guía\n\n## Alta de usuarios\n\nEl alta la firma RRHH en 5 días hábiles.\n\n## Baja de usuarios\n\nLa baja es inmediata.\n"
+GUIDE = """# Guía
+
+## Alta de usuarios
+
+El alta la firma RRHH en 5 días hábiles.
+
+## Baja de usuarios
+
+La baja es inmediata.
+"""
 
 
 async def filled(client: httpx.AsyncClient) -> None:

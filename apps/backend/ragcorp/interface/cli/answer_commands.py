@@ -43,8 +43,8 @@ Profile = Annotated[
     str | None,
     typer.Option(
         "--profile",
-        help="dense, sparse, hybrid, linear, collections, memory, everything, files, grep or code: in place of --mode and "
-        "--method.",
+        help="dense, sparse, hybrid, linear, collections, memory, everything, files, grep or code: in place of --mode "
+        "and --method.",
         show_default=False,
     ),
 ]

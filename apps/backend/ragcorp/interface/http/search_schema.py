@@ -122,7 +122,8 @@ class RetrievalFields(StrictModel):
         description="A profile by name, in place of `mode` and `fusion.method`: dense, sparse, hybrid, linear, "
         "collections (artifacts and their chunks, one result an artifact), memory (memory, history and graph), "
         "everything, files (meaning and exact keywords, in documents and in the files of ALLOWED_PATHS), grep "
-        "(exact keywords in files), code (hybrid, with the symbols, files, headings, clauses and codes that the query names).",
+        "(exact keywords in files), code (hybrid, with the symbols, files, headings, clauses and codes that the query "
+        "names).",
     )
     exact_keywords: str | None = Field(
         None,
