@@ -16,6 +16,7 @@ from ragcorp.application.attribute_checks import (
     owned_attributes,
     require_external_id,
 )
+from ragcorp.application.structure_extraction import extracted
 from ragcorp.domain.documents import Document, DocumentAttributes, ParsedText, SourceFile, index_text
 from ragcorp.domain.exceptions import PayloadTooLargeError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestRequest
@@ -120,7 +121,7 @@ class DocumentPreparation:
             structure=(
                 DocumentStructure()
                 if self._structure is None
-                else self._structure.extract(parsed, path=path, title=title)
+                else extracted(self._structure, parsed, path=path, title=title)
             ),
         )
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import anyio.to_thread
 
+from ragcorp.application.structure_extraction import extracted
 from ragcorp.application.task_progress import Report
 from ragcorp.domain.ports.structure import StructureBacklog, StructureExtractor, UnstructuredDocument
 from ragcorp.domain.structure import DocumentStructure
@@ -66,7 +67,8 @@ class RefreshStructure:
         return {
             document.document_id: (
                 document.content_hash,
-                self._extractor.extract(
+                extracted(
+                    self._extractor,
                     # a text that was stored no longer says of itself that it is plain
                     replace(document.parsed, plain=self._is_plain(document.filename)),
                     path=document.path,

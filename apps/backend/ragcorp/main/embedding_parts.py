@@ -19,8 +19,8 @@ from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureV
 from ragcorp.infrastructure.query_embedding_cache import QueryCachingEmbedder
 from ragcorp.main.settings import Settings
 
-PASSAGES_IN_MEMORY = 4096
-"""Vectors of passages that are kept in memory: 25 MB of those of 1,536 numbers as Python has them, 6 MB of 384."""
+PASSAGES_IN_MEMORY = 2048
+"""Vectors of passages that are kept in memory: 25 MB of those of 1,536 numbers, 6 MB of 384."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

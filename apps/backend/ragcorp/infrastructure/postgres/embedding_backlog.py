@@ -153,7 +153,7 @@ class PostgresEmbeddingBacklog:
                 "name": model.name,
                 "dimensions": model.dimensions,
             }
-            for chunk, vector in sorted(vectors.items(), key=lambda entry: entry[0].chunk_id)
+            for chunk, vector in sorted(vectors.items(), key=lambda entry: (entry[0].index_hash, entry[0].chunk_id))
         ]
         async with self._database.driver_transaction() as connection:
             chunk_ids = {"chunk_ids": [row["chunk_id"] for row in rows]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -14,11 +13,10 @@ from ragcorp.infrastructure.structure.text_span import TextSpan
 
 MAX_INDEX_TOKENS = 200
 """Of what is embedded for a symbol: some 256 of the local model, whose tokens of code are shorter."""
-MAX_KEY_BYTES = 2000
-"""A B-tree of PostgreSQL takes no more than 2,700 bytes."""
+MIN_FILE_TOKENS = 8
+"""What of a file stands outside its symbols is embedded from so many tokens on: ``package app`` is like all."""
 
 _LONGEST_TOKEN = 128
-_DIGEST = 16
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
 
 
@@ -54,7 +52,11 @@ class Drafts:
                     line_start=bisect_right(starts, found.start),
                     line_end=bisect_right(starts, self._last(found.start, found.end)),
                     calls=found.calls,
-                    index_text=self._index_text(found.qualified, content) if language else None,
+                    index_text=(
+                        self._index_text(found.qualified, content)
+                        if language and (found.qualified or tokens >= MIN_FILE_TOKENS)
+                        else None
+                    ),
                     cut=cut,
                 )
             )
@@ -95,10 +97,6 @@ class Drafts:
 
     def _key(self, wanted: str) -> str:
         """Return the key, behind a number where it is taken: ``Session.user (2)``."""
-        encoded = wanted.encode("utf-8", "replace")
-        if len(encoded) > MAX_KEY_BYTES:
-            digest = hashlib.sha256(encoded).hexdigest()[:_DIGEST]
-            wanted = f"{encoded[:MAX_KEY_BYTES].decode('utf-8', 'ignore')}…{digest}"
         key = wanted
         while key in self._keys:
             self._keys[wanted] += 1
