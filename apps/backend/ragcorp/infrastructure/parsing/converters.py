@@ -8,12 +8,12 @@ import re
 
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import UnreadableDocumentError
+from ragcorp.infrastructure.markdown_blocks import plain_heading
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.decoding import clean, decode
 from ragcorp.infrastructure.parsing.extraction import extract, shielded
 from ragcorp.infrastructure.parsing.kreuzberg_call import Request
 from ragcorp.infrastructure.parsing.limits import check_office_archive, too_large
-from ragcorp.infrastructure.parsing.outline import plain_heading
 from ragcorp.infrastructure.parsing.page_text import join_pages
 from ragcorp.infrastructure.parsing.rendered import mend
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markdown_it import MarkdownIt
+from ragcorp.infrastructure.markdown_blocks import BlockHeading, front_matter, markdown_blocks
 
-MAX_HEADING_CHARACTERS = 200
-"""A longer "heading" is prose with a rule under it."""
-
-_HEADING_LIKE = re.compile(r"^[ \t>]*#{1,6}(?:[ \t]|$)|^[ \t]{0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
 _SEPARATOR = re.compile(r"^[ ]{0,3}(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?$", re.MULTILINE)
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[^\n]*\n){0,200}?---[ \t]*(?:\n|\Z)")
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(\S[^\n]*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|(\*\*|__|`+|~~)|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +54,12 @@ class Outline:
     @classmethod
     def of(cls, text: str) -> Outline:
         lines = Lines(text)
-        found = _FRONT_MATTER.match(text)
-        body_start = found.end() if found else 0
-        headings, fences = _blocks(text, lines, body_start)
-        return cls(headings=headings, tables=_tables(text, lines, fences, body_start), lines=lines)
+        blocks = markdown_blocks(text, lines.starts)
+        return cls(
+            headings=_with_paths(blocks.headings),
+            tables=_tables(text, lines, blocks.fences, blocks.body_start),
+            lines=lines,
+        )
 
     @classmethod
     def of_plain(cls, text: str) -> Outline:
@@ -73,61 +69,26 @@ class Outline:
 
 def first_title(text: str) -> str | None:
     """Return the front matter's ``title:``, else the first heading of level 1."""
-    found = _FRONT_MATTER.match(text)
-    named = _FRONT_TITLE.search(found.group()) if found else None
+    named = _FRONT_TITLE.search(front_matter(text))
     if named:
         return named.group(1).strip("\"'").strip() or None
-    headings, _ = _blocks(text, Lines(text), found.end() if found else 0)
-    return next((heading.path[-1] for heading in headings if heading.level == 1), None)
+    headings = markdown_blocks(text, Lines(text).starts).headings
+    return next((heading.title for heading in headings if heading.level == 1), None)
 
 
-def plain_heading(source: str) -> str:
-    """Return a heading's text without inline markup, on one line."""
-    return " ".join(_MARKUP.sub(lambda found: found.group(1) or "", _LINK.sub(r"\1", source)).split())
-
-
-def _block_parser() -> MarkdownIt:
-    parser = MarkdownIt("zero").enable(
-        ["heading", "lheading", "fence", "code", "hr", "list", "blockquote", "html_block"]
-    )
-    parser.core.ruler.enableOnly(["block"])
-    return parser
-
-
-_BLOCKS = _block_parser()
-
-
-def _blocks(text: str, lines: Lines, start: int) -> tuple[tuple[Heading, ...], list[tuple[int, int]]]:
-    """Return the headings after ``start`` and the offset spans of the code fences."""
-    has_headings = _HEADING_LIKE.search(text, start) is not None
-    if not has_headings and "```" not in text and "~~~" not in text:
-        return (), []
-    skipped = lines.number(start) - 1
-    offsets = [*lines.starts[skipped:], len(text)]
-    tokens = _BLOCKS.parse(text[start:])
-    headings: list[Heading] = []
-    fences: list[tuple[int, int]] = []
+def _with_paths(headings: Sequence[BlockHeading]) -> tuple[Heading, ...]:
     stack: list[tuple[int, str]] = []
-    for position, token in enumerate(tokens):
-        if token.map is None:
-            continue
-        first, last = token.map
-        if token.type == "fence":
-            fences.append((offsets[first], offsets[min(last, len(offsets) - 1)]))
-        elif token.type == "heading_open" and token.level == 0:
-            source = tokens[position + 1].content
-            title = plain_heading(source) if len(source) <= MAX_HEADING_CHARACTERS else ""
-            if not title:
-                continue
-            level = int(token.tag[1:])
-            while stack and stack[-1][0] >= level:
-                stack.pop()
-            stack.append((level, title))
-            headings.append(Heading(offset=offsets[first], level=level, path=tuple(name for _, name in stack)))
-    return tuple(headings), fences
+    found: list[Heading] = []
+    for heading in headings:
+        while stack and stack[-1][0] >= heading.level:
+            stack.pop()
+        stack.append((heading.level, heading.title))
+        path = tuple(title for _, title in stack)
+        found.append(Heading(offset=heading.offset, level=heading.level, path=path))
+    return tuple(found)
 
 
-def _tables(text: str, lines: Lines, fences: list[tuple[int, int]], body_start: int) -> tuple[Table, ...]:
+def _tables(text: str, lines: Lines, fences: Sequence[tuple[int, int]], body_start: int) -> tuple[Table, ...]:
     starts = [*lines.starts, len(text) + 1]
 
     def row(line: int) -> str:

@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from ragcorp.application.entity_names import article_name, clause_name, heading_name, is_empty
 from ragcorp.domain.structure import EntityKind
+from ragcorp.infrastructure.markdown_blocks import BlockHeading
 from ragcorp.infrastructure.structure.beginnings import CLAUSE, FIGURE, MAX_TITLE, Beginning, beginning
 from ragcorp.infrastructure.structure.clause_order import Numbered, in_order
-from ragcorp.infrastructure.structure.headings import Heading
 from ragcorp.infrastructure.structure.text_span import Lines, Mark
 
 MAX_HEAD = 300
@@ -51,7 +51,7 @@ def is_contract(text: str) -> bool:
 
 
 def clause_marks(
-    text: str, lines: Lines, *, headings: Sequence[Heading], closed: Sequence[tuple[int, int]]
+    text: str, lines: Lines, *, headings: Sequence[BlockHeading], closed: Sequence[tuple[int, int]]
 ) -> tuple[Mark, ...]:
     """Return the marks of clauses, articles, annexes and provisions in text order.
 
@@ -187,7 +187,7 @@ def _label(begins: Beginning) -> str:
     return f"{begins.kind.value} {begins.number}"
 
 
-def _mark(offset: int, begins: Beginning, heading: Heading | None) -> Mark:
+def _mark(offset: int, begins: Beginning, heading: BlockHeading | None) -> Mark:
     title = heading.title if heading else begins.name
     written = [title, begins.name, begins.title, begins.group]
     if begins.group and begins.title:

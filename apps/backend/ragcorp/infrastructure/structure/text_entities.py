@@ -8,9 +8,9 @@ from ragcorp.application.clause_numbers import enclosing_numbers, number_at
 from ragcorp.application.entity_names import heading_name, is_empty
 from ragcorp.domain.structure import EntityKind
 from ragcorp.domain.text import is_blank
+from ragcorp.infrastructure.markdown_blocks import BlockHeading, MarkdownBlocks, markdown_blocks
 from ragcorp.infrastructure.structure.beginnings import FIGURE
 from ragcorp.infrastructure.structure.clauses import clause_marks
-from ragcorp.infrastructure.structure.headings import Blocks, Heading, markdown_blocks
 from ragcorp.infrastructure.structure.identifiers import identifier_spans
 from ragcorp.infrastructure.structure.text_span import Lines, Mark, TextSpan, UniqueKeys
 
@@ -26,16 +26,17 @@ def text_entities(text: str, *, path: str, plain: bool) -> tuple[TextSpan, ...]:
     if is_blank(text):
         return ()
     lines = Lines(text)
-    blocks = Blocks() if plain else markdown_blocks(text, lines)
+    blocks = MarkdownBlocks() if plain else markdown_blocks(text, lines.starts)
+    closed = [(0, blocks.body_start), *blocks.fences]
     marks = {heading.offset: _section(heading) for heading in blocks.headings}
-    marks |= {mark.offset: mark for mark in clause_marks(text, lines, headings=blocks.headings, closed=blocks.closed)}
+    marks |= {mark.offset: mark for mark in clause_marks(text, lines, headings=blocks.headings, closed=closed)}
     ordered = [marks[offset] for offset in sorted(marks)]
     keys = UniqueKeys(path)
     spans = _shared_out(text, lines, ordered, path=path, keys=keys)
     return (*spans, *identifier_spans(text, lines, spans=spans, headings=frozenset(marks), keys=keys))
 
 
-def _section(heading: Heading) -> Mark:
+def _section(heading: BlockHeading) -> Mark:
     names = [heading_name(heading.title)]
     found = number_at(heading.title)
     if found:

@@ -1,0 +1,81 @@
+"""The blocks of a Markdown text that matter to whoever cuts it: headings, code fences, the front matter."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+
+MAX_HEADING_CHARACTERS = 200
+"""A longer "heading" is prose with a rule under it."""
+
+_HEADING_LIKE = re.compile(r"^[ \t>]*#{1,6}(?:[ \t]|$)|^[ \t]{0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[^\n]*\n){0,200}?---[ \t]*(?:\n|\Z)")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|(\*\*|__|`+|~~)|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockHeading:
+    """A heading of the top level, by character offset; ``title`` is without markup."""
+
+    offset: int
+    level: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkdownBlocks:
+    """``fences`` are the offset spans of code fences; before ``body_start`` is the front matter."""
+
+    headings: tuple[BlockHeading, ...] = ()
+    fences: tuple[tuple[int, int], ...] = ()
+    body_start: int = 0
+
+
+def markdown_blocks(text: str, line_starts: Sequence[int]) -> MarkdownBlocks:
+    """Return the blocks of a text whose lines start at these offsets."""
+    body = len(front_matter(text))
+    if not (_HEADING_LIKE.search(text, body) or "```" in text or "~~~" in text):
+        return MarkdownBlocks(body_start=body)
+    offsets = [*line_starts[bisect_right(line_starts, body) - 1 :], len(text)]
+    headings: list[BlockHeading] = []
+    fences: list[tuple[int, int]] = []
+    tokens = _PARSER.parse(text[body:])
+    for position, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        first, last = token.map
+        if token.type == "fence":
+            fences.append((offsets[first], offsets[min(last, len(offsets) - 1)]))
+        elif token.type == "heading_open" and token.level == 0:
+            source = tokens[position + 1].content
+            title = plain_heading(source) if len(source) <= MAX_HEADING_CHARACTERS else ""
+            if title:
+                headings.append(BlockHeading(offset=offsets[first], level=int(token.tag[1:]), title=title))
+    return MarkdownBlocks(headings=tuple(headings), fences=tuple(fences), body_start=body)
+
+
+def front_matter(text: str) -> str:
+    """Return the YAML that a text begins with, its dashes included; "" where there is none."""
+    found = _FRONT_MATTER.match(text)
+    return found.group() if found else ""
+
+
+def plain_heading(source: str) -> str:
+    """Return a heading's text without inline markup, on one line."""
+    return " ".join(_MARKUP.sub(lambda found: found.group(1) or "", _LINK.sub(r"\1", source)).split())
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("zero").enable(
+        ["heading", "lheading", "fence", "code", "hr", "list", "blockquote", "html_block"]
+    )
+    parser.core.ruler.enableOnly(["block"])
+    return parser
+
+
+_PARSER = _parser()
