@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
@@ -27,7 +27,7 @@ MOST_NAMED = 200
 """Of one name: enough that the nearest is among them."""
 
 MOST_OF_DOCUMENT = 200
-MOST_WITHIN = 50
+MOST_WITHIN = 200
 MOST_NEIGHBOURS = 8
 
 
@@ -47,8 +47,8 @@ class _Earlier:
 
 
 class AnchorLookup:
-    """At most eight calls of the ports, in three waves side by side: files, names and the episode (whose two follow one
-    another); the entities of the files in question, and how rare a plain word is that is a name, too; what is inside an
+    """At most eight calls of the ports: side by side files, names and the episode (whose two follow one another); how
+    rare the plain words are that are names, too; the entities of the files in question; side by side what is inside an
     anchor and what is near it.
 
     A query without a word that could be a name costs the two of the episode.
@@ -81,18 +81,16 @@ class AnchorLookup:
             naming = group.create_task(look.named(wanted.entities))
             remembering = group.create_task(self._earlier(episode_id, look, needed=bool(said)))
         named, earlier = naming.result(), remembering.result()
-        files = mentioned_files(said, naming_files.result(), named, previous=earlier.entities)
-        async with _side_by_side() as group:
-            reading = group.create_task(look.of_documents(files.documents))
-            counting = group.create_task(self._counted(_found_words(said, named), principal))
-        of_documents = reading.result()
+        frequencies = await self._counted(_found_words(said, {*named, *naming_files.result()}), principal)
+        files = mentioned_files(said, naming_files.result(), named, previous=earlier.entities, frequencies=frequencies)
+        of_documents = await look.of_documents(files.documents)
         resolution = resolve(
             said,
             files,
             named,
             of_documents=of_documents,
             previous=earlier.entities,
-            frequencies=counting.result(),
+            frequencies=frequencies,
             options=self._options,
         )
         async with _side_by_side() as group:
@@ -130,9 +128,10 @@ class AnchorLookup:
         return _Earlier(entities=tuple(known[identity] for identity in shown if identity in known))
 
 
-def _found_words(said: Sequence[Mention], named: Mapping[str, Named[EntityRef]]) -> list[str]:
+def _found_words(said: Sequence[Mention], found: Collection[str]) -> list[str]:
     """Return the plain words that are names, too: how rare they are tells whether they are meant so."""
-    return [each.word for each in said if each.word is not None and not named.keys().isdisjoint(each.names)]
+    names = frozenset(found)
+    return [each.word for each in said if each.word is not None and not names.isdisjoint(each.names)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from ragcorp.domain.hydration import PRIORITIES, Anchor, AnchorReason, Hydration
 from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
 from ragcorp.domain.structure import CODE_KINDS, EntityIdentity, EntityKind, EntityRef
 
+MENTIONED = frozenset(reason for reason in AnchorReason if reason.value.startswith("explicit"))
 CONTAINERS = frozenset({EntityKind.CLASS, EntityKind.SECTION, EntityKind.CLAUSE, EntityKind.ARTICLE})
 
 __all__ = [
@@ -159,7 +160,14 @@ def anchors(
             add(entity, reason, order)
     named = frozenset(each.entity.identity for each in resolution.entities)
     ordered = sorted(kept.values(), key=lambda each: each.key(named=each.entity.identity in named))
-    return tuple(Anchor(entity=each.entity, reasons=each.reasons) for each in ordered)
+    return tuple(
+        Anchor(
+            entity=each.entity,
+            reasons=each.reasons,
+            along=each.reasons[0] in MENTIONED and each.entity.identity not in named,
+        )
+        for each in ordered
+    )
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from ragcorp.application.retrieval_profile import A_FIFTH_OF_THE_EVIDENCE
@@ -32,6 +33,14 @@ class KeywordChunks(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarFound:
+    """What is similar: candidates, and the similarity of what is anchored anyway."""
+
+    candidates: tuple[HydrationCandidate, ...]
+    anchored: Mapping[EntityIdentity, float]
+
+
 class CandidateLookup:
     """One call for similarity, two for words. What is anchored is no candidate."""
 
@@ -43,14 +52,18 @@ class CandidateLookup:
 
     async def similar(
         self, embedding: Vector, *, anchored: Collection[EntityIdentity], principal: Principal, filters: Filters
-    ) -> tuple[HydrationCandidate, ...]:
+    ) -> SimilarFound:
         """Return what is more similar than the threshold, best first. Raises StorageUnavailableError."""
         limit = min(MOST_SIMILAR, SPARE * self._entities + len(anchored))
         found = await self._index.similar(embedding, principal=principal, filters=filters, limit=limit)
-        return tuple(
-            HydrationCandidate(entity=each.entity, score=min(1.0, max(0.0, each.score)))
-            for each in found
-            if each.score > self._threshold and each.entity.identity not in anchored
+        near = [each for each in found if each.score > self._threshold]
+        return SimilarFound(
+            candidates=tuple(
+                HydrationCandidate(entity=each.entity, score=min(1.0, max(0.0, each.score)))
+                for each in near
+                if each.entity.identity not in anchored
+            ),
+            anchored={each.entity.identity: each.score for each in near if each.entity.identity in anchored},
         )
 
     async def by_words(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragcorp.application.anchor_lookup import AnchorLookup, FoundAnchors
 from ragcorp.application.anchors import AnchorOptions
 from ragcorp.application.candidate_lookup import CandidateLookup, KeywordChunks
-from ragcorp.application.hydration_plan import has_room, plan, without
+from ragcorp.application.hydration_plan import has_room, nearest_first, plan, without
 from ragcorp.application.mentions import Mention, mentions
 from ragcorp.application.said_kinds import content_words
 from ragcorp.application.time_bound import TimeBound
@@ -39,7 +39,7 @@ from ragcorp.domain.ports.models import Embedder, Vector
 from ragcorp.domain.ports.structure import StructureIndex
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceOutcome, SourceReport
-from ragcorp.domain.structure import EntityText, NameKind
+from ragcorp.domain.structure import EntityIdentity, EntityText, NameKind
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +51,9 @@ KEYWORD = "keyword"
 
 LEAST_WORDS = 2
 """Content words that describe something."""
+
+MOST_LOGGED = 10
+"""Dropped anchors of a turn that have a line of the log each."""
 
 _OUT = (SourceUnavailableError, ConflictError, ConfigurationError, TimeoutError)
 """What says that a store is out: it refuses, another write was first, or it is late."""
@@ -77,6 +80,7 @@ class _Candidates:
     """``model`` is set where similarities were asked."""
 
     candidates: tuple[HydrationCandidate, ...] = ()
+    scores: Mapping[EntityIdentity, float] = field(default_factory=dict)
     warnings: tuple[HydrationWarning, ...] = ()
     reports: tuple[SourceReport, ...] = ()
     model: str | None = None
@@ -183,7 +187,7 @@ class HydrateEpisode:
         else:
             more = await self._by_words(turn, found, deadline=hurried) if self._is_semantic else _Candidates()
         planned = plan(
-            found.anchors,
+            nearest_first(found.anchors, more.scores),
             more.candidates,
             limits=self._options.limits,
             warnings=(*found.warnings, *more.warnings),
@@ -215,7 +219,8 @@ class HydrateEpisode:
     ) -> _Candidates:
         if isinstance(embedded, SourceReport):
             return _structural_only(embedded)
-        if not has_room(plan(found.anchors, (), limits=self._options.limits)):
+        room = has_room(plan(found.anchors, (), limits=self._options.limits))
+        if not room and not any(anchor.along for anchor in found.anchors):
             return _Candidates()
         anchored = {anchor.entity.identity for anchor in found.anchors}
         principal, filters = turn.principal, turn.filters
@@ -228,15 +233,15 @@ class HydrateEpisode:
         except _OUT as error:
             return _structural_only(_report(SEMANTIC, error, started=started))
         model = self._embedder.model.name
-        if similar:
-            return _Candidates(candidates=similar, model=model)
+        if similar.candidates or not room:
+            return _Candidates(candidates=similar.candidates, scores=similar.anchored, model=model)
         warning = HydrationWarning(
             code=WarningCode.NO_SEMANTIC_CANDIDATES,
             message=f"Nothing else is more similar to the query than {self._options.threshold:.2f}: what holds its"
             " words is shown beside the anchors. Lower SEMANTIC_THRESHOLD to see more.",
         )
         by_words = await self._by_words(turn, found, deadline=deadline)
-        return replace(by_words, warnings=(warning,), model=model)
+        return replace(by_words, scores=similar.anchored, warnings=(warning,), model=model)
 
     async def _by_words(self, turn: _Turn, found: FoundAnchors, *, deadline: float) -> _Candidates:
         """Return what holds the words of the query: where nothing is similar, and where no model is configured."""
@@ -352,7 +357,7 @@ def _log(found: FoundAnchors, more: _Candidates, hydration: Hydration) -> None:
     """Tell what was planned, in numbers and keys: a query is in no log."""
     for anchor in found.anchors:
         logger.debug("anchor %r (%s, priority %d)", anchor.entity.key, anchor.reasons[0], anchor.priority)
-    for dropped in hydration.dropped:
+    for dropped in hydration.dropped[:MOST_LOGGED]:
         logger.warning(
             "an anchor was dropped: %r (%s, %d tokens, budget of %s)",
             dropped.entity.key,
@@ -360,6 +365,8 @@ def _log(found: FoundAnchors, more: _Candidates, hydration: Hydration) -> None:
             dropped.tokens,
             dropped.budget,
         )
+    if len(hydration.dropped) > MOST_LOGGED:
+        logger.warning("%d anchors more were dropped", len(hydration.dropped) - MOST_LOGGED)
     logger.info(
         "hydration of episode %r: %d anchors, %d candidates (top score %.2f), %d entities, %d of %d tokens",
         hydration.episode_id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ragcorp.domain.hydration import (
@@ -45,6 +45,19 @@ def plan(
         filling.add_anchor(anchor)
     filling.add_candidates(sorted(candidates, key=_order))
     return filling.plan()
+
+
+def nearest_first(anchors: Sequence[Anchor], scores: Mapping[EntityIdentity, float]) -> tuple[Anchor, ...]:
+    """Order what comes along with a file or container by similarity, behind what the query names itself.
+
+    Within one priority only; what has no score, or the same, keeps its order behind the others.
+    """
+
+    def key(anchor: Anchor) -> tuple[int, bool, float]:
+        score = scores.get(anchor.entity.identity, -1.0) if anchor.along else 0.0
+        return (-anchor.priority, anchor.along, -score)
+
+    return tuple(sorted(anchors, key=key))
 
 
 def without(planned: HydrationPlan, gone: Collection[int]) -> HydrationPlan:

@@ -10,14 +10,11 @@ from uuid import UUID
 
 from ragcorp.application.entity_names import article_name, clause_name, heading_name, is_empty, symbol_name
 from ragcorp.application.mention_shapes import Mention, bare
-from ragcorp.application.mentioned_files import FILE_NAMES, MentionedFiles, ambiguous, crosses, longest_first
+from ragcorp.application.mentioned_files import FILE_NAMES, MentionedFiles, ambiguous, crosses, is_rare, longest_first
 from ragcorp.application.path_proximity import Surroundings, steps_of, surroundings
 from ragcorp.domain.hydration import AnchorReason, HydrationWarning
 from ragcorp.domain.ports.structure import Named
 from ragcorp.domain.structure import CODE_KINDS, EntityIdentity, EntityKind, EntityRef, NameKind
-
-FEW_CHUNKS, FEW_SHARE = 10, 0.01
-"""Chunks that may hold a plain word that is the name of a symbol: so many, or so large a share of all."""
 
 NEARER_BEHIND = 10
 """Characters by which a file that is named behind a mention is nearer than one before it."""
@@ -32,6 +29,7 @@ _REASONS: Mapping[str, AnchorReason] = MappingProxyType(
     }
 )
 _NUMBERED = re.compile(r"^[\W\d]*\d[\d.]*\W+")
+_IDENTIFIER = re.compile(r"\w+")
 _STOP = re.compile(r"[.:\u2013\u2014-]+\s+")
 _AGAIN = re.compile(r" \(\d+\)$")
 _COMPOUND = re.compile(r"[\W_]|[^\W_A-Z][A-Z]|[A-Z]{2}[^\W_A-Z]")
@@ -79,9 +77,10 @@ class _Choice:
 def mentioned_entities(mentions: Sequence[Mention], files: MentionedFiles, evidence: Evidence) -> MentionedEntities:
     """Return one entity (all overloads of a symbol) for each mention that finds any, in the order of the mentions.
 
-    Of several the nearest is taken: in a file that the query names (the one that is named nearest to it), in one that
-    is near, then by ``Surroundings.nearness``. A weak mention counts where exactly one entity of a file that the query
-    names has its name, or exactly one of all: for words together, of a compound name; for a word, a rare one.
+    Of several the nearest is taken: in a file that the query names (the one that is named nearest to it), one that is
+    written just so, in a file that is near, then by ``Surroundings.nearness``. A weak mention counts where exactly one
+    entity of a file that the query names has its name, or exactly one of all: for words together, of a compound name;
+    for a word, a rare one.
     """
     chooser = _Chooser(files, evidence, surroundings(mentions, evidence.previous))
     found: list[MentionedEntity] = []
@@ -164,8 +163,7 @@ class _Chooser:
 
     def _counts(self, mention: Mention, name: str, entity: EntityRef) -> bool:
         if mention.word is not None:
-            most = max(FEW_CHUNKS, FEW_SHARE * self._evidence.chunks)
-            return self._evidence.frequencies.get(mention.word, 0) <= most
+            return is_rare(mention.word, self._evidence.frequencies, self._evidence.chunks)
         together = name.startswith("symbol:") and re.search(r"\W", mention.written(name)) is not None
         return not together or entity.kind is EntityKind.FILE or _COMPOUND.search(entity.name) is not None
 
@@ -178,7 +176,11 @@ class _Chooser:
         of_files = [entity for entity in fits if entity.document_id in self._places]
         if of_files:
             fits, matches = of_files, len(of_files)
-        return _Choice(name=name, entities=_overloads(sorted(fits, key=self._rank(mention))), matches=matches)
+        return _Choice(
+            name=name,
+            entities=_overloads(sorted(fits, key=self._rank(mention, mention.written(name)))),
+            matches=matches,
+        )
 
     def _fitting(self, mention: Mention, name: str) -> tuple[list[EntityRef], int]:
         of_name = self._evidence.named.get(name)
@@ -188,12 +190,15 @@ class _Chooser:
         matches = of_name.matches if of_name and len(fits) == len(known) else len(fits)
         return fits, max(matches, len(fits))
 
-    def _rank(self, mention: Mention) -> Callable[[EntityRef], tuple[object, ...]]:
+    def _rank(self, mention: Mention, written: str) -> Callable[[EntityRef], tuple[object, ...]]:
+        identifiers = frozenset(_IDENTIFIER.findall(written))
+
         def rank(entity: EntityRef) -> tuple[object, ...]:
             places = self._places.get(entity.document_id)
             return (
                 places is None,
                 min((_gap(mention, start, end) for start, end in places), default=0) if places else 0,
+                entity.kind in CODE_KINDS and _qualified(entity)[-1] not in identifiers,  # Animator is not animator
                 entity.document_id not in self._near,
                 *self._around.nearness(entity.path),
                 entity.identity not in self._shown,

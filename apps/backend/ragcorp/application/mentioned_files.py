@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from uuid import UUID
 
 from ragcorp.application.entity_names import file_name
@@ -12,6 +13,9 @@ from ragcorp.application.path_proximity import steps_of, surroundings
 from ragcorp.domain.hydration import HydrationWarning, WarningCode
 from ragcorp.domain.ports.structure import Named
 from ragcorp.domain.structure import EntityRef, FileRef
+
+FEW_CHUNKS, FEW_SHARE = 10, 0.01
+"""Chunks that may hold a plain word that is a name: so many, or so large a share of all."""
 
 MAX_NEAR = 3
 """Documents that a weak mention may bring near without anchoring them."""
@@ -23,6 +27,8 @@ MAX_SHOWN = 80
 """Characters of a mention in a warning."""
 
 FILE_NAMES = ("file:", "stem:")
+
+_UNKNOWN: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +61,14 @@ def mentioned_files(
     named: Mapping[str, Named[EntityRef]],
     *,
     previous: Sequence[EntityRef] = (),
+    frequencies: Mapping[str, int] = _UNKNOWN,
+    chunks: int = 0,
 ) -> MentionedFiles:
     """Return the documents that are mentioned, in the order of their mentions.
 
     A path finds the documents whose path ends with it. Of several, the nearest is taken. The stem of something that
     may be a symbol too (`` `login` ``) counts where no symbol has that name. A weak mention counts where exactly one
-    code file has that stem; up to MAX_NEAR documents of its name are near.
+    code file has that stem, and a plain word is rare (``is_rare``); up to MAX_NEAR documents of its name are near.
     """
     around = surroundings(mentions, previous)
     strong: list[MentionedFile] = []
@@ -79,8 +87,14 @@ def mentioned_files(
                 mention.written(name), matches, "files", f"{chosen.path or chosen.external_id} is shown"
             )
             warnings.setdefault(warning.message, warning)
-    weak, near = _weak(mentions, files, named, [(each.start, each.end) for each in strong])
+    rare = [each for each in mentions if each.word is None or is_rare(each.word, frequencies, chunks)]
+    weak, near = _weak(mentions, files, named, frozenset(map(id, rare)), [(each.start, each.end) for each in strong])
     return MentionedFiles(files=_each_once([*strong, *weak]), near=near, warnings=tuple(warnings.values()))
+
+
+def is_rare(word: str, frequencies: Mapping[str, int], chunks: int) -> bool:
+    """Say whether so few of the chunks hold a plain word that it may be meant as a name."""
+    return frequencies.get(word, 0) <= max(FEW_CHUNKS, FEW_SHARE * chunks)
 
 
 def ambiguous(written: str, matches: int, what: str, shown: str, key: str | None = None) -> HydrationWarning:
@@ -107,6 +121,7 @@ def _weak(
     mentions: Sequence[Mention],
     files: Mapping[str, Named[FileRef]],
     named: Mapping[str, Named[EntityRef]],
+    rare: frozenset[int],
     taken: list[tuple[int, int]],
 ) -> tuple[list[MentionedFile], tuple[UUID, ...]]:
     found: list[MentionedFile] = []
@@ -120,7 +135,7 @@ def _weak(
             fits = [file for file in of_name.found if _fits(mention, name, file)]
             code = [file for file in fits if file.is_code]
             whole = of_name.matches == len(of_name.found)
-            if whole and len(code) == 1:
+            if whole and len(code) == 1 and id(mention) in rare:
                 found.append(MentionedFile(file=code[0], order=order, start=start, end=end))
                 taken.append((start, end))
                 break

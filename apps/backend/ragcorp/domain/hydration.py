@@ -47,10 +47,14 @@ PRIORITIES: Mapping[AnchorReason, int] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
-    """An entity that is shown whatever its similarity; ``reasons`` by priority, each once."""
+    """An entity that is shown whatever its similarity; ``reasons`` by priority, each once.
+
+    ``along``: the query does not name it itself, but the file or container in which it stands.
+    """
 
     entity: EntityRef
     reasons: tuple[AnchorReason, ...]
+    along: bool = False
 
     @property
     def priority(self) -> int:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from uuid import NAMESPACE_URL, UUID, uuid5
-from zlib import crc32
-
 import pytest
 
 from ragcorp.application.anchors import (
     AnchorOptions,
-    Resolution,
-    anchors,
     mentioned_files,
     resolve,
     wanted_names,
@@ -20,18 +13,17 @@ from ragcorp.application.anchors import (
 from ragcorp.application.entity_names import (
     article_name,
     clause_name,
-    file_name,
     heading_name,
     identifier_name,
-    stem_name,
     symbol_name,
 )
 from ragcorp.application.mentioned_entities import names_of
 from ragcorp.application.mentions import mentions
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.domain.hydration import Anchor, AnchorReason, WarningCode
+from ragcorp.domain.hydration import AnchorReason
 from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
-from ragcorp.domain.structure import EntityKind, EntityRef, FileRef
+from ragcorp.domain.structure import EntityKind, EntityRef
+from support.anchored import Corpus, clause, entity
 
 FILE = AnchorReason.EXPLICIT_FILE_MENTION
 SYMBOL = AnchorReason.EXPLICIT_SYMBOL_MENTION
@@ -40,118 +32,6 @@ HEADING = AnchorReason.EXPLICIT_HEADING_MENTION
 CODE = AnchorReason.EXPLICIT_IDENTIFIER_MENTION
 PREVIOUS = AnchorReason.HYDRATED_PREVIOUS_TURN
 CALLS, CALLED_BY, SAME_FILE = AnchorReason.AST_CALLS, AnchorReason.AST_CALLED_BY, AnchorReason.AST_SAME_FILE
-
-
-def entity(key: str, kind: EntityKind = EntityKind.FUNCTION, position: int = 0, name: str | None = None) -> EntityRef:
-    """Return an entity whose path is what its key begins with."""
-    path = key.partition("::")[0].partition("#")[0]
-    last = key.rpartition("::")[2].rpartition("#")[2].rpartition(".")[2]
-    return EntityRef(
-        id=crc32(key.encode()),
-        key=key,
-        kind=kind,
-        name=last if name is None else name,
-        container=None,
-        path=path,
-        document_id=document(path),
-        external_id=path,
-        position=position,
-        line_start=1,
-        line_end=9,
-        token_count=100,
-        head_tokens=10,
-    )
-
-
-def document(path: str) -> UUID:
-    return uuid5(NAMESPACE_URL, path)
-
-
-def clause(path: str, number: str, title: str = "", position: int = 0) -> EntityRef:
-    return entity(f"{path}#clause {number}", EntityKind.CLAUSE, position, title or f"Cláusula {number}")
-
-
-@dataclass
-class Corpus:
-    """What an index would answer; ``limit`` is how many it returns of a name."""
-
-    entities: list[EntityRef]
-    extra_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    neighbours: Mapping[str, SyntaxNeighbours] = field(default_factory=dict)
-    inside: Mapping[str, tuple[EntityRef, ...]] = field(default_factory=dict)
-    frequencies: Mapping[str, int] = field(default_factory=dict)
-    chunks: int = 0
-    limit: int = 50
-    resolution: Resolution = field(default_factory=Resolution)
-
-    def anchors(
-        self, query: str, previous: Iterable[EntityRef] = (), options: AnchorOptions | None = None
-    ) -> list[tuple[str, list[AnchorReason]]]:
-        return [(each.entity.key, list(each.reasons)) for each in self.found(query, previous, options)]
-
-    def keys(self, query: str, previous: Iterable[EntityRef] = (), options: AnchorOptions | None = None) -> list[str]:
-        return [each.entity.key for each in self.found(query, previous, options)]
-
-    def found(
-        self, query: str, previous: Iterable[EntityRef] = (), options: AnchorOptions | None = None
-    ) -> tuple[Anchor, ...]:
-        chosen, shown, said = options or AnchorOptions(), tuple(previous), mentions(query)
-        wanted = wanted_names(said, options=chosen)
-        named = self._named(wanted.entities)
-        files = mentioned_files(said, self._files(wanted.files), named, previous=shown)
-        of_documents = {
-            each: tuple(entity for entity in self.entities if entity.document_id == each) for each in files.documents
-        }
-        self.resolution = resolve(
-            said,
-            files,
-            named,
-            of_documents=of_documents,
-            previous=shown,
-            frequencies=self.frequencies,
-            chunks=self.chunks,
-            options=chosen,
-        )
-        return anchors(
-            self.resolution,
-            of_documents=of_documents,
-            within={each.id: self.inside.get(each.key, ()) for each in self.resolution.containers},
-            neighbours={
-                each.id: self.neighbours[each.key] for each in self.resolution.symbols if each.key in self.neighbours
-            },
-            previous=shown,
-            options=chosen,
-        )
-
-    @property
-    def warnings(self) -> list[str]:
-        assert all(each.code is WarningCode.AMBIGUOUS_MENTION for each in self.resolution.warnings)
-        return [each.message for each in self.resolution.warnings]
-
-    def _named(self, names: Iterable[str]) -> dict[str, Named[EntityRef]]:
-        found = {}
-        for name in names:
-            of_name = [each for each in self.entities if name in self._names(each)]
-            of_name.sort(key=lambda each: (each.path, each.position))
-            found[name] = Named(found=tuple(of_name[: self.limit]), matches=len(of_name))
-        return found
-
-    def _names(self, each: EntityRef) -> set[str]:
-        return {*names_of(each), *self.extra_names.get(each.key, ())}
-
-    def _files(self, names: Iterable[str]) -> dict[str, Named[FileRef]]:
-        paths = sorted({each.path for each in self.entities})
-        files = [
-            FileRef(
-                document_id=document(path), external_id=path, path=path, is_code=path.endswith((".go", ".py", ".ts"))
-            )
-            for path in paths
-        ]
-        found = {}
-        for name in names:
-            of_name = [each for each in files if name in (file_name(each.path), stem_name(each.path))]
-            found[name] = Named(found=tuple(of_name[: self.limit]), matches=len(of_name))
-        return found
 
 
 AUTH = [
@@ -482,3 +362,32 @@ def test_a_warning_holds_a_short_line() -> None:
 def test_limits_of_neighbours_are_no_negative_numbers() -> None:
     with pytest.raises(ConfigurationError, match="called_by is below zero"):
         AnchorOptions(called_by=-1)
+
+
+def test_a_plain_word_names_a_file_only_where_the_word_is_rare() -> None:
+    keys = [each.key for each in AUTH]
+    assert Corpus(AUTH, frequencies={"auth": 10}).keys("Fix the auth bug") == keys
+    assert Corpus(AUTH, frequencies={"auth": 11}).keys("Fix the auth bug") == []
+    assert Corpus(AUTH, frequencies={"auth": 11}, chunks=1100).keys("Fix the auth bug") == keys
+    assert Corpus(AUTH, frequencies={"auth": 999}).keys("Fix the bug in auth.go") == keys
+
+
+def test_of_two_the_one_that_is_written_just_so() -> None:
+    animator = entity("lib/animation/animator.py::Animator", EntityKind.CLASS)
+    prop = entity("app.py::App.animator", EntityKind.METHOD)
+    corpus = Corpus([animator, prop])
+    assert corpus.keys("¿Qué hace la clase Animator?") == [animator.key]
+    assert corpus.keys("what does the method `animator` do") == [prop.key]
+    assert len(corpus.warnings) == 1
+
+
+def test_what_stands_beside_what_is_meant_comes_along() -> None:
+    found = Corpus(AUTH, inside={AUTH[1].key: (AUTH[2],)}).found("the class Session in auth.go")
+    assert {each.entity.name: each.along for each in found} == {
+        "Session": False,
+        "Validate": True,
+        "login": True,
+        AUTH[0].name: True,
+    }
+    shown = Corpus(AUTH).found("more of it", previous=[AUTH[3]])
+    assert [(each.entity.name, each.along) for each in shown] == [("login", False)]

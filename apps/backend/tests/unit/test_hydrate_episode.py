@@ -21,7 +21,21 @@ from support.hydration import (
     MemoryKeywords,
     ref,
 )
-from support.hydration_world import BEN, COOK, FIX, World, codes, keys, out, reasons, stored, with_limits
+from support.hydration_world import (
+    BEN,
+    COOK,
+    FIX,
+    LOGIN,
+    SIGN,
+    VALIDATE,
+    World,
+    codes,
+    keys,
+    out,
+    reasons,
+    stored,
+    with_limits,
+)
 from support.stored import where
 
 pytestmark = pytest.mark.anyio
@@ -164,11 +178,21 @@ async def test_without_semantic_ranking_neither_model_nor_words_are_asked(option
 
 
 @pytest.mark.parametrize("budget", [{"max_entities": 2}, {"max_tokens": 200}])
-async def test_where_anchors_leave_no_room_nothing_similar_is_looked_for(budget: dict[str, int]) -> None:
+async def test_where_anchors_leave_no_room_similarity_orders_what_comes_along_and_words_are_not_asked(
+    budget: dict[str, int],
+) -> None:
     world = World(options=with_limits(**budget))
+    world.index.kept = [Kept(entity=VALIDATE, score=0.8), Kept(entity=LOGIN, score=0.9), Kept(entity=SIGN, score=0.99)]
     hydration = await world.turn(FIX)
-    assert keys(hydration) == ["auth.go::ValidateToken", "auth.go::Login"]
-    assert (hydration.warnings, world.calls["similar"], world.calls["find_chunks_full_text"]) == ((), 0, 0)
+    assert keys(hydration) == ["auth.go::Login", "auth.go::ValidateToken"]
+    assert (hydration.warnings, world.calls["similar"], world.calls["find_chunks_full_text"]) == ((), 1, 0)
+
+
+async def test_where_what_is_named_leaves_no_room_nothing_similar_is_looked_for() -> None:
+    world = World(options=with_limits(max_entities=1))
+    hydration = await world.turn("what does `ValidateToken` do")
+    assert keys(hydration) == ["auth.go::ValidateToken"]
+    assert (world.calls["similar"], world.calls["find_chunks_full_text"]) == (0, 0)
 
 
 async def test_enough_is_asked_for_that_anchors_can_be_left_out() -> None:

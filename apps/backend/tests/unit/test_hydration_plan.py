@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.hydration_plan import plan, without
+from ragcorp.application.hydration_plan import nearest_first, plan, without
 from ragcorp.domain.hydration import (
     Anchor,
     AnchorReason,
@@ -125,6 +125,19 @@ def test_anchors_go_by_priority_and_keep_their_order_within_one() -> None:
     planned = plan(anchors, [], limits=limits())
     assert keys(planned) == ["m.go::file", "z.go::second", "a.go::first", "c.go::seen", "d.go::called"]
     assert planned.entities[2].reasons == ("anchor:explicit_symbol_mention", "anchor:hydrated_previous_turn")
+
+
+def test_what_comes_along_with_a_file_goes_by_similarity_behind_what_is_named() -> None:
+    near, far, unscored, named, least = (ref(f"a.go::{name}") for name in ("near", "far", "unscored", "named", "least"))
+    file = AnchorReason.EXPLICIT_FILE_MENTION
+    given = [
+        *(Anchor(entity=each, reasons=(file,), along=True) for each in (unscored, far, near)),
+        anchor(named, file),
+        anchor(least, AnchorReason.AST_CALLS),
+    ]
+    scores = {near.identity: 0.9, far.identity: 0.85, named.identity: 0.1, least.identity: 1.0}
+    assert [each.entity.name for each in nearest_first(given, scores)] == ["named", "near", "far", "unscored", "least"]
+    assert [each.entity.name for each in nearest_first(given, {})] == ["named", "unscored", "far", "near", "least"]
 
 
 def test_what_was_shown_before_stays_and_gives_way_to_mentions_only() -> None:

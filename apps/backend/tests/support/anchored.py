@@ -1,0 +1,142 @@
+"""What an index would answer of a few entities, and the anchors of a query over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from uuid import NAMESPACE_URL, UUID, uuid5
+from zlib import crc32
+
+from ragcorp.application.anchors import (
+    AnchorOptions,
+    Resolution,
+    anchors,
+    mentioned_files,
+    resolve,
+    wanted_names,
+)
+from ragcorp.application.entity_names import file_name, stem_name
+from ragcorp.application.mentioned_entities import names_of
+from ragcorp.application.mentions import mentions
+from ragcorp.domain.hydration import Anchor, AnchorReason, WarningCode
+from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
+from ragcorp.domain.structure import EntityKind, EntityRef, FileRef
+
+
+def entity(key: str, kind: EntityKind = EntityKind.FUNCTION, position: int = 0, name: str | None = None) -> EntityRef:
+    """Return an entity whose path is what its key begins with."""
+    path = key.partition("::")[0].partition("#")[0]
+    last = key.rpartition("::")[2].rpartition("#")[2].rpartition(".")[2]
+    return EntityRef(
+        id=crc32(key.encode()),
+        key=key,
+        kind=kind,
+        name=last if name is None else name,
+        container=None,
+        path=path,
+        document_id=document(path),
+        external_id=path,
+        position=position,
+        line_start=1,
+        line_end=9,
+        token_count=100,
+        head_tokens=10,
+    )
+
+
+def document(path: str) -> UUID:
+    return uuid5(NAMESPACE_URL, path)
+
+
+def clause(path: str, number: str, title: str = "", position: int = 0) -> EntityRef:
+    return entity(f"{path}#clause {number}", EntityKind.CLAUSE, position, title or f"Cláusula {number}")
+
+
+@dataclass
+class Corpus:
+    """What an index would answer; ``limit`` is how many it returns of a name."""
+
+    entities: list[EntityRef]
+    extra_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    neighbours: Mapping[str, SyntaxNeighbours] = field(default_factory=dict)
+    inside: Mapping[str, tuple[EntityRef, ...]] = field(default_factory=dict)
+    frequencies: Mapping[str, int] = field(default_factory=dict)
+    chunks: int = 0
+    limit: int = 50
+    resolution: Resolution = field(default_factory=Resolution)
+
+    def anchors(
+        self, query: str, previous: Iterable[EntityRef] = (), options: AnchorOptions | None = None
+    ) -> list[tuple[str, list[AnchorReason]]]:
+        return [(each.entity.key, list(each.reasons)) for each in self.found(query, previous, options)]
+
+    def keys(self, query: str, previous: Iterable[EntityRef] = (), options: AnchorOptions | None = None) -> list[str]:
+        return [each.entity.key for each in self.found(query, previous, options)]
+
+    def found(
+        self, query: str, previous: Iterable[EntityRef] = (), options: AnchorOptions | None = None
+    ) -> tuple[Anchor, ...]:
+        chosen, shown, said = options or AnchorOptions(), tuple(previous), mentions(query)
+        wanted = wanted_names(said, options=chosen)
+        named = self._named(wanted.entities)
+        files = mentioned_files(
+            said,
+            self._files(wanted.files),
+            named,
+            previous=shown,
+            frequencies=self.frequencies,
+            chunks=self.chunks,
+        )
+        of_documents = {
+            each: tuple(entity for entity in self.entities if entity.document_id == each) for each in files.documents
+        }
+        self.resolution = resolve(
+            said,
+            files,
+            named,
+            of_documents=of_documents,
+            previous=shown,
+            frequencies=self.frequencies,
+            chunks=self.chunks,
+            options=chosen,
+        )
+        return anchors(
+            self.resolution,
+            of_documents=of_documents,
+            within={each.id: self.inside.get(each.key, ()) for each in self.resolution.containers},
+            neighbours={
+                each.id: self.neighbours[each.key] for each in self.resolution.symbols if each.key in self.neighbours
+            },
+            previous=shown,
+            options=chosen,
+        )
+
+    @property
+    def warnings(self) -> list[str]:
+        assert all(each.code is WarningCode.AMBIGUOUS_MENTION for each in self.resolution.warnings)
+        return [each.message for each in self.resolution.warnings]
+
+    def _named(self, names: Iterable[str]) -> dict[str, Named[EntityRef]]:
+        found = {}
+        for name in names:
+            of_name = [each for each in self.entities if name in self._names(each)]
+            of_name.sort(key=lambda each: (each.path, each.position))
+            found[name] = Named(found=tuple(of_name[: self.limit]), matches=len(of_name))
+        return found
+
+    def _names(self, each: EntityRef) -> set[str]:
+        return {*names_of(each), *self.extra_names.get(each.key, ())}
+
+    def _files(self, names: Iterable[str]) -> dict[str, Named[FileRef]]:
+        paths = sorted({each.path for each in self.entities})
+        files = [
+            FileRef(
+                document_id=document(path), external_id=path, path=path, is_code=path.endswith((".go", ".py", ".ts"))
+            )
+            for path in paths
+        ]
+        found = {}
+        for name in names:
+            of_name = [each for each in files if name in (file_name(each.path), stem_name(each.path))]
+            found[name] = Named(found=tuple(of_name[: self.limit]), matches=len(of_name))
+        return found
