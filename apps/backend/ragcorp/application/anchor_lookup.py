@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-from ragcorp.application.anchors import AnchorOptions, anchors, mentioned_files, resolve, wanted_names
+from ragcorp.application.anchors import AnchorOptions, Resolution, anchors, mentioned_files, resolve, wanted_names
+from ragcorp.application.mentioned_files import FEW_CHUNKS
 from ragcorp.application.mentions import Mention
+from ragcorp.application.path_proximity import near_words
+from ragcorp.application.place_words import place_words
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.hydration import Anchor, HydrationWarning
+from ragcorp.domain.hydration import Anchor, HydrationWarning, WarningCode
 from ragcorp.domain.ports.episodes import EpisodeStore
 from ragcorp.domain.ports.file_search import TermFrequencies
 from ragcorp.domain.ports.structure import Named, StructureIndex, SyntaxNeighbours
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure import EntityRef, FileRef
 
-MOST_PREVIOUS = 200
+MOST_PREVIOUS = 1000
 """Entities of earlier turns that stay, those of the latest turns first."""
 
 MOST_FILES = 50
 MOST_NAMED = 200
 """Of one name: enough that the nearest is among them."""
 
-MOST_OF_DOCUMENT = 200
-MOST_WITHIN = 200
+MOST_OF_DOCUMENT = 1000
+MOST_WITHIN = 1000
 MOST_NEIGHBOURS = 8
+MOST_SHOWN = 50
+"""Paths of earlier turns whose words tell which of very many is near."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +52,10 @@ class _Earlier:
 
 
 class AnchorLookup:
-    """At most eight calls of the ports: side by side files, names and the episode (whose two follow one another); how
-    rare the plain words are that are names, too; the entities of the files in question; side by side what is inside an
-    anchor and what is near it.
+    """At most eleven calls of the ports, mostly seven: side by side files, names and the episode (whose two follow one
+    another); those names again by what the episode showed of which there are too many; how rare the plain words are
+    that are names, too, and how many chunks there are if they are not; the entities of the files in question; side by
+    side what is inside an anchor and what is near it.
 
     A query without a word that could be a name costs the two of the episode.
     """
@@ -75,14 +81,21 @@ class AnchorLookup:
         Raises StorageUnavailableError, though not for earlier turns that cannot be read: they are left out.
         """
         wanted = wanted_names(said, options=self._options)
-        look = _Look(index=self._index, principal=principal, filters=filters)
+        look = _Look(index=self._index, principal=principal, filters=filters, near=near_words(said))
         async with _side_by_side() as group:
             naming_files = group.create_task(look.files(wanted.files))
             naming = group.create_task(look.named(wanted.entities))
             remembering = group.create_task(self._earlier(episode_id, look, needed=bool(said)))
-        named, earlier = naming.result(), remembering.result()
-        frequencies = await self._counted(_found_words(said, {*named, *naming_files.result()}), principal)
-        files = mentioned_files(said, naming_files.result(), named, previous=earlier.entities, frequencies=frequencies)
+        earlier = remembering.result()
+        shown = tuple(dict.fromkeys(entity.path for entity in earlier.entities))[:MOST_SHOWN]
+        async with _side_by_side() as group:
+            again_files = group.create_task(look.nearer_files(naming_files.result(), shown))
+            again = group.create_task(look.nearer(naming.result(), shown))
+        named, found_files = again.result(), again_files.result()
+        frequencies, chunks = await self._counted(_found_words(said, {*named, *found_files}), principal)
+        files = mentioned_files(
+            said, found_files, named, previous=earlier.entities, frequencies=frequencies, chunks=chunks
+        )
         of_documents = await look.of_documents(files.documents)
         resolution = resolve(
             said,
@@ -91,6 +104,7 @@ class AnchorLookup:
             of_documents=of_documents,
             previous=earlier.entities,
             frequencies=frequencies,
+            chunks=chunks,
             options=self._options,
         )
         async with _side_by_side() as group:
@@ -105,14 +119,18 @@ class AnchorLookup:
                 previous=earlier.entities,
                 options=self._options,
             ),
-            warnings=resolution.warnings,
+            warnings=(*resolution.warnings, *_not_listed(of_documents, inside.result(), resolution, earlier.entities)),
             episodes_out=earlier.out,
         )
 
-    async def _counted(self, words: Sequence[str], principal: Principal) -> Mapping[str, int]:
+    async def _counted(self, words: Sequence[str], principal: Principal) -> tuple[Mapping[str, int], int]:
+        """Return how many chunks hold each word, and how many there are where that decides."""
         if not words:
-            return {}
-        return await self._frequencies.document_frequencies(" ".join(words), principal=principal)
+            return {}, 0
+        counted = await self._frequencies.document_frequencies(" ".join(words), principal=principal)
+        if max(counted.values(), default=0) <= FEW_CHUNKS:
+            return counted, 0
+        return counted, await self._frequencies.count_chunks(principal=principal)
 
     async def _earlier(self, episode_id: str | None, look: _Look, *, needed: bool) -> _Earlier:
         """Return what earlier turns showed, latest first. It also tells which of several files is the nearest."""
@@ -128,6 +146,32 @@ class AnchorLookup:
         return _Earlier(entities=tuple(known[identity] for identity in shown if identity in known))
 
 
+def _not_listed(
+    of_documents: Mapping[UUID, tuple[EntityRef, ...]],
+    within: Mapping[int, tuple[EntityRef, ...]],
+    resolution: Resolution,
+    previous: Sequence[EntityRef],
+) -> Iterator[HydrationWarning]:
+    """Yield a warning for each list that is as long as it may be: the others were not looked at."""
+    for file in resolution.files:
+        if len(of_documents.get(file.file.document_id, ())) >= MOST_OF_DOCUMENT:
+            yield _longer(file.file.path or file.file.external_id, MOST_OF_DOCUMENT, file.file.document_id)
+    for container in resolution.containers:
+        if len(within.get(container.id, ())) >= MOST_WITHIN:
+            yield _longer(container.key, MOST_WITHIN, container.document_id, container.key)
+    if len(previous) >= MOST_PREVIOUS:
+        yield _longer("What earlier turns showed", MOST_PREVIOUS)
+
+
+def _longer(what: str, most: int, document_id: UUID | None = None, key: str | None = None) -> HydrationWarning:
+    return HydrationWarning(
+        code=WarningCode.NOT_LISTED,
+        message=f"{what} has {most} or more entities: the others were not looked at.",
+        key=key,
+        document_id=document_id,
+    )
+
+
 def _found_words(said: Sequence[Mention], found: Collection[str]) -> list[str]:
     """Return the plain words that are names, too: how rare they are tells whether they are meant so."""
     names = frozenset(found)
@@ -141,16 +185,34 @@ class _Look:
     index: StructureIndex
     principal: Principal
     filters: Filters
+    near: tuple[str, ...] = ()
 
-    async def files(self, names: Sequence[str]) -> Mapping[str, Named[FileRef]]:
+    async def files(self, names: Sequence[str], shown: Sequence[str] = ()) -> Mapping[str, Named[FileRef]]:
         if not names:
             return {}
-        return await self.index.files(names, principal=self.principal, filters=self.filters, limit=MOST_FILES)
+        return await self.index.files(
+            names, principal=self.principal, filters=self.filters, limit=MOST_FILES, near=self.near, shown=shown
+        )
 
-    async def named(self, names: Sequence[str]) -> Mapping[str, Named[EntityRef]]:
+    async def named(self, names: Sequence[str], shown: Sequence[str] = ()) -> Mapping[str, Named[EntityRef]]:
         if not names:
             return {}
-        return await self.index.named(names, principal=self.principal, filters=self.filters, limit=MOST_NAMED)
+        return await self.index.named(
+            names, principal=self.principal, filters=self.filters, limit=MOST_NAMED, near=self.near, shown=shown
+        )
+
+    async def nearer_files(
+        self, found: Mapping[str, Named[FileRef]], shown: Sequence[str]
+    ) -> Mapping[str, Named[FileRef]]:
+        """Ask again, by the words of paths that were shown, for the names of which not all were found."""
+        many = [name for name, named in found.items() if shown and named.matches > len(named.found)]
+        return {**found, **await self.files(many, _words_of(shown))}
+
+    async def nearer(
+        self, found: Mapping[str, Named[EntityRef]], shown: Sequence[str]
+    ) -> Mapping[str, Named[EntityRef]]:
+        many = [name for name, named in found.items() if shown and named.matches > len(named.found)]
+        return {**found, **await self.named(many, _words_of(shown))}
 
     async def of_documents(self, ids: Sequence[UUID]) -> Mapping[UUID, tuple[EntityRef, ...]]:
         if not ids:
@@ -168,6 +230,10 @@ class _Look:
         return await self.index.neighbours(
             entities, principal=self.principal, filters=self.filters, limit=MOST_NEIGHBOURS
         )
+
+
+def _words_of(paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for path in paths for word in place_words(path)))
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ of which entities the parts and the neighbours are needed; ``anchors`` puts them
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from uuid import UUID
@@ -19,7 +19,7 @@ from ragcorp.domain.hydration import PRIORITIES, Anchor, AnchorReason, Hydration
 from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
 from ragcorp.domain.structure import CODE_KINDS, EntityIdentity, EntityKind, EntityRef
 
-MENTIONED = frozenset(reason for reason in AnchorReason if reason.value.startswith("explicit"))
+MENTIONED = frozenset(reason for reason in AnchorReason if reason.value.startswith(("explicit", "probable")))
 CONTAINERS = frozenset({EntityKind.CLASS, EntityKind.SECTION, EntityKind.CLAUSE, EntityKind.ARTICLE})
 
 __all__ = [
@@ -86,7 +86,7 @@ _DEFAULT = AnchorOptions()
 
 def wanted_names(mentions: Sequence[Mention], *, options: AnchorOptions = _DEFAULT) -> Wanted:
     """Return the names to look up, each once. Files are asked for in any case: they say which entity is near."""
-    names = tuple(dict.fromkeys(name for mention in mentions for name in mention.names))
+    names = tuple(dict.fromkeys(name for mention in mentions for name in (*mention.names, *mention.outer)))
     if not (options.file_mentions or options.symbol_mentions):
         return Wanted(files=(), entities=())
     return Wanted(
@@ -133,24 +133,28 @@ def anchors(
 ) -> tuple[Anchor, ...]:
     """Return the anchors, each entity once, with all its reasons.
 
-    Order: priority; then that of the mention in the query, of what was shown before (latest turn first), or of the
-    symbol whose neighbour it is; then what the query names itself before the rest of its file; then the text's.
-    A container comes with its parts, a file without its identifiers, which repeat a line of another entity.
+    Order: priority; strong mentions before weak ones; then what the query names itself before the rest of a file or
+    container, and of several of these the first of each before the second of any, in the text's order; then that of the
+    mention in the query, of what was shown before (latest turn first), or of the symbol whose neighbour it is.
+    A container comes with its parts, a file without its identifiers, which repeat a line of another entity. A file that
+    only plain words name comes behind every strong mention.
     """
     kept: dict[EntityIdentity, _Reasons] = {}
+    named = frozenset(each.entity.identity for each in resolution.entities)
 
-    def add(entity: EntityRef, reason: AnchorReason, order: int) -> None:
-        kept.setdefault(entity.identity, _Reasons(entity=entity)).orders.setdefault(reason, order)
+    def add(entity: EntityRef, reason: AnchorReason, order: int, turn: int = 0, *, weak: bool = False) -> None:
+        place = (weak, turn, order)
+        orders = kept.setdefault(entity.identity, _Reasons(entity=entity)).orders
+        orders[reason] = min(place, orders.get(reason, place))
 
     for file in resolution.files:
-        for entity in of_documents.get(file.file.document_id, ()):
-            if entity.kind is not EntityKind.IDENTIFIER:
-                add(entity, AnchorReason.EXPLICIT_FILE_MENTION, file.order)
+        reason = AnchorReason.PROBABLE_FILE_MENTION if file.weak else AnchorReason.EXPLICIT_FILE_MENTION
+        for entity, turn in _in_turn(of_documents.get(file.file.document_id, ()), named):
+            add(entity, reason, file.order, turn)
     for each in resolution.entities:
-        add(each.entity, each.reason, each.order)
-        for inner in within.get(each.entity.id, ()):
-            if inner.kind is not EntityKind.IDENTIFIER:
-                add(inner, each.reason, each.order)
+        add(each.entity, each.reason, each.order, weak=each.weak)
+        for inner, turn in _in_turn(within.get(each.entity.id, ()), named):
+            add(inner, each.reason, each.order, turn, weak=each.weak)
     if options.previous:
         for order, entity in enumerate(previous):
             add(entity, AnchorReason.HYDRATED_PREVIOUS_TURN, order)
@@ -158,8 +162,7 @@ def anchors(
         known = frozenset(kept)
         for entity, reason, order in _neighbours(resolution.symbols, neighbours, known, options):
             add(entity, reason, order)
-    named = frozenset(each.entity.identity for each in resolution.entities)
-    ordered = sorted(kept.values(), key=lambda each: each.key(named=each.entity.identity in named))
+    ordered = sorted(kept.values(), key=_Reasons.key)
     return tuple(
         Anchor(
             entity=each.entity,
@@ -175,17 +178,27 @@ class _Reasons:
     """An entity's reasons with the order of what each came from."""
 
     entity: EntityRef
-    orders: dict[AnchorReason, int] = field(default_factory=dict)
+    orders: dict[AnchorReason, tuple[bool, int, int]] = field(default_factory=dict)
 
     @property
     def reasons(self) -> tuple[AnchorReason, ...]:
         return tuple(sorted(self.orders, key=lambda reason: (-PRIORITIES[reason], reason.value)))
 
-    def key(self, *, named: bool) -> tuple[int, int, bool, str, str, int, str]:
+    def key(self) -> tuple[int, tuple[bool, int, int], str, str, int, str]:
         priority = PRIORITIES[self.reasons[0]]
         order = min(order for reason, order in self.orders.items() if PRIORITIES[reason] == priority)
         entity = self.entity
-        return (-priority, order, not named, entity.path, entity.external_id, entity.position, entity.key)
+        return (-priority, order, entity.path, entity.external_id, entity.position, entity.key)
+
+
+def _in_turn(entities: Sequence[EntityRef], named: Collection[EntityIdentity]) -> Iterator[tuple[EntityRef, int]]:
+    """Yield entities with their number among those that come along, from 1; those that are named have 0."""
+    turn = 0
+    for entity in sorted(entities, key=lambda each: (each.position, each.key)):
+        if entity.kind is EntityKind.IDENTIFIER:
+            continue
+        turn += entity.identity not in named
+        yield entity, turn if entity.identity not in named else 0
 
 
 def _neighbours(

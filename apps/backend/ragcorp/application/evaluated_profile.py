@@ -21,6 +21,7 @@ _MODES: Mapping[str, tuple[SearchMode, FusionMethod | None]] = {
 }
 
 WIRED = {
+    "code": SearchMode.HYBRID,
     "collections": SearchMode.HYBRID,
     "everything": SearchMode.HYBRID,
     "files": SearchMode.HYBRID,

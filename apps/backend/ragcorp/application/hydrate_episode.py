@@ -5,28 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ragcorp.application.anchor_lookup import AnchorLookup, FoundAnchors
 from ragcorp.application.anchors import AnchorOptions
 from ragcorp.application.candidate_lookup import CandidateLookup, KeywordChunks
-from ragcorp.application.hydration_plan import has_room, nearest_first, plan, without
+from ragcorp.application.circuit_breaker import CircuitBreaker
+from ragcorp.application.hydration_plan import nearest_first, plan, without
 from ragcorp.application.mentions import Mention, mentions
+from ragcorp.application.room_filling import OUT, Filling, RoomFilling, report_of
 from ragcorp.application.said_kinds import content_words
 from ragcorp.application.time_bound import TimeBound
-from ragcorp.domain.exceptions import (
-    ConfigurationError,
-    ConflictError,
-    EmbedderUnavailableError,
-    RagcorpError,
-    SourceUnavailableError,
-)
 from ragcorp.domain.filters import DOCUMENT_FIELDS, Filters, fields_of, narrowed_to
 from ragcorp.domain.hydration import (
     HydratedEntity,
     Hydration,
-    HydrationCandidate,
     HydrationLimits,
     HydrationPlan,
     HydrationUse,
@@ -39,24 +33,19 @@ from ragcorp.domain.ports.models import Embedder, Vector
 from ragcorp.domain.ports.structure import StructureIndex
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceOutcome, SourceReport
-from ragcorp.domain.structure import EntityIdentity, EntityText, NameKind
+from ragcorp.domain.structure import EntityText, NameKind
 
 logger = logging.getLogger(__name__)
 
 STRUCTURE = "structure"
 EPISODES = "episodes"
-SEMANTIC = "semantic"
-KEYWORD = "keyword"
-"""What hydration asks, as ``degraded`` names it."""
+"""What is asked for anchors, as ``degraded`` names it."""
 
 LEAST_WORDS = 2
 """Content words that describe something."""
 
 MOST_LOGGED = 10
 """Dropped anchors of a turn that have a line of the log each."""
-
-_OUT = (SourceUnavailableError, ConflictError, ConfigurationError, TimeoutError)
-"""What says that a store is out: it refuses, another write was first, or it is late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,17 +62,6 @@ class HydrationOptions:
     timeout_seconds: float = 4.0
     semantic_timeout_seconds: float = 3.0
     record_timeout_seconds: float = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidates:
-    """``model`` is set where similarities were asked."""
-
-    candidates: tuple[HydrationCandidate, ...] = ()
-    scores: Mapping[EntityIdentity, float] = field(default_factory=dict)
-    warnings: tuple[HydrationWarning, ...] = ()
-    reports: tuple[SourceReport, ...] = ()
-    model: str | None = None
 
 
 class HydrateEpisode:
@@ -103,17 +81,23 @@ class HydrateEpisode:
         keywords: KeywordChunks,
         frequencies: TermFrequencies,
         options: HydrationOptions,
+        breaker: CircuitBreaker | None = None,
     ) -> None:
         self._index = index
         self._episodes = episodes
-        self._embedder = embedder
         self._options = options
         self._anchors = AnchorLookup(index=index, episodes=episodes, frequencies=frequencies, options=options.anchors)
-        self._candidates = CandidateLookup(
-            index=index,
-            keywords=keywords,
+        self._filling = RoomFilling(
+            embedder=embedder,
+            candidates=CandidateLookup(
+                index=index,
+                keywords=keywords,
+                threshold=options.threshold,
+                entities=options.limits.semantic_entities,
+            ),
+            limits=options.limits,
             threshold=options.threshold,
-            entities=options.limits.semantic_entities,
+            breaker=breaker or CircuitBreaker(failures=0),
         )
         self._time_bound = TimeBound()
 
@@ -132,12 +116,11 @@ class HydrateEpisode:
         deadline = started + self._options.timeout_seconds
         hurried = min(deadline, started + self._options.semantic_timeout_seconds)
         asked = described(query, said) if self._options.anchors.file_mentions else query
-        asking = self._is_semantic and self._embedder.model.dimensions > 0
-        embedding = asyncio.create_task(self._embedded(asked, deadline=hurried)) if asking else None
+        embedding = self._filling.begin(asked, deadline=hurried) if self._is_semantic else None
         try:
             return await self._planned(turn, embedding, deadline=deadline, hurried=hurried)
-        except _OUT as error:
-            report = _report(STRUCTURE, error, started=started)
+        except OUT as error:
+            report = report_of(STRUCTURE, error, started=started)
             logger.warning("nothing was hydrated: %s", report.reason)
             return self._empty(episode_id, report)
         finally:
@@ -162,8 +145,8 @@ class HydrateEpisode:
         )
         try:
             number = await self._time_bound.run(recording, deadline=started + self._options.record_timeout_seconds)
-        except _OUT as error:
-            report = _report(EPISODES, error, started=started)
+        except OUT as error:
+            report = report_of(EPISODES, error, started=started)
             logger.warning("a turn was not recorded: %s", report.reason)
             others = tuple(each for each in hydration.reports if each.source != EPISODES)
             return _unrecorded(replace(hydration, reports=(*others, report)))
@@ -182,10 +165,16 @@ class HydrateEpisode:
             self._anchors.find(turn.said, episode_id=turn.episode_id, principal=turn.principal, filters=turn.filters),
             deadline=deadline,
         )
-        if embedding is not None:
-            more = await self._more(turn, found, await embedding, deadline=hurried)
-        else:
-            more = await self._by_words(turn, found, deadline=hurried) if self._is_semantic else _Candidates()
+        more = Filling()
+        if self._is_semantic:
+            more = await self._filling.fill(
+                turn.query,
+                found.anchors,
+                embedding,
+                principal=turn.principal,
+                filters=turn.filters,
+                deadline=hurried,
+            )
         planned = plan(
             nearest_first(found.anchors, more.scores),
             more.candidates,
@@ -199,68 +188,10 @@ class HydrateEpisode:
                 await self._time_bound.run(self._index.texts(ids, principal=turn.principal), deadline=deadline)
             )
         out = found.episodes_out
-        reports = () if out is None else (_report(EPISODES, out, started=started),)
+        reports = () if out is None else (report_of(EPISODES, out, started=started),)
         hydration = _hydration(turn.episode_id, planned, texts, more, reports=reports)
         _log(found, more, hydration)
         return hydration
-
-    async def _embedded(self, query: str, *, deadline: float) -> Vector | SourceReport:
-        started = asyncio.get_running_loop().time()
-        try:
-            return await self._time_bound.run(self._embedder.embed_query(query), deadline=deadline)
-        except (EmbedderUnavailableError, TimeoutError) as error:
-            return _report(SEMANTIC, error, started=started)
-        except Exception:  # an embedder may be the user's own: its bug is its outage, logged and named
-            logger.exception("the embedder raised an unexpected error")
-            return _report(SEMANTIC, EmbedderUnavailableError("out", reason="error"), started=started)
-
-    async def _more(
-        self, turn: _Turn, found: FoundAnchors, embedded: Vector | SourceReport, *, deadline: float
-    ) -> _Candidates:
-        if isinstance(embedded, SourceReport):
-            return _structural_only(embedded)
-        room = has_room(plan(found.anchors, (), limits=self._options.limits))
-        if not room and not any(anchor.along for anchor in found.anchors):
-            return _Candidates()
-        anchored = {anchor.entity.identity for anchor in found.anchors}
-        principal, filters = turn.principal, turn.filters
-        started = asyncio.get_running_loop().time()
-        try:
-            similar = await self._time_bound.run(
-                self._candidates.similar(embedded, anchored=anchored, principal=principal, filters=filters),
-                deadline=deadline,
-            )
-        except _OUT as error:
-            return _structural_only(_report(SEMANTIC, error, started=started))
-        model = self._embedder.model.name
-        if similar.candidates or not room:
-            return _Candidates(candidates=similar.candidates, scores=similar.anchored, model=model)
-        warning = HydrationWarning(
-            code=WarningCode.NO_SEMANTIC_CANDIDATES,
-            message=f"Nothing else is more similar to the query than {self._options.threshold:.2f}: what holds its"
-            " words is shown beside the anchors. Lower SEMANTIC_THRESHOLD to see more.",
-        )
-        by_words = await self._by_words(turn, found, deadline=deadline)
-        return replace(by_words, scores=similar.anchored, warnings=(warning,), model=model)
-
-    async def _by_words(self, turn: _Turn, found: FoundAnchors, *, deadline: float) -> _Candidates:
-        """Return what holds the words of the query: where nothing is similar, and where no model is configured."""
-        if not has_room(plan(found.anchors, (), limits=self._options.limits)):
-            return _Candidates()
-        started = asyncio.get_running_loop().time()
-        try:
-            by_words = await self._time_bound.run(
-                self._candidates.by_words(
-                    turn.query,
-                    anchored={anchor.entity.identity for anchor in found.anchors},
-                    principal=turn.principal,
-                    filters=turn.filters,
-                ),
-                deadline=deadline,
-            )
-        except _OUT as error:
-            return _Candidates(reports=(_report(KEYWORD, error, started=started),))
-        return _Candidates(candidates=by_words)
 
     def _empty(self, episode_id: str, *reports: SourceReport) -> Hydration:
         return Hydration(
@@ -306,7 +237,7 @@ def _hydration(
     episode_id: str,
     planned: HydrationPlan,
     texts: dict[int, EntityText],
-    more: _Candidates,
+    more: Filling,
     *,
     reports: tuple[SourceReport, ...],
 ) -> Hydration:
@@ -324,15 +255,6 @@ def _hydration(
     )
 
 
-def _structural_only(report: SourceReport) -> _Candidates:
-    logger.warning("hydration falls back to anchors alone: %s", report.reason)
-    warning = HydrationWarning(
-        code=WarningCode.STRUCTURAL_ONLY,
-        message=f"Similarity could not be asked ({report.reason}): anchors alone are shown. Try again later.",
-    )
-    return _Candidates(warnings=(warning,), reports=(report,))
-
-
 def _unrecorded(hydration: Hydration) -> Hydration:
     warning = HydrationWarning(
         code=WarningCode.NOT_RECORDED,
@@ -341,19 +263,11 @@ def _unrecorded(hydration: Hydration) -> Hydration:
     return replace(hydration, turn=None, warnings=(*hydration.warnings, warning))
 
 
-def _report(source: str, error: RagcorpError | TimeoutError, *, started: float) -> SourceReport:
-    elapsed_ms = round((asyncio.get_running_loop().time() - started) * 1000, 3)
-    if isinstance(error, TimeoutError):
-        return SourceReport(source=source, outcome=SourceOutcome.TIMEOUT, elapsed_ms=elapsed_ms, reason="timeout")
-    reason = error.reason if isinstance(error, SourceUnavailableError) else error.code
-    return SourceReport(source=source, outcome=SourceOutcome.FAILED, elapsed_ms=elapsed_ms, reason=reason)
-
-
 def _is_skipped(report: SourceReport) -> bool:
     return report.outcome is SourceOutcome.SKIPPED
 
 
-def _log(found: FoundAnchors, more: _Candidates, hydration: Hydration) -> None:
+def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
     """Tell what was planned, in numbers and keys: a query is in no log."""
     for anchor in found.anchors:
         logger.debug("anchor %r (%s, priority %d)", anchor.entity.key, anchor.reasons[0], anchor.priority)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.hydration import HydratedEntity, Hydration
@@ -14,13 +15,19 @@ def hydrated_chunks(hydration: Hydration | None) -> tuple[Chunk, ...]:
 
 
 def not_repeated(chunks: Iterable[Chunk], shown: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Yield those of the chunks whose text no shown passage of their document holds, white space apart."""
-    texts: dict[str, list[str]] = {}
+    """Yield those of the chunks whose text the shown passages of their document do not hold, white space apart.
+
+    A chunk over several of them is held where they follow one another.
+    """
+    parts: dict[UUID, list[Chunk]] = {}
     for passage in shown:
-        texts.setdefault(str(passage.document_id), []).append(_spaced(passage.content))
+        parts.setdefault(passage.document_id, []).append(passage)
+    held = {
+        document: " ".join(_spaced(each.content) for each in sorted(of_document, key=lambda part: part.line_start))
+        for document, of_document in parts.items()
+    }
     for chunk in chunks:
-        text = _spaced(chunk.content)
-        if not any(text in other for other in texts.get(str(chunk.document_id), ())):
+        if _spaced(chunk.content) not in held.get(chunk.document_id, ""):
             yield chunk
 
 

@@ -204,7 +204,9 @@ class _Filling:
 
     def _warn(self, code: WarningCode, entity: EntityRef, why: str) -> None:
         message = f"{entity.key} {why}. Ask more specifically, or raise the budget."
-        self._warnings.append(HydrationWarning(code=code, message=message, key=entity.key))
+        self._warnings.append(
+            HydrationWarning(code=code, message=message, key=entity.key, document_id=entity.document_id)
+        )
 
 
 def _order(candidate: HydrationCandidate) -> tuple[float, str, int, str, str]:

@@ -24,9 +24,9 @@ class IntrospectHydration:
         """
         require_length(episode_id, field="episode_id", limit=MAX_EPISODE_ID, minimum=1)
         require_storable(episode_id, field="episode_id")
-        if turn is not None and not 1 <= turn <= MAX_TURN:
+        if turn is not None and (type(turn) is not int or not 1 <= turn <= MAX_TURN):
             raise InvalidInputError(
-                "turn is out of range.",
+                "turn is no number of a turn.",
                 field="turn",
                 limit=f"1 to {MAX_TURN}",
                 remedy="Turns count from 1; leave it out for the latest.",

@@ -60,11 +60,21 @@ _WORDS_THAT_QUALIFY = """
     adjunto adjunta adjuntos adjuntas principal principales siguiente siguientes anterior anteriores nuevo nueva actual
     actuales completo completa firmado firmada propio propia general generales publica publico privada privado abstracta
     abstracto primera primer segunda segundo final mismo misma entero entera ultimo ultima original originales
-    action actions size sizes name names path paths system first last next previous new old whole entire main other same
+    hace hacen funciona funcionan dice dicen significa pasa llama utiliza usa usan
+"""
+_WORDS_THAT_QUALIFY_IN_ENGLISH = """
+    action actions size sizes name names path paths system first last next previous new old whole entire other same
     attached following below above returns takes call calls error errors does done doing work works working mean means
-    used using there here hace hacen funciona funcionan dice dicen significa pasa llama utiliza usa usan
+    used using there here
 """
 _QUALIFYING = frozenset(_WORDS_THAT_QUALIFY.split())
+_QUALIFYING_IN_ENGLISH = frozenset(_WORDS_THAT_QUALIFY_IN_ENGLISH.split())
+_ENGLISH_CUES = """
+    file files module modules document documents function functions func funcs method methods class interface type types
+    constant constants symbol symbols decorator component def script hook
+"""
+_ENGLISH = frozenset(_ENGLISH_CUES.split())
+"""Behind these an English word may go on with the sentence; behind a Spanish cue it is a name: "la función next"."""
 _AND = frozenset({"y", "e", "o", "u", "and", "or"})
 _GAP = re.compile(r"(?!\Z)[ \t\u00a0:*_(=#]{0,8}\n?[ \t\u00a0:*_(=#>]{0,8}")
 _LIST = re.compile(r"\s{0,3}(?:,|\b(?:y|e|o|u|and|or|&))\s{1,3}")
@@ -84,11 +94,12 @@ def cued(text: str, found: Sequence[Token], place: int) -> Iterator[tuple[Mentio
     if cue is Cue.HEADING:
         yield from _heading(text, found, place, target)
         return
-    if joined and _is_plain(found[target]):
-        yield from _plain_names(text, cue, found, target, weak=True)
+    if joined and _is_plain(found[target]):  # "la función de login"
+        for mention, behind in _plain_names(text, cue, found, target, weak=True):
+            yield replace(mention, word=found[target].text if cue is Cue.SYMBOL else None), behind
         return
     for _ in range(MAX_LISTED if plain_word(token.text).endswith("s") else 1):
-        named = list(_named(text, cue, found, target))
+        named = list(_named(text, cue, found, target, english=plain_word(token.text) in _ENGLISH))
         yield from named
         behind = named[-1][1] if named else len(found)
         follower = behind + (behind < len(found) and plain_word(found[behind].text) in _AND)
@@ -106,6 +117,8 @@ def cued_behind(text: str, found: Sequence[Token], place: int) -> Mention | None
         return None
     begin = place
     while begin > 0 and place - begin < MAX_NAME_WORDS and found[begin].glued and _names_something(found[begin - 1]):
+        if plain_word(found[begin - 1].text) in _QUALIFYING_IN_ENGLISH:
+            break
         begin -= 1
     if begin == place:
         return None
@@ -154,10 +167,10 @@ def _target(text: str, found: Sequence[Token], place: int) -> tuple[int | None, 
     return None, joined
 
 
-def _named(text: str, cue: Cue, found: Sequence[Token], target: int) -> Iterator[tuple[Mention, int]]:
+def _named(text: str, cue: Cue, found: Sequence[Token], target: int, *, english: bool) -> Iterator[tuple[Mention, int]]:
     token = found[target]
     if _is_plain(token):
-        yield from _plain_names(text, cue, found, target, weak=False)
+        yield from _plain_names(text, cue, found, target, weak=False, english=english)
         return
     said = shaped(token)
     if said and (said[0].folders or said[0].extension):
@@ -173,9 +186,10 @@ def _named(text: str, cue: Cue, found: Sequence[Token], target: int) -> Iterator
 
 
 def _plain_names(
-    text: str, cue: Cue, found: Sequence[Token], target: int, *, weak: bool
+    text: str, cue: Cue, found: Sequence[Token], target: int, *, weak: bool, english: bool = True
 ) -> Iterator[tuple[Mention, int]]:
-    if not _names_something(found[target]) or cue_of(found[target]) is not None:
+    goes_on = english and plain_word(found[target].text) in _QUALIFYING_IN_ENGLISH
+    if goes_on or not _names_something(found[target]) or cue_of(found[target]) is not None:
         return
     end = target + 1
     while end < len(found) and end - target < MAX_NAME_WORDS and found[end].glued and _goes_on(found[end]):

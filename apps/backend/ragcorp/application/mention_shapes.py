@@ -14,9 +14,15 @@ from ragcorp.application.entity_names import (
     symbol_name,
 )
 from ragcorp.application.mention_tokens import Token
+from ragcorp.domain.structure import EntityKind
 
 MAX_QUALIFIED = 3
 """Names by which a qualified symbol is looked up: the whole, its last two parts, and the last."""
+
+MIN_LETTERS = 3
+"""Of a code that may be the name of a file or symbol as well."""
+
+MIN_KEBAB = 5
 
 _FILE_ENDINGS = """
     py pyi ipynb js mjs cjs jsx ts mts cts tsx vue svelte go rs rb java kt kts scala c h cc cpp cxx hpp cs swift m php
@@ -30,6 +36,8 @@ _CODE = frozenset(_CODE_ENDINGS.split())
 _BARE_FILES = frozenset({"makefile", "dockerfile", "jenkinsfile", "procfile", "gemfile", "rakefile", "vagrantfile"})
 _LINE = re.compile(r"(?::\d{1,6}){1,2}$|#L\d{1,6}(?:-L?\d{1,6})?$")
 _MEMBER = re.compile(r"::|#|->|:")
+_DIGITS_JOINED = re.compile(r"\d{4,8}(?:[-_]\d{2,8}){1,3}")
+"""A file that is named by numbers alone: ``2024-0031``."""
 _SLASH = re.compile(r"[/\\]+")
 _DRIVE = re.compile(r"^[A-Za-z]:(?=[\\/])")
 _EXTENSION = re.compile(r".\.([A-Za-z][A-Za-z0-9]{0,9})$")
@@ -52,7 +60,11 @@ class Mention:
     Places are those of the query in its composed form (NFC); ``spans`` are those of each name where they differ.
     ``weak``: it counts only where one thing has that name, and, with ``word``, where few chunks hold that word.
     ``folders`` are those of a path, ``extension`` that of a file; ``qualifiers`` are what a symbol is said to stand
-    in: folders, a file or its stem, classes. All are folded.
+    in: folders, a file or its stem, classes. All are folded. ``outer`` are the stored names of the classes that are
+    meant where the last part of a qualified name is not found. ``kinds`` and ``owners`` are what the words around say
+    ("método close de Session"): they choose where they can. ``files`` are the places of the files to which a
+    preposition binds it, ``owned`` where that is "of" (without files: of something else).
+    ``code``: the query speaks of code.
     """
 
     text: str
@@ -66,6 +78,13 @@ class Mention:
     extension: str = ""
     qualifiers: tuple[str, ...] = ()
     spans: tuple[tuple[int, int], ...] = ()
+    outer: tuple[str, ...] = ()
+    kinds: frozenset[EntityKind] = frozenset()
+    owners: tuple[str, ...] = ()
+    owner_span: tuple[int, int] | None = None
+    files: tuple[tuple[int, int], ...] = ()
+    owned: bool = False
+    code: bool = False
 
     def span_of(self, name: str) -> tuple[int, int]:
         """Return where a name of this mention is written."""
@@ -95,15 +114,15 @@ def shaped(token: Token) -> tuple[Mention, ...]:
     """Return what a token mentions by its shape; nothing for plain words, numbers, dates, amounts and versions."""
     text = _LINE.sub("", token.text)
     if not any(character.isalpha() and character not in "ºª" for character in text) or _is_quantity(text):
-        return ()
+        return (_stem(token, text),) if _DIGITS_JOINED.fullmatch(text) and not token.quote else ()
     if token.quote:
         return _quoted(token, text)
     if member := _member(token, text):
         return member
     if is_file(text) or _is_path(text):
         return (file_mention(token, text),)
-    if any(character.isdigit() for character in text) and "_" not in text and not token.called:
-        return _code(token, text)
+    if any(character.isdigit() for character in text) and not token.called:
+        return (*_code(token, text), *_labelled(token, text))
     if "/" in text or "\\" in text:
         return (file_mention(token, text, weak=True),)
     strong = token.called or is_symbol(text)
@@ -182,6 +201,7 @@ def symbol_mention(token: Token, text: str, *, weak: bool = False, container: tu
         names=known(*names),
         weak=weak,
         qualifiers=(*container, *(bare(piece) for piece in pieces[:-1] if bare(piece))),
+        outer=known(symbol_name(pieces[-2])) if len(pieces) > 1 and pieces[-2][:1].isupper() else (),
     )
 
 
@@ -203,6 +223,7 @@ def _quoted(token: Token, text: str) -> tuple[Mention, ...]:
         inner = symbol_mention(token, text.rstrip("()"))
         return (Mention(
             text=text, start=token.start, end=token.end, names=known(*inner.names, *names), qualifiers=inner.qualifiers,
+            outer=inner.outer,
         ),)  # fmt: skip
     return (Mention(text=text, start=token.start, end=token.end, names=known(*names)),)
 
@@ -230,10 +251,32 @@ def _code(token: Token, text: str) -> tuple[Mention, ...]:
     if _VERSION.fullmatch(text) or len(text) < 2 or not letters or text[0] in "$@":
         return ()
     code = Mention(text=text, start=token.start, end=token.start + len(text), names=known(identifier_name(text)))
+    if "_" in text.strip("_"):
+        named = is_symbol(text)
+        return ((symbol_mention(token, text),) if named else (_stem(token, text),)) + (
+            (code,) if text[0] != "_" else ()
+        )
     if _NAME.fullmatch(text) or is_symbol(text):
         humps = is_symbol(text)
         return (code, symbol_mention(token, text, weak=not humps))
-    return (code, symbol_mention(token, text, weak=True)) if text[0].isalpha() and letters > 2 else (code,)
+    if letters < MIN_LETTERS:
+        return (code,)
+    return (code, symbol_mention(token, text, weak=True) if text[0].isalpha() else _stem(token, text))
+
+
+def _labelled(token: Token, text: str) -> tuple[Mention, ...]:
+    """Return the code behind a label that is written together with it: ``REF:AB-12``."""
+    label, _, code = text.rpartition(":")
+    if not label.isalpha() or not any(character.isdigit() for character in code):
+        return ()
+    start = token.start + len(label) + 1
+    return shaped(Token(text=code, start=start, end=start + len(code), outer_start=start, outer_end=token.outer_end))
+
+
+def _stem(token: Token, text: str) -> Mention:
+    """Return the weak mention of a file by its name without an extension: ``01-introduccion``, ``contrato_v1.2``."""
+    names = known(file_name(text), stem_name(f"{text}.x"))
+    return Mention(text=text, start=token.start, end=token.start + len(text), names=names, weak=True)
 
 
 def _is_quantity(text: str) -> bool:
@@ -253,7 +296,8 @@ def _is_path(text: str) -> bool:
 
 def _is_kebab(text: str) -> bool:
     pieces = text.split("-")
-    return len(pieces) > 1 and all(len(piece) > 1 and piece.isalpha() for piece in pieces)
+    long = sum(len(piece) > 1 for piece in pieces)
+    return len(pieces) > 1 and long > 0 and len(text) > MIN_KEBAB and all(piece.isalpha() for piece in pieces)
 
 
 def _pieces(text: str) -> list[str]:

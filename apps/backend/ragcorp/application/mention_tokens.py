@@ -26,6 +26,11 @@ _TOKEN = re.compile(
 )
 _CALL = re.compile(r"\((?:|\.{3}|…|[\w.]{3,40}|\w{1,40}(?:, ?\w{1,40}){1,9})\)")
 _CHUNK = re.compile(r"\S+")
+_HYPHEN = re.compile(r"(?<=\w)[\u2010-\u2013\u2212](?=\w)")
+_GO_FRAME = re.compile(
+    r"[\w.-]{1,80}(?:/[\w.~-]{1,80}){1,12}\.(?:\(\*?\w{1,60}\)\.)?\w{1,60}(?:\.func\d+[\d.]{0,9})?\("
+)
+_GO_RECEIVER = re.compile(r"\w+\.\((\*?)(\w+)\)\.(?=\w)")
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]{0,15}://|www\.|mailto:)", re.IGNORECASE)
 _MAIL = re.compile(r"(?<=[\w.+-])@[\w-]{1,63}\.\w")
 _TOP_LEVEL = "com|org|net|edu|gov|es|eu|pt|br|mx|uk"
@@ -70,7 +75,8 @@ class Token:
 
 
 def composed(query: str) -> str:
-    return unicodedata.normalize("NFC", query)
+    """Return the text in NFC, with the hyphens of Word and PDF (U+2010 to U+2013, U+2212) between words as ``-``."""
+    return _HYPHEN.sub("-", unicodedata.normalize("NFC", query))
 
 
 def plain(text: str) -> str:
@@ -159,6 +165,9 @@ def _without_addresses(text: str) -> str:
     """Return the text with bars in the places of addresses; as long as it was."""
 
     def barred(chunk: re.Match[str]) -> str:
+        if frame := _GO_FRAME.match(chunk[0]):
+            name = frame[0].rindex("/") + 1
+            return "|" * name + _GO_RECEIVER.sub(_unwrapped, chunk[0][name:])
         if len(chunk[0]) > MAX_TOKEN * 10:
             return "|" * len(chunk[0])
         if address := _ADDRESS.search(chunk[0]):
@@ -170,6 +179,11 @@ def _without_addresses(text: str) -> str:
         return chunk[0]
 
     return _CHUNK.sub(barred, text)
+
+
+def _unwrapped(receiver: re.Match[str]) -> str:
+    """Return ``auth.(*Server).`` as ``||||||Server::``, as long as it was."""
+    return "|" * (len(receiver[0]) - len(receiver[2]) - 2) + f"{receiver[2]}::"
 
 
 @lru_cache(maxsize=4096)

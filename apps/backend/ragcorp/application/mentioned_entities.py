@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from uuid import UUID
 
 from ragcorp.application.entity_names import article_name, clause_name, heading_name, is_empty, symbol_name
-from ragcorp.application.mention_shapes import Mention, bare
-from ragcorp.application.mentioned_files import FILE_NAMES, MentionedFiles, ambiguous, crosses, is_rare, longest_first
-from ragcorp.application.path_proximity import Surroundings, steps_of, surroundings
+from ragcorp.application.mention_shapes import Mention
+from ragcorp.application.mentioned_files import (
+    FILE_NAMES,
+    MentionedFiles,
+    ambiguous,
+    crosses,
+    is_rare,
+    longest_first,
+    told_of,
+)
+from ragcorp.application.mentioned_scopes import NUMBERED, Scopes, not_found
+from ragcorp.application.mentioned_within import is_within, qualified, without_count
+from ragcorp.application.path_proximity import surroundings
 from ragcorp.domain.hydration import AnchorReason, HydrationWarning
 from ragcorp.domain.ports.structure import Named
 from ragcorp.domain.structure import CODE_KINDS, EntityIdentity, EntityKind, EntityRef, NameKind
@@ -31,7 +41,6 @@ _REASONS: Mapping[str, AnchorReason] = MappingProxyType(
 _NUMBERED = re.compile(r"^[\W\d]*\d[\d.]*\W+")
 _IDENTIFIER = re.compile(r"\w+")
 _STOP = re.compile(r"[.:\u2013\u2014-]+\s+")
-_AGAIN = re.compile(r" \(\d+\)$")
 _COMPOUND = re.compile(r"[\W_]|[^\W_A-Z][A-Z]|[A-Z]{2}[^\W_A-Z]")
 
 
@@ -42,6 +51,7 @@ class MentionedEntity:
     entity: EntityRef
     reason: AnchorReason
     order: int
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,37 +85,47 @@ class _Choice:
 
 
 def mentioned_entities(mentions: Sequence[Mention], files: MentionedFiles, evidence: Evidence) -> MentionedEntities:
-    """Return one entity (all overloads of a symbol) for each mention that finds any, in the order of the mentions.
+    """Return one entity (all overloads of a symbol) for each mention that finds any, in the order of the mentions; one
+    of each file for a mention that is bound to several.
 
-    Of several the nearest is taken: in a file that the query names (the one that is named nearest to it), one that is
-    written just so, in a file that is near, then by ``Surroundings.nearness``. A weak mention counts where exactly one
-    entity of a file that the query names has its name, or exactly one of all: for words together, of a compound name;
-    for a word, a rare one.
+    Of several the nearest is taken: in a file that the query names (the one that is named nearest to it), in what the
+    query says that it stands in, of the kind that it says, one that is written just so, in a file that is near, then by
+    ``Surroundings.nearness``. What a file in question does not hold is not taken from elsewhere (``Scopes``), and a
+    warning says so. A weak mention counts where exactly one entity of a file that the query names has its name, or
+    exactly one of all: for words together, of a compound name; for a word, a rare one, if the query speaks of code.
     """
-    chooser = _Chooser(files, evidence, surroundings(mentions, evidence.previous))
+    chooser = _Chooser(mentions, files, evidence)
     found: list[MentionedEntity] = []
     warnings: dict[str, HydrationWarning] = {}
     taken: list[tuple[int, int]] = [(each.start, each.end) for each in files.files]
 
     def take(order: int, mention: Mention, choice: _Choice) -> None:
         reason = _REASONS[choice.name.partition(":")[0]]
-        found.extend(MentionedEntity(entity=entity, reason=reason, order=order) for entity in choice.entities)
-        taken.append(mention.span_of(choice.name))
+        found.extend(
+            MentionedEntity(entity=entity, reason=reason, order=order, weak=mention.weak) for entity in choice.entities
+        )
+        taken.append(mention.span_of(choice.name) if choice.name in mention.names else (mention.start, mention.end))
 
     for order, mention in enumerate(mentions):
-        choice = None if mention.weak else chooser.strong(mention)
-        if choice is None:
+        if mention.weak:
             continue
-        take(order, mention, choice)
-        if choice.others:
-            first = choice.entities[0]
-            shown = f"the one in {first.path or first.external_id} is shown"
-            warning = ambiguous(mention.written(choice.name), choice.matches, "entities", shown, first.key)
+        chosen, missing = chooser.strong(mention)
+        for warning in missing:
             warnings.setdefault(warning.message, warning)
-    for order, mention in longest_first(mentions):
-        choice = chooser.weak(mention, taken)
-        if choice is not None:
+        for choice in chosen:
             take(order, mention, choice)
+            if choice.others and len(chosen) == 1:
+                first = choice.entities[0]
+                shown = f"the one in {first.path or first.external_id} is shown"
+                written = mention.written(choice.name) if choice.name in mention.names else mention.text
+                warning = ambiguous(
+                    written, choice.matches, "entities", shown, document_id=first.document_id, key=first.key
+                )
+                warnings.setdefault(warning.message, warning)
+    for order, mention in longest_first(mentions):
+        weak = chooser.weak(mention, taken)
+        if weak is not None:
+            take(order, mention, weak)
     found.sort(key=lambda each: each.order)
     return MentionedEntities(entities=tuple(found), warnings=tuple(warnings.values()))
 
@@ -113,46 +133,92 @@ def mentioned_entities(mentions: Sequence[Mention], files: MentionedFiles, evide
 def names_of(entity: EntityRef) -> frozenset[str]:
     """Return the stored names that an entity's key and name tell; those of constants and codes are not among them."""
     if entity.kind in CODE_KINDS:
-        parts = _qualified(entity)
+        parts = qualified(entity)
         return frozenset(symbol_name(".".join(parts[start:])) for start in range(len(parts)))
     lead, _, title = _STOP.sub("\n", entity.name, count=1).partition("\n")
     written = (entity.name, _NUMBERED.sub("", entity.name), lead, title)
     names = {name for name in map(heading_name, written) if not is_empty(name)}
     kind, _, number = entity.key.removeprefix(f"{entity.path}#").partition(" ")
     if entity.kind is EntityKind.CLAUSE and kind == EntityKind.CLAUSE:
-        names.add(clause_name(_AGAIN.sub("", number)))
+        names.add(clause_name(without_count(number)))
     if entity.kind is EntityKind.ARTICLE and kind == EntityKind.ARTICLE:
-        names.add(article_name(_AGAIN.sub("", number)))
+        names.add(article_name(without_count(number)))
     return frozenset(names) if entity.kind not in {EntityKind.FILE, EntityKind.IDENTIFIER} else frozenset()
 
 
 class _Chooser:
-    def __init__(self, files: MentionedFiles, evidence: Evidence, around: Surroundings) -> None:
+    def __init__(self, mentions: Sequence[Mention], files: MentionedFiles, evidence: Evidence) -> None:
         self._evidence = evidence
-        self._around = around
+        self._around = surroundings(mentions, evidence.previous)
+        self._scopes = Scopes(mentions, files)
+        self._files = frozenset(each.order for each in files.files)
+        self._orders = {id(mention): order for order, mention in enumerate(mentions)}
         self._places: dict[UUID, list[tuple[int, int]]] = {}
         for each in files.files:
             self._places.setdefault(each.file.document_id, []).append((each.start, each.end))
         self._near = frozenset(files.near)
         self._shown = frozenset(entity.identity for entity in evidence.previous)
+        self._owners: set[tuple[int, int]] = set()
+        self._told: dict[EntityRef, float] = {}
+        for named in evidence.named.values():
+            self._told.update(told_of(named))
         self._by_name: dict[str, list[EntityRef]] = {}
         here = (entity for entities in evidence.of_documents.values() for entity in entities)
         for entity in _each_once((*here, *evidence.previous)):
             for name in names_of(entity):
                 self._by_name.setdefault(name, []).append(entity)
 
-    def strong(self, mention: Mention) -> _Choice | None:
-        choices = [choice for name in mention.names if (choice := self._choice(mention, name))]
-        numbered = [choice for choice in choices if choice.name.startswith(("clause:", "article:"))]
+    def strong(self, mention: Mention) -> tuple[list[_Choice], list[HydrationWarning]]:
+        """Return what a mention names, in each file to which it is bound; and what of them lacks it."""
+        scopes = {name: self._scopes.of(mention, name) for name in mention.names if not name.startswith(FILE_NAMES)}
+        bound = next((scope for scope in scopes.values() if scope is not None), None)
+        if bound is None:
+            return self._anywhere(mention, tuple(scopes)), []
+        here = [name for name, scope in scopes.items() if scope is not None]
+        chosen: list[_Choice] = []
+        missing: list[HydrationWarning] = []
+        for label, document in bound:
+            choice = self._first(mention, here, document) if document else None
+            if choice is not None:
+                chosen.append(choice)
+            else:
+                missing.append(not_found(mention.text, label, document))
+        if chosen:
+            numbered = chosen[0].name.startswith(NUMBERED)
+            return chosen, missing if numbered else []
+        free = self._anywhere(mention, [name for name in scopes if name not in here])
+        certain = any(name.startswith(NUMBERED) or self._fitting(mention, name)[0] for name in here)
+        return free, missing if certain and not free else []
+
+    def _anywhere(self, mention: Mention, names: Sequence[str]) -> list[_Choice]:
+        choices = [choice for name in names if (choice := self._choice(mention, name))]
+        numbered = [choice for choice in choices if choice.name.startswith(NUMBERED)]
         of_files = [choice for choice in numbered if choice.entities[0].document_id in self._places]
-        return next(iter(of_files or choices), None)
+        found = next(iter(of_files or choices), None)
+        if found is None and self._orders.get(id(mention)) not in self._files:
+            found = next((choice for name in mention.outer if (choice := self._outer(mention, name))), None)
+        return [found] if found else []
+
+    def _first(self, mention: Mention, names: Sequence[str], document: UUID) -> _Choice | None:
+        return next((choice for name in names if (choice := self._choice(mention, name, document))), None)
+
+    def _outer(self, mention: Mention, name: str) -> _Choice | None:
+        """Return the class of a member that is no entity: ``Role`` of ``Role.Admin``, written just so."""
+        written = frozenset(_IDENTIFIER.findall(mention.text))
+        fits, _ = self._fitting(replace(mention, qualifiers=mention.qualifiers[:-1]), name)
+        classes = [each for each in fits if each.kind is EntityKind.CLASS and qualified(each)[-1] in written]
+        if not classes:
+            return None
+        ranked = sorted(classes, key=self._rank(mention, mention.text))
+        return _Choice(name=name, entities=tuple(ranked[:1]), matches=len(classes))
 
     def weak(self, mention: Mention, taken: Sequence[tuple[int, int]]) -> _Choice | None:
         for name in mention.names:
             start, end = mention.span_of(name)
-            if name.startswith(FILE_NAMES) or crosses(start, end, taken):
+            if name.startswith(FILE_NAMES) or crosses(start, end, taken) or (start, end) in self._owners:
                 continue
             fits, matches = self._fitting(mention, name)
+            fits, matches = self._narrowed(mention, fits, matches)
             of_files = [entity for entity in fits if entity.document_id in self._places]
             here, everywhere = _overloads(of_files), _overloads(fits)
             if of_files and len(here) == len(of_files):
@@ -163,30 +229,45 @@ class _Chooser:
 
     def _counts(self, mention: Mention, name: str, entity: EntityRef) -> bool:
         if mention.word is not None:
-            return is_rare(mention.word, self._evidence.frequencies, self._evidence.chunks)
+            return mention.code and is_rare(mention.word, self._evidence.frequencies, self._evidence.chunks)
         together = name.startswith("symbol:") and re.search(r"\W", mention.written(name)) is not None
         return not together or entity.kind is EntityKind.FILE or _COMPOUND.search(entity.name) is not None
 
-    def _choice(self, mention: Mention, name: str) -> _Choice | None:
-        if name.startswith(FILE_NAMES):
-            return None
+    def _choice(self, mention: Mention, name: str, document: UUID | None = None) -> _Choice | None:
         fits, matches = self._fitting(mention, name)
+        if document is not None:
+            fits = [entity for entity in fits if entity.document_id == document]
+            matches = len(fits)
+        elif of_files := [entity for entity in fits if entity.document_id in self._places]:
+            fits, matches = of_files, len(of_files)
         if not fits:
             return None
-        of_files = [entity for entity in fits if entity.document_id in self._places]
-        if of_files:
-            fits, matches = of_files, len(of_files)
+        fits, matches = self._narrowed(mention, fits, matches)
         return _Choice(
             name=name,
             entities=_overloads(sorted(fits, key=self._rank(mention, mention.written(name)))),
             matches=matches,
         )
 
+    def _narrowed(self, mention: Mention, fits: list[EntityRef], matches: int) -> tuple[list[EntityRef], int]:
+        """Return those in what the query says that they stand in, and of the kind that it says, where there are any."""
+        owned = [entity for entity in fits if mention.owners and is_within(entity, mention.owners)]
+        if owned and mention.owner_span:
+            self._owners.add(mention.owner_span)
+        for some in (owned, [entity for entity in owned or fits if entity.kind in mention.kinds]):
+            if some and len(some) < len(fits):
+                fits, matches = some, len(some)
+        return fits, matches
+
     def _fitting(self, mention: Mention, name: str) -> tuple[list[EntityRef], int]:
         of_name = self._evidence.named.get(name)
         found = of_name.found if of_name else ()
         known = _each_once((*found, *self._by_name.get(name, ())))
-        fits = [entity for entity in known if not mention.qualifiers or _is_within(entity, mention.qualifiers)]
+        fits = [
+            entity
+            for entity in known
+            if not mention.qualifiers or is_within(entity, mention.qualifiers, itself=name not in names_of(entity))
+        ]
         matches = of_name.matches if of_name and len(fits) == len(known) else len(fits)
         return fits, max(matches, len(fits))
 
@@ -198,9 +279,9 @@ class _Chooser:
             return (
                 places is None,
                 min((_gap(mention, start, end) for start, end in places), default=0) if places else 0,
-                entity.kind in CODE_KINDS and _qualified(entity)[-1] not in identifiers,  # Animator is not animator
+                entity.kind in CODE_KINDS and qualified(entity)[-1] not in identifiers,  # Animator is not animator
                 entity.document_id not in self._near,
-                *self._around.nearness(entity.path),
+                *self._around.nearness(entity.path, self._told.get(entity)),
                 entity.identity not in self._shown,
                 entity.external_id,
                 entity.position,
@@ -215,32 +296,14 @@ def _overloads(entities: Sequence[EntityRef]) -> tuple[EntityRef, ...]:
     first = entities[:1]
     if not first or first[0].kind not in CODE_KINDS:
         return tuple(first)
-    key = _AGAIN.sub("", first[0].key)
-    same = [each for each in entities if each.document_id == first[0].document_id and _AGAIN.sub("", each.key) == key]
+    key = without_count(first[0].key)
+    same = [each for each in entities if each.document_id == first[0].document_id and without_count(each.key) == key]
     return tuple(sorted(same, key=lambda each: (each.position, each.key)))
 
 
 def _gap(mention: Mention, start: int, end: int) -> int:
     """Return how far a file is from a mention in the query: behind it ("login in auth.go") is nearer than before."""
     return start - mention.end if start >= mention.end else mention.start - end + NEARER_BEHIND
-
-
-def _is_within(entity: EntityRef, qualifiers: Sequence[str]) -> bool:
-    """Say whether what an entity stands in (folders, its file, classes) holds the qualifiers in their order."""
-    steps = steps_of(entity.path)
-    containers: list[frozenset[str]] = [frozenset({step, bare(step)}) for step in steps[:-1]]
-    if steps:
-        containers.append(frozenset({steps[-1], bare(steps[-1].rpartition(".")[0] or steps[-1])}))
-    if entity.kind in CODE_KINDS:
-        containers += [frozenset({bare(each)}) for each in _qualified(entity)[:-1]]
-    left = iter(containers)
-    return all(any(qualifier in container for container in left) for qualifier in qualifiers)
-
-
-def _qualified(entity: EntityRef) -> list[str]:
-    """Return the parts of a symbol's qualified name, which its key ends with."""
-    whole = _AGAIN.sub("", entity.key.removeprefix(f"{entity.path}::"))
-    return [part for part in re.split(r"::|[.#]", whole) if part]
 
 
 def _each_once(entities: Iterable[EntityRef]) -> list[EntityRef]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeVar
 from uuid import UUID
 
 from ragcorp.application.entity_names import file_name
 from ragcorp.application.mention_shapes import Mention
+from ragcorp.application.mentioned_within import is_within
 from ragcorp.application.path_proximity import steps_of, surroundings
 from ragcorp.domain.hydration import HydrationWarning, WarningCode
 from ragcorp.domain.ports.structure import Named
@@ -28,26 +30,39 @@ MAX_SHOWN = 80
 
 FILE_NAMES = ("file:", "stem:")
 
+Found = TypeVar("Found", bound=Hashable)
+
 _UNKNOWN: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentionedFile:
-    """A document with the place of its first mention: ``order`` among the mentions, and where it stands."""
+    """A document with the place of its first mention: ``order`` among the mentions, and where it stands.
+
+    ``weak``: plain words name it.
+    """
 
     file: FileRef
     order: int
     start: int
     end: int
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentionedFiles:
-    """``near`` are documents that are not anchored, but preferred where a mention is ambiguous."""
+    """``strong`` are all places of those of ``files`` that are named for certain; ``beside`` are documents that are not
+    anchored, but preferred where a mention is ambiguous.
+    """
 
     files: tuple[MentionedFile, ...] = ()
-    near: tuple[UUID, ...] = ()
+    strong: tuple[MentionedFile, ...] = ()
+    beside: tuple[MentionedFile, ...] = ()
     warnings: tuple[HydrationWarning, ...] = ()
+
+    @property
+    def near(self) -> tuple[UUID, ...]:
+        return tuple(dict.fromkeys(each.file.document_id for each in self.beside))
 
     @property
     def documents(self) -> tuple[UUID, ...]:
@@ -68,7 +83,8 @@ def mentioned_files(
 
     A path finds the documents whose path ends with it. Of several, the nearest is taken. The stem of something that
     may be a symbol too (`` `login` ``) counts where no symbol has that name. A weak mention counts where exactly one
-    code file has that stem, and a plain word is rare (``is_rare``); up to MAX_NEAR documents of its name are near.
+    code file has that stem, a plain word only if it is rare (``is_rare``), the query speaks of code, and the word does
+    not say what a symbol stands in ("close de Client"); up to MAX_NEAR documents of its name are near.
     """
     around = surroundings(mentions, previous)
     strong: list[MentionedFile] = []
@@ -79,17 +95,34 @@ def mentioned_files(
         name, fits, matches = _fitting(mention, files, symbols=_names_a_symbol(mention, named))
         if not fits:
             continue
-        chosen = min(fits, key=lambda file: (*around.nearness(file.path), file.external_id))
+        told = told_of(files[name])
+        chosen = min(fits, key=lambda file: (*around.nearness(file.path, told.get(file)), file.external_id))
         start, end = mention.span_of(name)
         strong.append(MentionedFile(file=chosen, order=order, start=start, end=end))
         if matches > 1 and not _is_whole(mention, chosen):
-            warning = ambiguous(
-                mention.written(name), matches, "files", f"{chosen.path or chosen.external_id} is shown"
-            )
+            shown = f"{chosen.path or chosen.external_id} is shown"
+            warning = ambiguous(mention.written(name), matches, "files", shown, document_id=chosen.document_id)
             warnings.setdefault(warning.message, warning)
-    rare = [each for each in mentions if each.word is None or is_rare(each.word, frequencies, chunks)]
-    weak, near = _weak(mentions, files, named, frozenset(map(id, rare)), [(each.start, each.end) for each in strong])
-    return MentionedFiles(files=_each_once([*strong, *weak]), near=near, warnings=tuple(warnings.values()))
+    owners = _owners(mentions, named)
+    meant = [
+        each
+        for each in mentions
+        if each.word is None
+        or (each.code and (each.start, each.end) not in owners and is_rare(each.word, frequencies, chunks))
+    ]
+    taken = [(each.start, each.end) for each in strong]
+    weak, beside = _weak(mentions, files, named, frozenset(map(id, meant)), taken)
+    return MentionedFiles(
+        files=_each_once([*strong, *weak]),
+        strong=tuple(strong),
+        beside=tuple(beside),
+        warnings=tuple(warnings.values()),
+    )
+
+
+def told_of(named: Named[Found]) -> Mapping[Found, float]:
+    """Return how near the index says that each is; nothing where it was not asked."""
+    return dict(zip(named.found, named.nearness, strict=False))
 
 
 def is_rare(word: str, frequencies: Mapping[str, int], chunks: int) -> bool:
@@ -97,13 +130,22 @@ def is_rare(word: str, frequencies: Mapping[str, int], chunks: int) -> bool:
     return frequencies.get(word, 0) <= max(FEW_CHUNKS, FEW_SHARE * chunks)
 
 
-def ambiguous(written: str, matches: int, what: str, shown: str, key: str | None = None) -> HydrationWarning:
-    text = " ".join(written.replace("`", "'").split())
-    name = text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+def ambiguous(
+    written: str, matches: int, what: str, shown: str, *, document_id: UUID, key: str | None = None
+) -> HydrationWarning:
     count = f"{MANY} or more" if matches >= MANY else str(matches)
     return HydrationWarning(
-        code=WarningCode.AMBIGUOUS_MENTION, message=f"`{name}` names {count} {what}; {shown}.", key=key
+        code=WarningCode.AMBIGUOUS_MENTION,
+        message=f"`{short(written)}` names {count} {what}; {shown}.",
+        key=key,
+        document_id=document_id,
     )
+
+
+def short(written: str) -> str:
+    """Return a mention as a warning shows it."""
+    text = " ".join(written.replace("`", "'").split())
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
 def crosses(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
@@ -121,11 +163,11 @@ def _weak(
     mentions: Sequence[Mention],
     files: Mapping[str, Named[FileRef]],
     named: Mapping[str, Named[EntityRef]],
-    rare: frozenset[int],
+    meant: frozenset[int],
     taken: list[tuple[int, int]],
-) -> tuple[list[MentionedFile], tuple[UUID, ...]]:
+) -> tuple[list[MentionedFile], list[MentionedFile]]:
     found: list[MentionedFile] = []
-    near: dict[UUID, None] = {}
+    beside: list[MentionedFile] = []
     for order, mention in longest_first(mentions):
         for name in (name for name in mention.names if name.startswith(FILE_NAMES)):
             start, end = mention.span_of(name)
@@ -135,17 +177,27 @@ def _weak(
             fits = [file for file in of_name.found if _fits(mention, name, file)]
             code = [file for file in fits if file.is_code]
             whole = of_name.matches == len(of_name.found)
-            if whole and len(code) == 1 and id(mention) in rare:
-                found.append(MentionedFile(file=code[0], order=order, start=start, end=end))
+            if whole and len(code) == 1 and id(mention) in meant:
+                found.append(MentionedFile(file=code[0], order=order, start=start, end=end, weak=True))
                 taken.append((start, end))
                 break
             if whole and 0 < len(fits) <= MAX_NEAR:
-                near.update(dict.fromkeys(file.document_id for file in fits))
+                beside += [MentionedFile(file=file, order=order, start=start, end=end, weak=True) for file in fits]
                 taken.append((start, end))
                 break
         if mention.word is None and any(name in named and named[name].matches == 1 for name in mention.names):
             taken.append((mention.start, mention.end))
-    return found, tuple(near)
+    return found, beside
+
+
+def _owners(mentions: Sequence[Mention], named: Mapping[str, Named[EntityRef]]) -> frozenset[tuple[int, int]]:
+    """Return the places of words that say what a symbol stands in, where one does."""
+    found: set[tuple[int, int]] = set()
+    for each in mentions:
+        known = [entity for name in each.names if name in named for entity in named[name].found]
+        if each.owner_span and any(is_within(entity, each.owners) for entity in known):
+            found.add(each.owner_span)
+    return frozenset(found)
 
 
 def _fitting(mention: Mention, files: Mapping[str, Named[FileRef]], *, symbols: bool) -> tuple[str, list[FileRef], int]:
@@ -153,7 +205,7 @@ def _fitting(mention: Mention, files: Mapping[str, Named[FileRef]], *, symbols: 
         of_name = files.get(name)
         if of_name is None or not name.startswith(FILE_NAMES) or (symbols and name.startswith("stem:")):
             continue
-        fits = [file for file in of_name.found if _fits(mention, name, file)]
+        fits = [file for file in of_name.found if _fits(mention, name, file)] or _nearest_tail(mention, of_name.found)
         if fits:
             return name, fits, of_name.matches if len(fits) == len(of_name.found) else len(fits)
     return "", [], 0
@@ -173,6 +225,22 @@ def _ends_alike(mention: Mention, steps: tuple[str, ...]) -> bool:
     if len(folders) >= len(mention.folders):
         return folders[len(folders) - len(mention.folders) :] == mention.folders
     return mention.rooted and bool(folders) and mention.folders[len(mention.folders) - len(folders) :] == folders
+
+
+def _nearest_tail(mention: Mention, files: Sequence[FileRef]) -> list[FileRef]:
+    """Return the documents that share most folders with the end of an absolute path: they lie under another prefix."""
+    if not mention.rooted or not mention.extension:
+        return []
+    shared = {file: _shared_tail(steps_of(file.path)[:-1], mention.folders) for file in files}
+    most = max(shared.values(), default=0)
+    return [file for file in files if most and shared[file] == most]
+
+
+def _shared_tail(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    count = 0
+    while count < min(len(one), len(other)) and one[-1 - count] == other[-1 - count]:
+        count += 1
+    return count
 
 
 def _is_whole(mention: Mention, file: FileRef) -> bool:

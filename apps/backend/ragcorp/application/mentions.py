@@ -7,10 +7,15 @@ counts only where it is the name of one thing. Linear in the length of the query
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from ragcorp.application.account_numbers import account_at
 from ragcorp.application.entity_names import identifier_name, stem_name, symbol_name
 from ragcorp.application.mention_cues import cue_of, cued, cued_behind, with_words_before
+from ragcorp.application.mention_files import files_with_signs
+from ragcorp.application.mention_relations import bound_to_files, kinds_of, speaks_of_code, with_owner
 from ragcorp.application.mention_shapes import Mention, is_code_file, known, shaped
 from ragcorp.application.mention_tokens import Token, composed, plain, says_something, tokens
 from ragcorp.application.numbered_mentions import numbered
@@ -22,6 +27,7 @@ MAX_WEAK_WORDS = 20
 """Plain words of a query that are looked up, alone and together with those behind them."""
 
 MAX_RUN = 4
+_ACCOUNT = re.compile(r"(?<!\w)[A-Z]{2}[0-9]{2}[ \u00a0]")
 MIN_DIGITS = 3
 """Of a code that is written with blanks: ``FAC 2024 0113``."""
 
@@ -38,7 +44,13 @@ def mentions(query: str) -> tuple[Mention, ...]:
         taken.append((start, end))
         if len(strong) == MAX_STRONG:
             break
-    found = _outside(tokens(text), taken)
+    for mention, start, end in (*_accounts(text), *files_with_signs(text)):
+        if len(strong) == MAX_STRONG:
+            break
+        if not any(start < finish and begin < end for begin, finish in taken):
+            strong.setdefault((mention.start, mention.end, mention.names), mention)
+            taken.append((start, end))
+    found = _outside(tokens(text), sorted(taken))
     claimed: set[int] = set()
     weak: list[Mention] = []
     for mention, first, behind in _strong(text, found):
@@ -50,9 +62,11 @@ def mentions(query: str) -> tuple[Mention, ...]:
         elif mention.names:
             strong.setdefault((mention.start, mention.end, mention.names), mention)
             claimed.update(range(first, behind))
-    weak += [*_plain_words(text, found, claimed)]
+    code = speaks_of_code(found, strong.values())
+    weak = [replace(each, code=code) for each in (*weak, *_plain_words(text, found, claimed))]
     said = {(each.start, each.end, each.names): each for each in (*weak, *strong.values()) if each.names}
-    return tuple(sorted(said.values(), key=lambda each: (each.start, -each.end, each.weak, each.names)))
+    ordered = sorted(said.values(), key=lambda each: (each.start, -each.end, each.weak, each.names))
+    return tuple(bound_to_files(text, ordered))
 
 
 def _strong(text: str, found: Sequence[Token]) -> Iterator[tuple[Mention, int, int]]:
@@ -62,16 +76,36 @@ def _strong(text: str, found: Sequence[Token]) -> Iterator[tuple[Mention, int, i
         if place < until:
             continue
         if before := cued_behind(text, found, place):
-            yield before, place, place
+            said = with_owner(text, found, place + 1, replace(before, kinds=kinds_of(token.text)))
+            yield said if said.names[0].startswith("symbol:") else before, place, place
         if cue_of(token):
-            for mention, behind in cued(text, found, place):
+            for mention, behind in _told_more(text, found, place):
                 yield mention, place, behind
                 until = max(until, behind)  # a heading leaves the compound behind its cue to be read by its shape
             continue
         for mention in shaped(token):
             blanks = mention.extension and not mention.folders and not is_code_file(mention.text)
             file = with_words_before(text, found, place, mention) if blanks and not token.quote else mention
-            yield file, place, place + 1
+            symbol = bool(file.names) and file.names[0].startswith("symbol:")
+            yield with_owner(text, found, place + 1, file) if symbol else file, place, place + 1
+
+
+def _told_more(text: str, found: Sequence[Token], place: int) -> Iterator[tuple[Mention, int]]:
+    """Yield what a cue names with the kind that it says, and what stands behind the last of them for all."""
+    named = list(cued(text, found, place))
+    for mention, behind in named:
+        if not mention.names[0].startswith("symbol:"):
+            yield mention, behind
+            continue
+        last = with_owner(text, found, _end(found, named[-1][0], named[-1][1]), mention)
+        yield replace(last, kinds=kinds_of(found[place].text)), behind
+
+
+def _end(found: Sequence[Token], mention: Mention, behind: int) -> int:
+    """Return the place behind the whole of a mention of several words."""
+    while behind < len(found) and found[behind].end <= mention.end:
+        behind += 1
+    return behind
 
 
 def _plain_words(text: str, found: Sequence[Token], claimed: set[int]) -> Iterator[Mention]:
@@ -131,6 +165,15 @@ def _spaced_code(text: str, found: Sequence[Token], place: int) -> Iterator[Ment
             names=known(identifier_name(written)),
             weak=True,
         )
+
+
+def _accounts(text: str) -> Iterator[tuple[Mention, int, int]]:
+    """Yield account numbers (IBAN) that are written in groups, with their spans."""
+    for begin in _ACCOUNT.finditer(text):
+        if account := account_at(text, begin.start()):
+            end = begin.start() + len(account)
+            code = Mention(text=account, start=begin.start(), end=end, names=known(identifier_name(account)))
+            yield code, code.start, code.end
 
 
 def _outside(found: Sequence[Token], taken: Sequence[tuple[int, int]]) -> list[Token]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ragcorp.application.mention_shapes import Mention, part
+from ragcorp.application.place_words import place_words
 from ragcorp.domain.structure import EntityRef
 
 MAX_PREVIOUS = 50
@@ -15,7 +16,16 @@ MAX_PREVIOUS = 50
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 
-Nearness = tuple[bool, int, int, int, int, int, str]
+_WORDS_OF_KIND = """
+    contrato contratos contract contracts agreement agreements acuerdo acuerdos convenio ley leyes law laws decreto
+    reglamento norma normativa manual manuales manuals guia guias guide guides documento documentos document documents
+    doc docs informe informes report reports politica policy policies anexo anexos factura facturas invoice archivo
+    fichero file files src lib app test tests
+"""
+_OF_KIND = frozenset(_WORDS_OF_KIND.split())
+"""Words that say what a document is, not which."""
+
+Nearness = tuple[bool, float, int, int, int, int, str]
 """The smaller, the nearer."""
 
 
@@ -27,17 +37,18 @@ class Surroundings:
     words: frozenset[str] = frozenset()
     previous: tuple[tuple[str, ...], ...] = ()
 
-    def nearness(self, path: str) -> Nearness:
-        """Order paths: in a folder that the query names; with more of its words; with more leading folders shared with
-        what was shown before (the file itself counts as one more), the latest first; then fewer folders, a shorter
-        path, the path.
+    def nearness(self, path: str, told: float | None = None) -> Nearness:
+        """Order paths: in a folder that the query names; with more of its words (as the index told, which knows titles
+        and how rare each is; else those of the path); with more leading folders shared with what was shown before (the
+        file itself counts as one more), the latest first; then fewer folders, a shorter path, the path.
         """
         steps = steps_of(path)
         named = any(_holds(steps, folders) for folders in self.folders)
         shared = [_shared(steps, each) for each in self.previous]
         most = max(shared, default=0)
         latest = shared.index(most) if most else len(shared)
-        return (not named, -len(self.words & _words(path)), -most, latest, len(steps), len(path), path)
+        words = float(len(self.words & _words(path))) if told is None else round(told, 6)
+        return (not named, -words, -most, latest, len(steps), len(path), path)
 
 
 def surroundings(mentions: Iterable[Mention], previous: Sequence[EntityRef]) -> Surroundings:
@@ -46,9 +57,22 @@ def surroundings(mentions: Iterable[Mention], previous: Sequence[EntityRef]) -> 
     paths = dict.fromkeys(entity.path for entity in previous)
     return Surroundings(
         folders=tuple((*each.folders, *_last_step(each)) for each in said if each.folders),
-        words=frozenset(word for each in said if each.word for word in [part(each.word)]),
+        words=frozenset(word for each in said if each.word for word in [part(each.word)]) - _OF_KIND,
         previous=tuple(steps_of(path) for path in list(paths)[:MAX_PREVIOUS]),
     )
+
+
+def near_words(mentions: Iterable[Mention]) -> tuple[str, ...]:
+    """Return the words by which the index orders what has one name: those that are left, and those of files."""
+    words: dict[str, None] = {}
+    for each in mentions:
+        if each.word is not None:
+            words[part(each.word)] = None
+        elif each.folders or each.extension or (each.weak and " " not in each.text):
+            words.update(dict.fromkeys(place_words(" ".join((*each.folders, each.text)))))
+        if each.owners:
+            words.update(dict.fromkeys(each.owners))
+    return tuple(word for word in words if word not in _OF_KIND)
 
 
 def steps_of(path: str) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ MAX_ROUNDS = 20
 
 PROBE = "¿Cuál es el plazo de entrega?"
 
-UNUSABLE = frozenset({"invalid_vector", "wrong_width"})
+WRONG_WIDTH = "wrong_width"
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -139,7 +139,7 @@ class Reembed:
         try:
             vectors = await self._embedder.embed_passages([PROBE])
         except EmbedderUnavailableError as error:
-            if error.reason in UNUSABLE:
+            if error.reason == WRONG_WIDTH:
                 raise _wrong_width() from error
             raise
         if [len(vector) for vector in vectors] != [self._embedder.model.dimensions]:

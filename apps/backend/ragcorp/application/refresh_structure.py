@@ -1,4 +1,4 @@
-"""Use case: extract the entities of stored documents that have none, or those of another extractor."""
+"""Use case: extract the entities of stored documents that have none, or those of an older extractor."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from ragcorp.application.structure_extraction import extracted
 from ragcorp.application.task_progress import Report
+from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.ports.structure import StructureBacklog, StructureExtractor, UnstructuredDocument
 from ragcorp.domain.structure import DocumentStructure
 
@@ -40,23 +41,23 @@ class RefreshStructure:
         self._is_plain = is_plain
 
     async def execute(self, *, on_progress: Report = lambda done, total: None) -> RefreshedStructure:  # noqa: ARG005
-        """Extract what is out of date now. Raises StorageUnavailableError.
-
-        It ends after as many documents as there were at its start: a service with other grammars on the same database
-        makes what is out of date here, and this one what is out of date there.
-        """
+        """Look at each document once, by id, and extract what is out of date. Raises StorageUnavailableError."""
         total = await self.count()
         documents = entities = 0
         on_progress(documents, total)
-        while documents < total:
-            batch = await self._backlog.outdated(self._extractor.fingerprint, limit=min(BATCH, total - documents))
+        if not total:
+            return RefreshedStructure(documents=0, entities=0, waiting=0)
+        after: UUID | None = None
+        while batch := await self._backlog.outdated(self._extractor.fingerprint, after=after, limit=BATCH):
+            after = batch[-1].document_id
             structures = await anyio.to_thread.run_sync(self._extracted, batch)
-            saved = await self._backlog.save(structures)
-            if not saved:
-                break
-            documents += saved
-            entities += sum(len(structure.entities) for _, structure in structures.values())
-            on_progress(documents, total)
+            try:
+                saved = await self._backlog.save(structures)
+            except ConflictError:  # a deadlock: these wait, the rest does not
+                continue
+            documents += len(saved)
+            entities += sum(len(structures[document_id][1].entities) for document_id in saved)
+            on_progress(documents, max(documents, total))
         return RefreshedStructure(documents=documents, entities=entities, waiting=await self.count())
 
     async def count(self) -> int:

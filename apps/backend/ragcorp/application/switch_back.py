@@ -34,7 +34,10 @@ class SwitchBack:
         found = [
             state
             for state in await self._store.models()
-            if not state.active and name in (None, state.model.name) and dimensions in (None, state.model.dimensions)
+            if not state.active
+            and state.vectors
+            and name in (None, state.model.name)
+            and dimensions in (None, state.model.dimensions)
         ]
         if len(found) != 1:
             raise InvalidInputError(

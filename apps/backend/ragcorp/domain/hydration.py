@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
+from uuid import UUID
 
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.domain.retrieval import SourceReport
@@ -23,6 +24,7 @@ class AnchorReason(StrEnum):
     EXPLICIT_CLAUSE_MENTION = "explicit_clause_mention"
     EXPLICIT_HEADING_MENTION = "explicit_heading_mention"
     EXPLICIT_IDENTIFIER_MENTION = "explicit_identifier_mention"
+    PROBABLE_FILE_MENTION = "probable_file_mention"
     HYDRATED_PREVIOUS_TURN = "hydrated_previous_turn"
     AST_CALLS = "ast_calls"
     AST_CALLED_BY = "ast_called_by"
@@ -36,13 +38,15 @@ PRIORITIES: Mapping[AnchorReason, int] = MappingProxyType(
         AnchorReason.EXPLICIT_CLAUSE_MENTION: 90,
         AnchorReason.EXPLICIT_HEADING_MENTION: 90,
         AnchorReason.EXPLICIT_IDENTIFIER_MENTION: 90,
+        AnchorReason.PROBABLE_FILE_MENTION: 85,
         AnchorReason.HYDRATED_PREVIOUS_TURN: 80,
         AnchorReason.AST_CALLS: 70,
         AnchorReason.AST_CALLED_BY: 65,
         AnchorReason.AST_SAME_FILE: 60,
     }
 )
-"""The larger, the earlier. Those of the design document, and three of ours for neighbours in the syntax tree."""
+"""The larger, the earlier. Those of the design document, three of ours for neighbours in the syntax tree, and one for
+the files that a plain word names: a weak mention comes behind every strong one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,18 +134,24 @@ class WarningCode(StrEnum):
     ANCHOR_DROPPED = "anchor_dropped"
     ANCHOR_CUT = "anchor_cut"
     AMBIGUOUS_MENTION = "ambiguous_mention"
+    NOT_FOUND = "not_found"
     NO_SEMANTIC_CANDIDATES = "no_semantic_candidates"
     STRUCTURAL_ONLY = "structural_only"
     NOT_RECORDED = "not_recorded"
+    NOT_LISTED = "not_listed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationWarning:
-    """``key`` is the entity in question, where there is one."""
+    """``key`` is the entity in question, ``document_id`` the document that the message tells of, where there is one.
+
+    Who may not read that document is not told.
+    """
 
     code: WarningCode
     message: str
     key: str | None = None
+    document_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

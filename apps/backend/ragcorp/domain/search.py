@@ -122,6 +122,12 @@ class SearchRequest:
     def _check_episode(self, episode_id: str) -> None:
         require_length(episode_id, field="episode_id", limit=MAX_EPISODE_ID, minimum=1)
         require_storable(episode_id, field="episode_id")
+        if self.episode_id in {".", ".."}:
+            raise InvalidInputError(
+                "A dot names no episode: in a URL it is a step between folders.",
+                field="episode_id",
+                remedy="Give it a name.",
+            )
         if self.cursor is not None:
             raise InvalidInputError(
                 "A page is no turn of an episode.",

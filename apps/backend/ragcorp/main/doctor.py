@@ -14,6 +14,7 @@ from ragcorp.infrastructure.files.ripgrep import find_ripgrep
 from ragcorp.infrastructure.files.roots import parse_roots
 from ragcorp.infrastructure.postgres.inspection import Contents, ServerFacts, inspect_contents, inspect_server
 from ragcorp.infrastructure.postgres.migrations import state
+from ragcorp.infrastructure.structure.languages import LANGUAGES, Grammars
 from ragcorp.interface.cli.services import Check, CheckStatus, Target
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.model_checks import check_answerer, check_embedder
@@ -45,7 +46,7 @@ MISSED = {
 async def diagnose(target: Target) -> list[Check]:
     """Return all findings. Raises ConfigurationError for settings that are not valid, and nothing else."""
     settings = settings_for(target)
-    checks = [_python(), *_extras(settings)]
+    checks = [_python(), *_extras(settings), await anyio.to_thread.run_sync(_code)]
     if settings.database_url is None:
         folder = await anyio.to_thread.run_sync(_data_folder, settings)
         checks.append(folder)
@@ -91,6 +92,19 @@ def _extras(settings: Settings) -> Iterator[Check]:
             yield Check(name=name, status=CheckStatus.WARNING, detail=MISSED[extra], remedy=_install(extra))
         else:
             yield _skipped(name, "not installed, and not needed by the settings")
+
+
+def _code() -> Check:
+    name, grammars = "extra 'code'", Grammars()
+    lacking = dict.fromkeys(language.name for language in LANGUAGES if grammars.grammar(language) is None)
+    if not lacking:
+        return _ok(name, "installed")
+    return Check(
+        name=name,
+        status=CheckStatus.WARNING,
+        detail=f"No grammar of {', '.join(lacking)}: a source file of these is one entity, without symbols.",
+        remedy=f"{_install('code')} and then run `ragcorp entities refresh`.",
+    )
 
 
 def _files(settings: Settings) -> Iterator[Check]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ragcorp.application.anchor_lookup import AnchorLookup
 from ragcorp.application.anchors import AnchorOptions
 from ragcorp.application.candidate_lookup import KeywordChunks
+from ragcorp.application.circuit_breaker import CircuitBreaker
 from ragcorp.application.hydrate_episode import HydrateEpisode, HydrationOptions
 from ragcorp.application.hydrated_search import HydratedSearch
 from ragcorp.application.introspect_hydration import IntrospectHydration
@@ -79,6 +80,9 @@ def make_hydration(
             ),
             timeout_seconds=settings.search_timeout_seconds,
             semantic_timeout_seconds=settings.source_timeout_seconds,
+        ),
+        breaker=CircuitBreaker(
+            failures=settings.circuit_breaker_failures, cooldown_seconds=settings.circuit_breaker_cooldown_seconds
         ),
     )
     return HydrationParts(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 import anyio.to_thread
 
@@ -11,10 +12,11 @@ from ragcorp.application.drop_vectors import DropVectors
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.reembed import Reembed
 from ragcorp.application.switch_back import SwitchBack
-from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.embedding_models import HALFVEC_INDEX_LIMIT
 from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.item_rows import WITH_VECTORS
 from ragcorp.infrastructure.postgres.migrations import migrate
@@ -23,12 +25,15 @@ from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureV
 from ragcorp.interface.cli.services import ModelChoice, Models, Target
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.model_parts import make_embedder
-from ragcorp.main.settings import LOCAL_MODEL, OPENAI_MODEL, EmbeddingProvider, Settings
+from ragcorp.main.settings import LOCAL_MODEL, OPENAI_MODEL, REMEDY, EmbeddingProvider, Settings
 from ragcorp.main.storage import Storage, open_storage, prepare_storage
 
 CONNECTIONS = 8
 STATEMENT_TIMEOUT_MS = 3_600_000
 """Counting the texts of a large database, or going through them after a restart, takes longer than a query may."""
+
+OPTIONS = {"EMBEDDING_PROVIDER": "--provider", "EMBEDDING_MODEL": "--model", "EMBEDDING_DIM": "--dimensions"}
+"""The options of the command that take the place of settings."""
 
 
 @asynccontextmanager
@@ -38,6 +43,8 @@ async def open_models(target: Target, choice: ModelChoice | None) -> AsyncIterat
     Raises ConfigurationError, MissingExtraError or StorageUnavailableError.
     """
     async with AsyncExitStack() as stack:
+        if choice is not None:
+            stack.enter_context(_options_named())
         settings = settings_for(target) if choice is None else settings_for(target, **_overrides(choice))
         embedder = None
         if choice is not None:
@@ -83,21 +90,56 @@ def _overrides(choice: ModelChoice) -> dict[str, object]:
     known = {LOCAL_MODEL[0]: (EmbeddingProvider.LOCAL, LOCAL_MODEL[1])}
     known[OPENAI_MODEL[0]] = (EmbeddingProvider.OPENAI, OPENAI_MODEL[1])
     provider, dimensions = known.get(choice.name, (EmbeddingProvider.OPENAI, None))
+    if not choice.name.strip():
+        raise ConfigurationError("The model has no name.", field="--model", remedy="Name the one to change to.")
     if choice.provider is not None:
         if choice.provider not in (EmbeddingProvider.LOCAL, EmbeddingProvider.OPENAI):
             raise ConfigurationError(
                 "There is no such provider.", field="--provider", limit="local, openai", remedy="Name one of these."
             )
         provider = EmbeddingProvider(choice.provider)
-    dimensions = choice.dimensions or dimensions
+    dimensions = dimensions if choice.dimensions is None else choice.dimensions
     if dimensions is None:
         raise ConfigurationError(
             "The width of this model's vectors is not known here.",
             field="--dimensions",
             remedy="Add --dimensions N: the provider's documentation has it.",
         )
+    if not 1 <= dimensions <= HALFVEC_INDEX_LIMIT:
+        raise ConfigurationError(
+            "--dimensions is out of range.",
+            field="--dimensions",
+            limit=f"1 to {HALFVEC_INDEX_LIMIT}",
+            remedy="Give the width that the model makes; one that takes `dimensions` can shorten its vectors.",
+        )
+    if provider is EmbeddingProvider.LOCAL and (choice.name, dimensions) != LOCAL_MODEL:
+        raise ConfigurationError(
+            "The local provider carries one model only.",
+            field="--model, --dimensions",
+            limit=f"{LOCAL_MODEL[0]}, {LOCAL_MODEL[1]} dimensions",
+            remedy="Name that one, or give --provider openai.",
+        )
     return {
         "embedding_provider": provider.value,
         "embedding_model": choice.name,
         "embedding_dim": dimensions,
     }
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """Have errors name the options that were given, and not the settings whose place these take."""
+    try:
+        yield
+    except RagcorpError as error:
+        if error.field is not None and set(error.field.split(", ")) <= OPTIONS.keys():
+            error.message = error.message.replace("The settings are not valid", "The options are not valid")
+            error.remedy = "Correct the named options." if error.remedy == REMEDY else error.remedy
+        error.message = _with_options(error.message)
+        error.field = _with_options(error.field) if error.field else None
+        error.remedy = _with_options(error.remedy) if error.remedy else None
+        raise
+
+
+def _with_options(text: str) -> str:
+    return re.sub(r"\b[A-Z_]+\b", lambda found: OPTIONS.get(found[0], found[0]), text)

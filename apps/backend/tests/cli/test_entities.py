@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import psycopg
+import pytest
 
 from support.command_line import Done
 
@@ -28,3 +31,40 @@ def test_documents_of_before_get_their_entities_once(filled: Callable[..., Done]
     again = filled("entities", "refresh")
     assert again.code == 0
     assert "0 entities found in 0 documents" in again.out
+
+
+SYMBOLS = "SELECT id, entity_key FROM structural_entities WHERE kind = 'function' ORDER BY entity_key"
+
+
+@pytest.mark.parametrize("missing", ["tree_sitter", "tree_sitter_python"])
+def test_a_process_without_a_grammar_erases_no_symbols_and_the_doctor_names_it(
+    ragcorp: Callable[..., Done], folder: Path, dsn: str, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    (folder / "paga.py").write_text("def paga(importe):\n    return importe\n", encoding="utf-8")
+    assert ragcorp("ingest", str(folder)).code == 0
+    assert code_check(ragcorp)["status"] == "ok"
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        ((number, key),) = connection.execute(SYMBOLS).fetchall()
+        assert key == "paga.py::paga"
+        monkeypatch.setitem(sys.modules, missing, None)
+        done = ragcorp("entities", "refresh", "--json")
+        assert (done.code, done.json["documents"], done.json["waiting"]) == (0, 0, 0)
+        assert connection.execute(SYMBOLS).fetchall() == [(number, key)]
+        found = code_check(ragcorp)
+        assert (found["status"], "No grammar of python" in found["detail"]) == ("warning", True)
+        assert ("typescript" in found["detail"]) is (missing == "tree_sitter")
+        assert "pip install 'ragcorp[code]'" in found["remedy"]
+        # what it writes itself has no symbols, until whoever has the grammar looks
+        (folder / "paga.py").write_text("def cobra(importe):\n    return importe\n", encoding="utf-8")
+        assert ragcorp("ingest", str(folder)).code == 0
+        assert connection.execute(SYMBOLS).fetchall() == []
+        monkeypatch.undo()
+        monkeypatch.setenv("DATABASE_URL", dsn)
+        monkeypatch.setenv("EMBEDDING_PROVIDER", "none")
+        assert ragcorp("entities", "refresh").code == 0
+        assert [row[1] for row in connection.execute(SYMBOLS).fetchall()] == ["paga.py::cobra"]
+
+
+def code_check(ragcorp: Callable[..., Done]) -> dict[str, str]:
+    (found,) = (each for each in ragcorp("doctor", "--json").json["checks"] if each["name"] == "extra 'code'")
+    return dict(found)

@@ -142,39 +142,67 @@ def test_the_model_in_use_is_said_to_be(ragcorp: Command, provider: FakeOpenAI) 
     assert "old-model (8 dimensions) is the active model already." in done.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "field"),
-    [
-        ((), "--model"),
-        (("--model=x", "--status"), "--model"),
-        (("--drop=x", "--switch-back"), "--model"),
-        (("--model=unheard-of",), "--dimensions"),
-        (("--model=new-model", "--dimensions=12", "--provider=other"), "--provider"),
-        (("--model=new-model", "--dimensions=4001"), "EMBEDDING_DIM"),
-        (("--model=new-model", "--dimensions=12", "--provider=local"), "EMBEDDING_MODEL, EMBEDDING_DIM"),
-        (("--drop=unheard-of",), "--drop"),
-        (("--switch-back",), "--model"),
-    ],
-)
-def test_what_cannot_be_done_is_said_and_changes_nothing(
-    ragcorp: Command, provider: FakeOpenAI, arguments: tuple[str, ...], field: str
-) -> None:
-    done = ragcorp("reembed", *arguments, "--json")
-    assert (done.code, done.json["error"]["field"]) == (2, field), done.out
-    assert done.json["error"]["remedy"]
+NEW = ("--model=new-model", "--dimensions=12")
+
+REFUSED = {
+    (): "--model",
+    ("--model=x", "--status"): "--model",
+    ("--drop=x", "--switch-back"): "--model",
+    ("--switch-back", "--no-switch"): "--no-switch",
+    ("--switch-back", "--model=old-model", "--no-switch"): "--no-switch",
+    ("--status", "--no-switch"): "--no-switch",
+    ("--drop=old-model", "--no-switch"): "--no-switch",
+    ("--switch-back", "--provider=openai"): "--provider",
+    ("--status", "--provider=openai"): "--provider",
+    ("--drop=old-model", "--provider=openai"): "--provider",
+    ("--status", "--dimensions=8"): "--dimensions",
+    ("--model=unheard-of",): "--dimensions",
+    ("--model=new-model", "--dimensions=0"): "--dimensions",
+    ("--model=new-model", "--dimensions=-3"): "--dimensions",
+    ("--model=new-model", "--dimensions=4001"): "--dimensions",
+    ("--model=", "--dimensions=12"): "--model",
+    ("--model= ",): "--model",
+    (f"--model={'x' * 400}", "--dimensions=12"): "--model",
+    (*NEW, "--provider=other"): "--provider",
+    (*NEW, "--provider=local"): "--model, --dimensions",
+    ("--drop=unheard-of",): "--drop",
+    ("--switch-back",): "--model",
+}
+
+
+def test_what_cannot_be_done_is_said_and_changes_nothing(ragcorp: Command, provider: FakeOpenAI) -> None:
+    for arguments, field in REFUSED.items():
+        done = ragcorp("reembed", *arguments, "--json")
+        assert (done.code, done.json["error"]["field"]) == (2, field), (arguments, done.out)
+        assert done.json["error"]["remedy"]
+        assert "EMBEDDING_" not in done.out
+        assert "settings" not in done.out
     assert provider.seen == []
     assert states(ragcorp) == {"old-model": (True, TEXTS, 0)}
 
 
-@pytest.mark.parametrize(
-    ("fault", "code", "kind"),
-    [("401", 3, "embedder_unavailable"), ("wrong_width", 2, "configuration"), ("html", 3, "embedder_unavailable")],
-)
-def test_a_provider_that_is_of_no_use_changes_nothing(
-    ragcorp: Command, provider: FakeOpenAI, fault: str, code: int, kind: str
-) -> None:
-    provider.always = fault
-    done = ragcorp("reembed", "--model=new-model", "--dimensions=12", "--json")
-    assert (done.code, done.json["error"]["code"]) == (code, kind), done.out
+def test_a_width_out_of_range_has_the_range_told(ragcorp: Command) -> None:
+    for width in (0, -3, 5000):
+        error = ragcorp("reembed", "--model=new-model", f"--dimensions={width}", "--json").json["error"]
+        assert (error["message"], error["limit"]) == ("--dimensions is out of range.", "1 to 4000")
+
+
+FAULTS = {
+    "401": (3, "embedder_unavailable", "no usable vectors"),
+    "html": (3, "embedder_unavailable", "no usable vectors"),
+    "null": (3, "embedder_unavailable", "no usable vectors"),
+    "nan": (3, "embedder_unavailable", "zero or not finite"),
+    "zero": (3, "embedder_unavailable", "zero or not finite"),
+    "wrong_width": (2, "configuration", "another width than --dimensions says"),
+}
+
+
+def test_a_provider_that_is_of_no_use_is_told_truly_and_changes_nothing(ragcorp: Command, provider: FakeOpenAI) -> None:
+    for fault, (code, kind, said) in FAULTS.items():
+        provider.always = fault
+        done = ragcorp("reembed", *NEW, "--json")
+        assert (done.code, done.json["error"]["code"]) == (code, kind), (fault, done.out)
+        assert said in done.json["error"]["message"], fault
+        assert "EMBEDDING_" not in done.out
+        assert KEY not in done.out + done.err
     assert states(ragcorp) == {"old-model": (True, TEXTS, 0)}
-    assert KEY not in done.out + done.err

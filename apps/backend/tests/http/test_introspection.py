@@ -10,7 +10,7 @@ import pytest
 
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.http.hydration_schema import TurnBody
+from ragcorp.interface.http.hydration_schema import HydrationTurnBody
 from ragcorp.main.app import run_app
 from ragcorp.main.container import Parts
 from support.embedders import HashingEmbedder
@@ -46,8 +46,8 @@ async def test_a_turn_is_told_with_its_reasons(database_client: httpx.AsyncClien
         answer = await database_client.get(path)
         assert answer.status_code == 200
         body = answer.json()
-        TurnBody.model_validate(body)
-        assert set(body) == set(TurnBody.model_fields)
+        HydrationTurnBody.model_validate(body)
+        assert set(body) == set(HydrationTurnBody.model_fields)
         assert (body["turn"], body["turns"], body["query"], body["withheld"]) == (1, 1, "¿Qué dice guia.md?", 0)
         assert [entity["entity_key"] for entity in body["entities"]] == [
             "manual/guia.md#Guía",

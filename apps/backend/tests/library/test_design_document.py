@@ -240,7 +240,7 @@ async def test_the_named_file_is_anchored_related_code_follows_and_the_rest_is_l
     similar = by_reason(hydration, "semantic:0.85")
     assert keys(hydration) == [*anchored, *similar]
     assert {key.partition("::")[0] for key in similar} == SECURITY.keys()
-    assert hydration.entities[1].shown.startswith("// ValidateToken checks")
+    assert hydration.entities[0].shown.startswith("// ValidateToken checks")
     assert hydration.model == TEST_MODEL.name
     assert hydration.warnings == ()
 

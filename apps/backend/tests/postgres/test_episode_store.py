@@ -39,7 +39,7 @@ def store(database: Database) -> PostgresEpisodeStore:
 
 async def test_a_turn_is_told_as_it_was(database: Database, store: PostgresEpisodeStore) -> None:
     auth = await store_entities(database, "auth.go", {"login": TEXT, "logout": "x" * 500})
-    warning = HydrationWarning(code=WarningCode.ANCHOR_DROPPED, message="dropped", key=LOGOUT)
+    warning = HydrationWarning(code=WarningCode.ANCHOR_DROPPED, message="dropped", key=LOGOUT, document_id=auth)
     turn = await record(
         store, "e", shown(LOGIN, auth), dropped=[left_out(LOGOUT, auth)], warnings=[warning], query="¿login?"
     )
@@ -131,7 +131,9 @@ async def test_visibility_is_checked_again_when_it_is_told(
 ) -> None:
     auth = await store_entities(database, "auth.go", {"login": TEXT, "logout": TEXT})
     logs = await store_entities(database, "logs.go", {"write": TEXT})
-    named = HydrationWarning(code=WarningCode.AMBIGUOUS_MENTION, message="auth.go::login is shown", key=LOGIN)
+    named = HydrationWarning(
+        code=WarningCode.AMBIGUOUS_MENTION, message="auth.go names 2 files; a/auth.go is shown", document_id=auth
+    )
     other = HydrationWarning(code=WarningCode.NO_SEMANTIC_CANDIDATES, message="none")
     await record(
         store, "e", shown(LOGIN, auth), shown("logs.go::write", logs, position=2),
@@ -172,6 +174,21 @@ async def test_a_document_that_is_purged_takes_what_was_shown_of_it_along(
     assert await record(store, "e", shown(LOGIN, auth)) == 2
     told = await store.read("e", principal=ANYONE)
     assert (told.entities, told.withheld) == ((), 0)
+
+
+async def test_what_was_purged_is_in_no_warning_and_the_others_keep_their_place(
+    database: Database, store: PostgresEpisodeStore
+) -> None:
+    auth = await store_entities(database, "auth.go", {"login": TEXT})
+    logs = await store_entities(database, "logs.go", {"write": TEXT})
+    dropped = HydrationWarning(code=WarningCode.ANCHOR_DROPPED, message="login is left out", document_id=auth)
+    await record(store, "e", shown(LOGIN, auth), shown("logs.go::write", logs, position=2), warnings=[dropped])
+    repository = await repository_over(database)
+    await repository.soft_delete_one("auth.go", principal=ANYONE)
+    await repository.purge_deleted(older_than_days=0, principal=ANYONE)
+    told = await store.read("e", principal=ANYONE)
+    assert [(entity.identity.key, entity.position) for entity in told.entities] == [("logs.go::write", 2)]
+    assert told.warnings == ()
 
 
 async def test_turns_at_the_same_time_are_all_kept(database: Database, store: PostgresEpisodeStore) -> None:

@@ -380,7 +380,8 @@ def expected(contents: Sequence[str], passage: Any, *, sure: bool, kept: bool) -
             near = start <= line <= start + length
             full = sum(each == content for each in set(whole))
             taken = full or (sure and near and held and lines_held)
-            ranked += [((bool(full), near, full, lines_held, held, -index), taken)]
+            # matched lines lie within the passage: whoever looks beyond it counts none
+            ranked += [((bool(full), near, full, lines_held if near else 0, held, -index), taken)]
         else:
             padded = f" {content.replace('_', ' ')} "
             full = len({each for each in whole if f" {each.replace('_', ' ')} " in padded})

@@ -12,20 +12,20 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from ragcorp.application.refresh_structure import RefreshStructure
+from ragcorp.application.refresh_structure import RefreshedStructure, RefreshStructure
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.structure import DocumentStructure
+from ragcorp.domain.structure import DocumentStructure, EntityKind
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.structure_backlog import PostgresStructureBacklog
+from ragcorp.infrastructure.postgres.structure_backlog import FIND, PostgresStructureBacklog
 from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, embed_all, written
-from support.structure import code, entity
+from support.structure import code, entity, structured
 
 pytestmark = pytest.mark.anyio
 
@@ -111,10 +111,10 @@ async def test_what_changed_since_it_was_read_is_left_alone(
     made: dict[UUID, tuple[bytes, DocumentStructure]] = {
         each.document_id: (each.content_hash, extractor.extract(each.parsed, path=each.path, title="")) for each in read
     }
-    assert await backlog.save(made) == 1
+    assert await backlog.save(made) == {each.document_id for each in read if each.path == "c.md"}
     assert await fetch(database, KEYS) == [("a.md::newer",), ("c.md::uno",)]
     assert await backlog.count("words-1") == 1
-    assert await backlog.save({}) == 0
+    assert await backlog.save({}) == frozenset()
 
 
 async def test_another_extractor_keeps_the_vectors_of_equal_entities(database: Database) -> None:
@@ -127,12 +127,91 @@ async def test_another_extractor_keeps_the_vectors_of_equal_entities(database: D
     assert (await vectors.counts()).pending == 0
 
 
+ALL, SOME, NONE = "words-1:t:go,python", "words-1:t:python", "words-1:t:"
+NEWER_NONE = "words-2:t:"
+FINGERPRINTS = "SELECT path, fingerprint FROM structured_documents ORDER BY path"
+
+
+async def test_who_has_fewer_grammars_undoes_nothing_and_who_has_more_adds(database: Database) -> None:
+    repository, vectors = await repository_over(database), PostgresStructureVectors(database=database)
+    await repository.save_many([written("a.md", "uno"), written("b.md", "uno dos")], principal=ANYONE)
+    await refresher(database, WordExtractor(fingerprint=ALL)).execute()
+    await embed_all(vectors)
+    stored = await fetch(database, "SELECT max(id) FROM structural_entities")
+    for fewer in (SOME, NONE, "words-1:t:python,rust", "words-0:t:go,python,rust"):
+        done = await refresher(database, WordExtractor(fingerprint=fewer)).execute()
+        assert done == RefreshedStructure(documents=0, entities=0, waiting=0), fewer
+    assert await fetch(database, "SELECT max(id) FROM structural_entities") == stored
+    assert await fetch(database, "SELECT count(*) FROM structural_entity_embeddings") == [(3,)]
+    more = f"{ALL},rust"
+    done = await refresher(database, WordExtractor(fingerprint=more)).execute()
+    assert (done.documents, done.waiting) == (2, 0)
+    assert await fetch(database, FINGERPRINTS) == [("a.md", more), ("b.md", more)]
+
+
+async def test_a_newer_version_without_grammars_replaces_only_what_has_no_symbols(database: Database) -> None:
+    repository = await repository_over(database)
+    plain = structured(written("a.md", "uno"), entity("a.md#uno", EntityKind.SECTION), fingerprint=ALL)
+    symbols = structured(written("b.py", "f g"), entity("b.py::f"), fingerprint=ALL)
+    bare = structured(written("c.py", "h"), entity("c.py::h"), fingerprint=NONE)
+    await repository.save_many([plain, symbols, bare], principal=ANYONE)
+    done = await refresher(database, WordExtractor(fingerprint=NEWER_NONE)).execute()
+    assert (done.documents, done.waiting) == (2, 0)
+    assert await fetch(database, FINGERPRINTS) == [("a.md", NEWER_NONE), ("b.py", ALL), ("c.py", NEWER_NONE)]
+
+
+async def test_what_another_wrote_with_more_grammars_since_it_was_read_is_kept(
+    database: Database, backlog: PostgresStructureBacklog
+) -> None:
+    repository = await repository_over(database)
+    await repository.save_many([written("a.md", "uno")], principal=ANYONE)
+    (read,) = await backlog.outdated(NONE, limit=9)
+    await refresher(database, WordExtractor(fingerprint=ALL)).execute()
+    fewer = WordExtractor(fingerprint=NONE).extract(read.parsed, path=read.path, title="")
+    assert await backlog.save({read.document_id: (read.content_hash, fewer)}) == frozenset()
+    assert await fetch(database, FINGERPRINTS) == [("a.md", ALL)]
+
+
+async def test_a_look_begins_after_an_id_and_reads_no_more_than_it_returns(
+    database: Database, backlog: PostgresStructureBacklog, owner_dsn: str
+) -> None:
+    repository = await repository_over(database)
+    await repository.save_many([written("a.md", "uno")], principal=ANYONE)
+    await fetch(database, MORE_DOCUMENTS)
+    async with await psycopg.AsyncConnection.connect(owner_dsn, autocommit=True) as owner:
+        await owner.execute("ANALYZE documents")
+    ids = [each for (each,) in await fetch(database, "SELECT id FROM documents ORDER BY id")]
+    found, after = [], None
+    while batch := await backlog.outdated("words-1", after=after, limit=700):
+        found += [each.document_id for each in batch]
+        after = found[-1]
+    assert found == ids
+    values = {"after": ids[9], "limit": 5, "replaced": ["x"], "replaced_without_symbols": []}
+    async with database.autocommit() as connection:
+        row = await (await connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {FIND}", values)).fetchone()
+    assert row is not None
+    limit = row[0][0]["Plan"]
+    scan = limit["Plans"][0]
+    assert (limit["Node Type"], scan["Node Type"], scan["Actual Rows"]) == ("Limit", "Index Scan", 5)
+
+
+MORE_DOCUMENTS = """
+    INSERT INTO documents (
+        id, workspace, external_id, text, content_hash, chunker, chunk_count, media_type, filename, size_bytes, title,
+        artifact_type, language, sensitivity, visibility_scope)
+    SELECT gen_random_uuid(), workspace, number::text, text, content_hash, chunker, 0, media_type, filename, 0, title,
+           artifact_type, language, sensitivity, visibility_scope
+    FROM documents, generate_series(1, 2000) AS number
+    RETURNING id
+"""
+
+
 async def test_a_refresh_that_is_killed_leaves_whole_documents_and_goes_on(database: Database, dsn: str) -> None:
     repository = await repository_over(database)
     await repository.save_many([written(f"{n:02}.md", "uno dos tres") for n in range(25)], principal=ANYONE)
 
     class Killed(PostgresStructureBacklog):
-        async def save(self, structures: Any) -> int:
+        async def save(self, structures: Any) -> frozenset[UUID]:
             # the server drops the writer's connection when its second batch is half written
             if await fetch(database, KEYS):
                 async with await psycopg.AsyncConnection.connect(dsn) as blocker:
@@ -183,7 +262,7 @@ async def stir(database: Database, *, rounds: int, seed: int) -> None:
 
     async def refresh() -> None:
         for turn in range(rounds // 3):
-            await refresher(database, WordExtractor(fingerprint=f"words-{turn % 2}")).execute()
+            await refresher(database, WordExtractor(fingerprint=f"words-{turn}")).execute()
 
     async def embed(backlog: PostgresStructureVectors | PostgresEmbeddingBacklog) -> None:
         for turn in range(rounds * 2):

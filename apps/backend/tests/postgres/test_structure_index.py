@@ -210,18 +210,14 @@ async def test_neighbours_are_the_nearest_of_the_same_language(
     await repository.save_many(writes, principal=ANYONE)
     login = await one(index, "src/auth/login.py::login")
     found = (await index.neighbours([login], principal=ANYONE, limit=3))[login.id]
-    assert keys(found.calls) == [
-        "src/auth/deep/check.py::check",
-        "src/auth/tokens.py::check",
-        "src/pay/check.py::check",
-    ]
+    assert keys(found.calls) == ["src/auth/tokens.py::check"]
     assert keys(found.called_by) == ["src/auth/login.py::logout", "src/app.py"]
     assert keys(found.same_file) == ["src/auth/login.py", "src/auth/login.py::logout"]
     logout = await one(index, "src/auth/login.py::logout")
     both = await index.neighbours([login, logout], principal=ANYONE, limit=1)
     assert keys(both[logout.id].calls) == ["src/auth/login.py::login"]
     assert both[logout.id].called_by == ()
-    assert keys(both[login.id].calls) == ["src/auth/deep/check.py::check"]
+    assert keys(both[login.id].calls) == ["src/auth/tokens.py::check"]
     narrowed = await index.neighbours(
         [login], principal=ANYONE, filters=where(external_id=["src/auth/login.py"]), limit=3
     )

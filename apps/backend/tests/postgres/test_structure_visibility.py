@@ -17,7 +17,7 @@ from ragcorp.infrastructure.postgres.structure_index import PostgresStructureInd
 from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
 from support.postgres import open_database, repository_over
 from support.stored import EAST, embed_all, where, written
-from support.structure import entity, index_over, structured
+from support.structure import code, entity, index_over, structured
 
 pytestmark = pytest.mark.anyio
 
@@ -112,17 +112,22 @@ async def test_neighbours_are_only_those_that_may_be_read(database: Database) ->
     await saved(database)
     hidden = structured(
         written("src/b.py", "x", visibility_scope="private", owner="ana"),
-        entity("src/b.py::helper"),
+        entity("src/b.py::near"),
         entity("src/b.py::uses", calls=(symbol_name("C"),)),
     )
-    await (await repository_over(database)).save_many([hidden], principal=ANA)
+    asking = structured(written("src/c.py", "x"), entity("src/c.py::asking", calls=(symbol_name("near"),)))
+    repository = await repository_over(database)
+    await repository.save_many([hidden, asking, code("far/d.py", "near")], principal=ANA)
     index = await index_over(database)
     (ref,) = (await index.named([symbol_name("C")], principal=ANA, limit=9))["symbol:c"].found
+    (caller,) = (await index.named([symbol_name("asking")], principal=ANA, limit=9))["symbol:asking"].found
     seen = {}
     for who, principal in {"ana": ANA, "beto": Principal(subject="beto")}.items():
-        found = (await index.neighbours([ref], principal=principal, limit=9))[ref.id]
-        seen[who] = [[each.key for each in refs] for refs in (found.calls, found.called_by)]
+        of = await index.neighbours([ref, caller], principal=principal, limit=9)
+        lists = (of[ref.id].calls, of[ref.id].called_by, of[caller.id].calls)
+        seen[who] = [[each.key for each in refs] for refs in lists]
     assert seen == {
-        "ana": [["src/a.py::helper", "src/b.py::helper"], ["src/a.py::helper", "src/b.py::uses"]],
-        "beto": [["src/a.py::helper"], ["src/a.py::helper"]],
+        "ana": [["src/a.py::helper"], ["src/a.py::helper", "src/b.py::uses"], ["src/b.py::near"]],
+        # what is hidden takes no call from what is not
+        "beto": [["src/a.py::helper"], ["src/a.py::helper"], ["far/d.py::near"]],
     }

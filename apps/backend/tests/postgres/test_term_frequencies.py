@@ -56,6 +56,14 @@ async def test_words_are_counted_as_the_index_sees_them(database: Database) -> N
     }
 
 
+async def test_all_chunks_of_the_workspace_are_counted(database: Database) -> None:
+    frequencies = PostgresTermFrequencies(database=database)
+    assert await frequencies.count_chunks(principal=BETO) == 0
+    await store(database, "El contrato de Acme.", "Los contratos vencen.", "La penalización.")
+    assert await frequencies.count_chunks(principal=BETO) == 3
+    assert await frequencies.count_chunks(principal=Principal(workspace="other")) == 0
+
+
 async def test_each_language_of_the_workspace_counts(database: Database) -> None:
     await store(database, "Invoices are paid.", "An invoice.", language="en")
     await store(database, "La factura.")

@@ -98,8 +98,10 @@ def found(case: Asked, seed: int = 0) -> tuple[Resolution, tuple[Anchor, ...]]:
         of_documents[each.document_id] = (*of_documents.get(each.document_id, ()), each)
         for name in names_of(each):
             named[name].append(each)
-    for group in (*files.values(), *named.values()):
-        chance.shuffle(group)
+    for same_file in files.values():
+        chance.shuffle(same_file)
+    for same_name in named.values():
+        chance.shuffle(same_name)
     files_of = {name: Named(found=tuple(files[name]), matches=len(files[name])) for name in wanted.files}
     named_of = {name: Named(found=tuple(named[name]), matches=len(named[name])) for name in wanted.entities}
     mentioned = mentioned_files(said, files_of, named_of, previous=case.previous)
@@ -147,9 +149,10 @@ def test_what_was_shown_comes_again_in_its_order(case: Asked) -> None:
 def test_flags_and_limits_hold(case: Asked) -> None:
     resolution, made = found(case)
     reasons = {reason for each in made for reason in each.reasons}
-    assert case.options.file_mentions or AnchorReason.EXPLICIT_FILE_MENTION not in reasons
+    of_files = {AnchorReason.EXPLICIT_FILE_MENTION, AnchorReason.PROBABLE_FILE_MENTION}
+    assert case.options.file_mentions or not of_files & reasons
     assert case.options.symbol_mentions or reasons <= {
-        AnchorReason.EXPLICIT_FILE_MENTION, AnchorReason.HYDRATED_PREVIOUS_TURN,
+        AnchorReason.EXPLICIT_FILE_MENTION, AnchorReason.PROBABLE_FILE_MENTION, AnchorReason.HYDRATED_PREVIOUS_TURN,
     }  # fmt: skip
     syntactic = {AnchorReason.AST_CALLS, AnchorReason.AST_CALLED_BY, AnchorReason.AST_SAME_FILE}
     assert sum(set(each.reasons) <= syntactic for each in made) <= case.options.neighbours
@@ -159,13 +162,14 @@ def test_flags_and_limits_hold(case: Asked) -> None:
 @given(asked())
 def test_mentions_anchor_one_entity_each_or_a_file_but_its_codes(case: Asked) -> None:
     resolution, made = found(case)
-    documents = {each.file.document_id for each in resolution.files}
-    expected = {
-        each.identity
-        for each in case.entities
-        if each.document_id in documents and each.kind is not EntityKind.IDENTIFIER
-    }
-    assert {each.entity.identity for each in made if each.priority == 100} == expected
+    for weak, reason in ((False, AnchorReason.EXPLICIT_FILE_MENTION), (True, AnchorReason.PROBABLE_FILE_MENTION)):
+        documents = {each.file.document_id for each in resolution.files if each.weak is weak}
+        expected = {
+            each.identity
+            for each in case.entities
+            if each.document_id in documents and each.kind is not EntityKind.IDENTIFIER
+        }
+        assert {each.entity.identity for each in made if reason in each.reasons} == expected
     orders = [each.order for each in resolution.entities]
     assert orders == sorted(set(orders))
     assert len({each.message for each in resolution.warnings}) == len(resolution.warnings)

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ragcorp.domain.documents import ParsedText
@@ -38,7 +38,8 @@ class Outer(Base):
     def user(self): return self.load(1)
     class Meta:
         def m(self): pass
-    y = 2
+    y, z = 2, 3
+    t: int
 
 async def last(): await first()
 ''',
@@ -50,7 +51,9 @@ export default class C extends D {
   f = () => { g() };
 }
 namespace N { export function q() {} }
-const api = { list() { return `a${b}` },
+enum R { A = 1, B }
+const api = { list() { return `a${b}` }, n: { deep() {
+  this.q = 1 } },
   post: async () => {
     await fetch("x");
   },
@@ -73,7 +76,7 @@ var H = func() {
 }
 """,
     "d.js": "exports.a = function (x) {}; A.prototype.b = () => {};\n"
-    "function c(){}function d(){};class E{m(){}n(){}}\n",
+    "function c(){}function d(){};class E{m(){}n(){}#f=1}\nmodule.exports = class F { g = 1 };\n",
 }
 
 INSERTED = st.sampled_from(
@@ -100,7 +103,7 @@ def examine(path: str, text: str) -> None:
     assert bool(found) is bool(text.strip())
     by_key = {entity.key: entity for entity in found}
     assert len(by_key) == len(found)
-    lines = text.count("\n") + 1
+    lines = (text.count("\n") or text.count("\r")) + 1
     for entity in found:
         assert 1 <= entity.line_start <= entity.line_end <= lines
         assert entity.head_tokens == TOKENIZER.count(entity.head) <= 128
@@ -136,6 +139,7 @@ def examine_shares(path: str, text: str) -> None:
 
 @settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(broken())
+@example(("b.tsx", "export default class{ C {\n}\nconst api = { : { deep() {\n  this.q = 1 } },\n  post: asy\n"))
 def test_any_broken_code_has_entities_that_share_it_out(code: tuple[str, str]) -> None:
     examine(*code)
     examine_shares(*code)

@@ -66,7 +66,9 @@ def test_a_contract_with_bare_ordinals() -> None:
     assert CONTRACT[found[1].start :].startswith("PRIMERA.- Objeto. El presente")
     assert found[1].names == ("clause:1", "heading:primera objeto", "heading:objeto")
     assert (found[4].line_start, found[4].line_end) == (20, 27)
-    assert set(found[8].names) == {"heading:anexo i", "heading:anexo 1"}
+    assert set(found[8].names) == {
+        "heading:anexo i", "heading:anexo 1", "heading:tarifas", "heading:anexo i tarifas",
+    }  # fmt: skip
 
 
 LAW = """\
@@ -196,6 +198,85 @@ def test_a_line_that_begins_a_part(line: str, key: str) -> None:
 )
 def test_a_line_that_only_mentions_one(line: str) -> None:
     assert keys(f"Texto anterior.\n\n{line}\n\nTexto posterior.\n") == ["d"]
+
+
+@pytest.mark.parametrize("gap", ["\n\n", "\n"])
+def test_chapters_of_a_numbered_text_behind_their_parts(gap: str) -> None:
+    text = gap.join(
+        ["Manual", "1. Instalación", "1.1 Requisitos", "X.", "1.2 Pasos", "Y.", "2. Uso", "Z.", "3. Soporte", "W."]
+    )
+    found = entities(text)
+    assert [(entity.key, entity.container) for entity in found[1:]] == [
+        ("d#clause 1", None), ("d#clause 1.1", "d#clause 1"), ("d#clause 1.2", "d#clause 1"), ("d#clause 2", None),
+        ("d#clause 3", None),
+    ]  # fmt: skip
+    assert text[found[3].start : found[3].end].split() == ["1.2", "Pasos", "Y."]
+
+
+def test_clauses_whose_text_stands_in_the_line_of_their_number() -> None:
+    text = (
+        "Mutual NDA\n\n1. Definitions. Words mean things.\n\n2. Duties. The recipient shall:\n\n2.1 Keep it.\n\n"
+        "2.2 Return it.\n\n3. Term. This lasts two years.\n\n4. Governing Law. Spain.\n"
+    )
+    assert keys(text) == [
+        "d", "d#clause 1", "d#clause 2", "d#clause 2.1", "d#clause 2.2", "d#clause 3", "d#clause 4",
+    ]  # fmt: skip
+
+
+def test_a_chapter_does_not_go_on_counting_the_list_above_it() -> None:
+    steps = "Haga esto:\n\n1. Abra la caja.\n2. Cierre la caja.\n"
+    text = f"1. Inicio\n\n1.1 Caja\n\n{steps}\n2. Uso\n\n2.1 Tapa\n\n{steps}\n3. Soporte\n\nLlame.\n\n4. Fin\n\nYa.\n"
+    assert keys(text) == [
+        "d#clause 1", "d#clause 1.1", "d#clause 2", "d#clause 2.1", "d#clause 3", "d#clause 4",
+    ]  # fmt: skip
+
+
+def test_many_lists_do_not_end_the_chapters() -> None:
+    lists = "Pasos:\n\n1. Abra.\n2. Cierre.\n\n" * 12
+    assert keys(f"1. Inicio\n\n1.1 Caja\n\n1.2 Tapa\n\n{lists}2. Uso\n\nZ.\n") == [
+        "d#clause 1", "d#clause 1.1", "d#clause 1.2", "d#clause 2",
+    ]  # fmt: skip
+
+
+def test_a_list_below_numbered_headings_is_no_part() -> None:
+    text = "# Guía\n\n## 1. Inicio\n\n1. Abra.\n2. Cierre.\n\n### 1.1 Más\n\n1. Uno.\n2. Dos.\n3. Tres.\n\n## 2. Uso\n"
+    assert keys(text) == ["d#Guía", "d#1. Inicio", "d#1.1 Más", "d#2. Uso"]
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "name"),
+    [
+        ("CAPÍTULO PRIMERO\nDisposiciones comunes\n\nTexto.", "d#CAPÍTULO PRIMERO", "heading:disposiciones comunes"),
+        ("CAPÍTULO I\n\nDisposiciones comunes\n\nTexto.", "d#CAPÍTULO I", "heading:disposiciones comunes"),
+        ("Artículo 402\nServidumbre de acceso\n\nTexto.", "d#article 402", "heading:servidumbre de acceso"),
+        ("Artículo 402.\nServidumbre de acceso.\nTexto del dueño.", "d#article 402", "heading:servidumbre de acceso"),
+        ("CLÁUSULA SEGUNDA\nDuración\nDos años.", "d#clause 2", "heading:duracion"),
+        ("## Cláusula 2\n\n**Duración**\n\nDos años.", "d#clause 2", "heading:duracion"),
+        ("ANEXO II\nLista de precios", "d#ANEXO II", "heading:lista de precios"),
+        ("TÍTULO PRELIMINAR\nDel objeto\n\nTexto.", "d#TÍTULO PRELIMINAR", "heading:titulo preliminar"),
+        ("TÍTULO PRELIMINAR\nDel objeto\n\nTexto.", "d#TÍTULO PRELIMINAR", "heading:del objeto"),
+    ],
+)
+def test_a_title_in_the_line_below_is_a_name(text: str, key: str, name: str) -> None:
+    (found,) = [entity for entity in entities(f"Preámbulo.\n\n{text}\n") if entity.key == key]
+    assert name in found.names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Artículo 404\nEl plazo de entrega será de treinta\ndías naturales.",
+        "Artículo 404\n\nSe hará así.",
+        "Artículo 404\n\nUn párrafo breve\nque sigue aquí.",
+        "Artículo 404\nArtículo 405",
+        "Artículo 404\n- Una lista",
+        "Artículo 404\n| Tabla | Dos |",
+        f"Artículo 404. El plazo será de treinta días{' desde que se pida' * 5}\nEntrega\nTexto.",
+    ],
+)
+def test_a_line_below_that_is_no_title(text: str) -> None:
+    found = next(entity for entity in entities(f"Preámbulo.\n\n{text}\n") if entity.key == "d#article 404")
+    assert {name for name in found.names if name.startswith("heading:")} == {"heading:articulo 404"}
 
 
 def test_of_a_table_of_contents_and_the_text_the_text_counts() -> None:

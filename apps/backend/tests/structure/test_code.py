@@ -218,7 +218,7 @@ def test_a_file_is_shown_without_its_symbols_and_named_by_its_constants() -> Non
         EntityKind.FILE, "auth.py", ("symbol:limit",), ("symbol:main",),
     )  # fmt: skip
     assert entities("a.go", GO)[""].names == ("symbol:max", "symbol:id")
-    assert entities("a.tsx", TYPESCRIPT)[""].names == ("symbol:id", "symbol:api")
+    assert entities("a.tsx", TYPESCRIPT)[""].names == ("symbol:id", "symbol:api", "symbol:api.short")
     assert entities("a.js", JAVASCRIPT)[""].names == ("symbol:limit",)
 
 

@@ -20,6 +20,8 @@ def codes(text: str) -> list[TextSpan]:
     [
         "FAC-2024-0113", "ACME/2024/7", "ISO-27001", "B12345678", "12345678Z", "A-38", "TR40", "CAS456", "cas456",
         "REQ_2024_001", "acme/2024/7", "ES2114650100722030876293", "Fac-2024-0113", "P-31",
+        "T-9", "TKT-1", "PLC-7/B", "RRHH-ALTA-3", "FRA‑2024‑0999", "BL–2024–031", "E−318", "E‐31",
+        "3f2504e0-4f89-41d3-9a0c-0305e82c3301", "DEADBEEF-4F89-41D3-9A0C-ABCDEFABCDEF",
     ],
 )  # fmt: skip
 def test_codes(token: str) -> None:
@@ -32,7 +34,7 @@ def test_codes(token: str) -> None:
     [
         "2024-05-01", "14-mayo-2024", "12/05/2024", "2024-05-01T10:30", "1.200,50", "EUR22.980", "EUR 22.980", "3.500€",
         "+34-912-345-678", "912345678", "v2", "v1.2.3", "1.2.3-beta", "4.2", "A4", "Q1", "UTF-8", "mp3", "3D",
-        "covid-19",
+        "covid-19", "3-B", "12/B", "SHA-1", "MPEG-4", "ACME/7", "Tipo-1", "2019–2024", "9–18h", "A1–A3",
         "24-horas", "2-en-1", "10km", "120km/h", "500MB", "9h-18h", "art.14", "pág.123", "2.ª", "auth2.py",
         "https://acme.com/FAC-2024-0113", "https://x.es/?id=FAC-2024-0113", "www.acme24.com/FAC-2024-0113",
         "user-2024@acme.com", "ana@acme-2024.com", r"C:\docs\FAC-2024-0113", "sub_dir/x1.py", "98%",
@@ -88,7 +90,35 @@ def test_of_a_long_line_a_part_is_shown() -> None:
     assert "FAC-2024-0113" in found.content
 
 
-def test_no_more_than_so_many_of_a_document_the_first() -> None:
-    found = codes("\n".join(f"FAC-{number}" for number in range(1_000, 1_600)))
-    assert len(found) == MAX_IDENTIFIERS
-    assert (found[0].name, found[-1].name) == ("FAC-1000", "FAC-1499")
+def test_a_code_with_typographic_hyphens_is_one_with_the_plain() -> None:
+    (found,) = codes("La FRA‑2024‑0999 y FRA-2024-0999.")
+    assert (found.key, found.names) == ("d#FRA‑2024‑0999", ("identifier:fra20240999",))
+
+
+def test_both_ends_of_a_range_are_codes() -> None:
+    assert [found.name for found in codes("Del E01–E05, REF-01–REF-09.")] == ["E01", "E05", "REF-01", "REF-09"]
+
+
+@pytest.mark.parametrize(
+    "account",
+    [
+        "ES91 2100 0418 4502 0005 1332", "GB82 WEST 1234 5698 7654 32", "FR14 2004 1010 0505 0001 3M02 606",
+        "NO93 8601 1117 947", "PT50 0002 0123 1234 5678 9015 4",
+    ],
+)  # fmt: skip
+def test_an_account_number_in_groups_is_one_code(account: str) -> None:
+    (found,) = codes(f"Cuenta {account} BBVA de 2024, otra vez {account.replace(' ', '')}.")
+    assert (found.name, found.names) == (account, (f"identifier:{account.replace(' ', '').lower()}",))
+
+
+def test_no_more_than_so_many_of_a_document_the_first(caplog: pytest.LogCaptureFixture) -> None:
+    found = codes("\n".join(f"FAC-{number}" for number in range(10_000, 10_100 + MAX_IDENTIFIERS)))
+    assert len(found) == MAX_IDENTIFIERS == 5_000
+    assert (found[0].name, found[-1].name) == ("FAC-10000", "FAC-14999")
+    (warning,) = caplog.messages
+    assert "more than 5000 codes" in warning
+
+
+def test_of_all_that_are_no_more_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    assert len(codes("\n".join(f"FAC-{number}" for number in range(10_000, 15_000)))) == 5_000
+    assert caplog.messages == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import log
 from uuid import NAMESPACE_URL, UUID, uuid5
 from zlib import crc32
 
@@ -18,6 +19,8 @@ from ragcorp.application.anchors import (
 from ragcorp.application.entity_names import file_name, stem_name
 from ragcorp.application.mentioned_entities import names_of
 from ragcorp.application.mentions import mentions
+from ragcorp.application.path_proximity import near_words
+from ragcorp.application.place_words import place_words
 from ragcorp.domain.hydration import Anchor, AnchorReason, WarningCode
 from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
 from ragcorp.domain.structure import EntityKind, EntityRef, FileRef
@@ -54,7 +57,7 @@ def clause(path: str, number: str, title: str = "", position: int = 0) -> Entity
 
 @dataclass
 class Corpus:
-    """What an index would answer; ``limit`` is how many it returns of a name."""
+    """What an index would answer; ``limit`` is how many of a name, the nearest by words of path and title."""
 
     entities: list[EntityRef]
     extra_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -63,6 +66,8 @@ class Corpus:
     frequencies: Mapping[str, int] = field(default_factory=dict)
     chunks: int = 0
     limit: int = 50
+    titles: Mapping[str, str] = field(default_factory=dict)
+    near: tuple[str, ...] = ()
     resolution: Resolution = field(default_factory=Resolution)
 
     def anchors(
@@ -78,6 +83,7 @@ class Corpus:
     ) -> tuple[Anchor, ...]:
         chosen, shown, said = options or AnchorOptions(), tuple(previous), mentions(query)
         wanted = wanted_names(said, options=chosen)
+        self.near = near_words(said)
         named = self._named(wanted.entities)
         files = mentioned_files(
             said,
@@ -113,16 +119,29 @@ class Corpus:
 
     @property
     def warnings(self) -> list[str]:
-        assert all(each.code is WarningCode.AMBIGUOUS_MENTION for each in self.resolution.warnings)
+        told = {WarningCode.AMBIGUOUS_MENTION: " names ", WarningCode.NOT_FOUND: " is not found in "}
+        assert all(told[each.code] in each.message for each in self.resolution.warnings)
         return [each.message for each in self.resolution.warnings]
 
     def _named(self, names: Iterable[str]) -> dict[str, Named[EntityRef]]:
         found = {}
         for name in names:
             of_name = [each for each in self.entities if name in self._names(each)]
-            of_name.sort(key=lambda each: (each.path, each.position))
-            found[name] = Named(found=tuple(of_name[: self.limit]), matches=len(of_name))
+            near = self._nearness([each.path for each in of_name])
+            of_name.sort(key=lambda each: (-near[each.path], each.path, each.position))
+            kept = of_name[: self.limit]
+            weights = tuple(near[each.path] for each in kept)
+            found[name] = Named(found=tuple(kept), matches=len(of_name), nearness=weights if self.near else ())
         return found
+
+    def _nearness(self, paths: list[str]) -> dict[str, float]:
+        """Return the sum of ln(paths / those that hold it) of the near words that a path or title holds."""
+        held = {path: {*place_words(path), *place_words(self.titles.get(path, ""))} for path in paths}
+        holding = {word: sum(word in held[path] for path in paths) for word in self.near}
+        return {
+            path: sum(log(len(paths) / holding[word]) for word in self.near if word in words)
+            for path, words in held.items()
+        }
 
     def _names(self, each: EntityRef) -> set[str]:
         return {*names_of(each), *self.extra_names.get(each.key, ())}

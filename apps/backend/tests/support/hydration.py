@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
 from zlib import crc32
 
 from ragcorp.application.entity_names import file_name, heading_name, stem_name, symbol_name
+from ragcorp.application.place_words import place_words
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.hydration import (
@@ -112,7 +115,14 @@ class MemoryIndex:
         self.similar_limits: list[int] = []
 
     async def files(
-        self, names: Sequence[str], *, principal: Principal, filters: Filters = (), limit: int
+        self,
+        names: Sequence[str],
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        limit: int,
+        near: Sequence[str] = (),
+        shown: Sequence[str] = (),
     ) -> Mapping[str, Named[FileRef]]:
         await self.faults.strike("files")
         files = {each.entity.path: each.entity for each in self.kept}
@@ -124,18 +134,25 @@ class MemoryIndex:
                 if name in (file_name(path), stem_name(path))
             ]
             if matching:
-                found[name] = Named(found=tuple(matching[:limit]), matches=len(matching))
+                found[name] = nearest(matching, near, shown, limit=limit)
         return found
 
     async def named(
-        self, names: Sequence[str], *, principal: Principal, filters: Filters = (), limit: int
+        self,
+        names: Sequence[str],
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        limit: int,
+        near: Sequence[str] = (),
+        shown: Sequence[str] = (),
     ) -> Mapping[str, Named[EntityRef]]:
         await self.faults.strike("named")
         found: dict[str, Named[EntityRef]] = {}
         for name in names:
             matching = [each.entity for each in self.kept if name in each.names]
             if matching:
-                found[name] = Named(found=tuple(matching[:limit]), matches=len(matching))
+                found[name] = nearest(matching, near, shown, limit=limit)
         return found
 
     async def of_documents(
@@ -210,6 +227,25 @@ class MemoryIndex:
             for each in self.kept
             if each.entity.id in asked and each.entity.key not in self.gone
         }
+
+
+Placed = TypeVar("Placed", FileRef, EntityRef)
+
+
+def nearest(matching: Sequence[Placed], near: Sequence[str], shown: Sequence[str], *, limit: int) -> Named[Placed]:
+    """Order by the words of the paths, as the port says; what comes is in the order of its paths."""
+    words = [frozenset(place_words(each.path)) for each in matching]
+    holding = Counter(word for each in words for word in each)
+
+    def weight(number: int, asked: Sequence[str]) -> float:
+        return round(math.fsum(math.log(len(words) / holding[word]) for word in words[number] & set(asked)), 6)
+
+    first = sorted(range(len(words)), key=lambda number: (-weight(number, near), -weight(number, shown)))[:limit]
+    return Named(
+        found=tuple(matching[number] for number in first),
+        matches=len(matching),
+        nearness=tuple(weight(number, near) for number in first) if near else (),
+    )
 
 
 def text(key: str) -> EntityText:
@@ -318,10 +354,15 @@ class MemoryKeywords:
 class MemoryFrequencies:
     """The port TermFrequencies: every word stands in as many chunks as told."""
 
-    def __init__(self, frequency: int = 1) -> None:
+    def __init__(self, frequency: int = 1, chunks: int = 0) -> None:
         self._frequency = frequency
+        self._chunks = chunks
         self.faults = Faults()
 
     async def document_frequencies(self, text: str, *, principal: Principal) -> Mapping[str, int]:
         await self.faults.strike("document_frequencies")
         return dict.fromkeys(re.findall(r"[^\W_]{2,100}", text), self._frequency)
+
+    async def count_chunks(self, *, principal: Principal) -> int:
+        await self.faults.strike("count_chunks")
+        return self._chunks

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragcorp.application.circuit_breaker import CircuitBreaker
 from ragcorp.application.hydrate_episode import HydrateEpisode, HydrationOptions
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.hydration import Hydration, HydrationLimits, WarningCode
@@ -74,8 +75,13 @@ class World:
     frequencies: MemoryFrequencies = field(default_factory=MemoryFrequencies)
     options: HydrationOptions = field(default_factory=HydrationOptions)
 
+    principal: Principal = ANN
+
     @property
     def hydrate(self) -> HydrateEpisode:
+        return self.hydrate_with(None)
+
+    def hydrate_with(self, breaker: CircuitBreaker | None) -> HydrateEpisode:
         return HydrateEpisode(
             index=self.index,
             episodes=self.episodes,
@@ -83,6 +89,7 @@ class World:
             keywords=self.keywords,
             frequencies=self.frequencies,
             options=self.options,
+            breaker=breaker,
         )
 
     @property

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+
+import psycopg
+import pytest
 
 from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.application.reembed import Reembed
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.domain.search import SearchResponse
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
@@ -17,6 +22,7 @@ from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.item_rows import WITH_VECTORS
 from ragcorp.infrastructure.postgres.reembedding import PostgresReembedding
 from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
+from ragcorp.interface.library.rag import Rag
 from support.embedders import HashingEmbedder
 from support.postgres import open_database
 
@@ -27,6 +33,10 @@ MISSING = """
         SELECT FROM chunk_embeddings e JOIN embedding_models m ON m.id = e.model_id
         WHERE e.chunk_id = c.id AND m.name = %s)
 """
+
+TEXTS = {f"nota-{number:02}.md": f"La nota {number} trata del pedido {number} de Acme." for number in range(12)}
+ALL_TEXTS = len(TEXTS) + 3
+"""With a memory, a turn and an entity."""
 
 
 class RefusingEmbedder(HashingEmbedder):
@@ -44,9 +54,10 @@ class RefusingEmbedder(HashingEmbedder):
 
 
 @asynccontextmanager
-async def open_store(owner_dsn: str) -> AsyncIterator[tuple[PostgresReembedding, Database]]:
+async def open_store(owner_dsn: str, **options: Any) -> AsyncIterator[tuple[PostgresReembedding, Database]]:
+    options.setdefault("retry_seconds", 0.01)
     async with open_database(owner_dsn) as database:
-        yield PostgresReembedding(database=database, dsn=owner_dsn, retry_seconds=0.01), database
+        yield PostgresReembedding(database=database, dsn=owner_dsn, **options), database
 
 
 def pending_over(database: Database, embedder: HashingEmbedder) -> EmbedPending:
@@ -65,3 +76,40 @@ def reembed_over(store: PostgresReembedding, database: Database, embedder: Hashi
         cache=PostgresEmbeddingCache(database=database),
         backlog=pending_over(database, embedder),
     )
+
+
+async def fill(rag: Rag) -> None:
+    """Write TEXTS and one of every other kind that has vectors, and make these."""
+    for name, text in TEXTS.items():
+        await rag.ingest_text(name, text)
+    await rag.memory.add("Ana prefiere el correo.", external_id="m1")
+    await rag.history.add("¿Cuándo llega el pedido?", speaker="ana", session="s", external_id="t1")
+    await rag.graph.add_entity("Acme", description="Un cliente.")
+    await rag.embed_pending()
+
+
+async def dense(rag: Rag, query: str, **options: Any) -> SearchResponse:
+    return await rag.search(query, mode="dense", **options)
+
+
+def rows(dsn: str, query: str, *values: object) -> list[Any]:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        return connection.execute(query, values or None).fetchall()  # type: ignore[call-overload, no-any-return]
+
+
+def one(dsn: str, query: str, *values: object) -> Any:
+    return rows(dsn, query, *values)[0][0]
+
+
+def active(dsn: str) -> str:
+    return str(one(dsn, "SELECT name FROM embedding_models WHERE active"))
+
+
+async def one_waits(dsn: str, *, mode: str = "%") -> None:
+    """Return when a session of the database waits for a lock."""
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation IS NOT NULL AND mode LIKE %s"
+    for _ in range(3000):
+        if one(dsn, waiting, mode):
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("nothing waits for a lock")

@@ -79,6 +79,9 @@ class ScriptedFrequencies:
             raise self.error
         return self.frequencies
 
+    async def count_chunks(self, *, principal: Principal) -> int:
+        raise NotImplementedError
+
 
 def source_over(
     grep: ScriptedGrep, frequencies: ScriptedFrequencies | None = None, access: FileAccess | None = None

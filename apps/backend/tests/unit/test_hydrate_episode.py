@@ -310,7 +310,7 @@ async def test_a_plain_word_is_a_name_only_where_it_is_rare(chunks: int, *, anch
         frequencies=MemoryFrequencies(chunks),
         options=HydrationOptions(semantic=False),
     )
-    assert (keys(await world.turn("when is supper served?")) == ["cook.py::supper"]) is anchored
+    assert (keys(await world.turn("Fix the supper bug")) == ["cook.py::supper"]) is anchored
 
 
 async def test_filters_that_no_document_passes_are_a_turn_that_shows_nothing() -> None:

@@ -119,7 +119,7 @@ async def test_who_leaves_leaves_nothing_running() -> None:
     assert (hydrate.cancelled, hydrate.recorded) == (True, [])
 
 
-@pytest.mark.parametrize("episode_id", ["", "e" * 201, "a\x00b", "\ud800"])
+@pytest.mark.parametrize("episode_id", ["", "e" * 201, "a\x00b", "\ud800", ".", ".."])
 def test_a_name_that_no_episode_may_have_is_refused(episode_id: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
         SearchRequest(query="login", episode_id=episode_id)

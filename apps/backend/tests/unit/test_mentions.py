@@ -251,6 +251,7 @@ def test_a_query_full_of_names_is_looked_up_in_part() -> None:
     [
         "cláusula ", "«", '"', "`a", "'a'", "a.b.", "a/", "../", "a::", "f(", "x@", "a-", "w.", "http", "http:", "a_b ",
         "§", "¿", "\\", "e\u0301",
+        "a.md y ", "d'or.md ", "(b).md ", "close de ", "a/b.c(", "a\u2013",
         *(
             pytest.param(unit, marks=pytest.mark.soak)
             for unit in ("A 1 ", "1 y ", "archivo ", "f(a, ", "función de ", "sección Uno ", "art. 1, ")

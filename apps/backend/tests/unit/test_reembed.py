@@ -152,7 +152,8 @@ async def test_indexes_come_after_the_vectors_and_the_switch_last() -> None:
     [
         (Model("unreachable"), EmbedderUnavailableError),
         (Model("rejected"), EmbedderUnavailableError),
-        (Model("invalid_vector"), ConfigurationError),
+        (Model("invalid_vector"), EmbedderUnavailableError),
+        (Model("wrong_width"), ConfigurationError),
         (Model(width=5), ConfigurationError),
         (Model(width=3), ConfigurationError),
     ],

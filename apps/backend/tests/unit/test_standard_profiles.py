@@ -25,6 +25,7 @@ def test_their_names() -> None:
         "vectors",
         "files",
         "grep",
+        "code",
     ]
 
 
@@ -115,6 +116,7 @@ def test_steps_of_each_profile() -> None:
         "vectors": (False, False, False),
         "files": (False, False, False),
         "grep": (False, False, False),
+        "code": (False, False, False),
     }
 
 
@@ -124,6 +126,12 @@ def test_everything_asks_each_source_once() -> None:
     assert len(set(sources)) == len(sources)
     assert {PROFILES["everything"].pool(source) for source in PROFILES["collections"].sources} == {75}
     assert PROFILES["everything"].pool("graph") == 25
+
+
+def test_code_is_hybrid_with_what_the_query_names() -> None:
+    code = PROFILES["code"]
+    assert code.sources == ("dense", "full_text", "structure")
+    assert code.weights["structure"] == 3.0
 
 
 def test_files_are_vectors_and_grep_by_rank() -> None:

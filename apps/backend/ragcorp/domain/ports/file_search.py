@@ -109,6 +109,10 @@ class TermFrequencies(Protocol):
         """Return the number for each word as it is written in ``text``; one round trip. 0: no chunk holds it."""
         ...
 
+    async def count_chunks(self, *, principal: Principal) -> int:
+        """Return the number of all chunks of the principal's workspace, by the same statistics."""
+        ...
+
 
 class FileGrep(Protocol):
     """Searches files for a caller (the use case, as sources and tools see it)."""

@@ -16,9 +16,10 @@ Rejected = Mapping[str, Mapping[int, bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelState:
-    """A model of which there are vectors, or that is active.
+    """A model that is active, or of which anything is stored: vectors of texts, or what is made or kept of them.
 
-    ``missing`` counts the texts without a vector of it; ``indexes`` the valid ones of ``all_indexes``.
+    ``vectors`` counts the texts with a vector of it, ``missing`` those without; ``indexes`` the valid ones of
+    ``all_indexes``.
     """
 
     model: EmbeddingModel
@@ -75,7 +76,8 @@ class Reembedding(Protocol):
     async def activate(self, model: EmbeddingModel, *, rejected: Rejected) -> None:
         """Make the model the active one, in one transaction that lists what still lacks a vector of it.
 
-        Writers wait for it, searches do not. What was ``rejected`` is listed as failed.
+        Writers wait for it, searches do not. What was ``rejected`` is listed as failed. Raises
+        StorageUnavailableError (``locked``) if others keep the tables for minutes; then nothing is changed.
         """
         ...
 

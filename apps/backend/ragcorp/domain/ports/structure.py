@@ -38,15 +38,23 @@ class StructureExtractor(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named(Generic[Found]):
-    """What a name finds, at most the asked number in a total order; ``matches`` counts all (1,000 at most)."""
+    """What a name finds, at most the asked number in a total order; ``matches`` counts all (1,000 at most).
+
+    ``nearness`` is how much of what was asked for as ``near`` each of ``found`` has; empty where nothing was.
+    """
 
     found: tuple[Found, ...]
     matches: int
+    nearness: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntaxNeighbours:
-    """Neighbours of an entity in the syntax tree, each list nearest first: by path, then by place."""
+    """Neighbours of an entity in the syntax tree, each list nearest first: by path, then by place.
+
+    A name that it calls is the nearest symbol of that name, and none else; who calls it are those to whom no other of
+    its name is nearer.
+    """
 
     calls: tuple[EntityRef, ...] = ()
     called_by: tuple[EntityRef, ...] = ()
@@ -68,15 +76,35 @@ class StructureIndex(Protocol):
     """
 
     async def files(
-        self, names: Sequence[str], *, principal: Principal, filters: Filters = (), limit: int
+        self,
+        names: Sequence[str],
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        limit: int,
+        near: Sequence[str] = (),
+        shown: Sequence[str] = (),
     ) -> Mapping[str, Named[FileRef]]:
-        """Return the documents of each stored file or stem name, by path."""
+        """Return the documents of each stored file or stem name, the nearest first, then by path.
+
+        Near is a document whose path or title has the words (``application.place_words``) that are ``near``, at most
+        64 of them: a word adds ln(matches of the name / those that have the word), so that what all have adds nothing;
+        nor does one that says nothing in a language of the workspace ("de").
+        Where that is equal the words that are ``shown`` decide alike.
+        """
         ...
 
     async def named(
-        self, names: Sequence[str], *, principal: Principal, filters: Filters = (), limit: int
+        self,
+        names: Sequence[str],
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        limit: int,
+        near: Sequence[str] = (),
+        shown: Sequence[str] = (),
     ) -> Mapping[str, Named[EntityRef]]:
-        """Return the entities of each stored name, by path and position."""
+        """Return the entities of each stored name, the nearest first (as ``files``), then by path and position."""
         ...
 
     async def of_documents(
@@ -139,12 +167,21 @@ class UnstructuredDocument:
 
 
 class StructureBacklog(Protocol):
-    """Documents whose entities another extractor made, or none: those of before, and after an extra was installed."""
+    """Documents without entities (those of before), or whose entities those of a fingerprint replace.
 
-    async def outdated(self, fingerprint: str, *, limit: int) -> list[UnstructuredDocument]: ...
+    What replaces what says ``StructureFingerprint.replaces``.
+    """
 
-    async def save(self, structures: Mapping[UUID, tuple[bytes, DocumentStructure]]) -> int:
-        """Swap the entities of documents that still have the content hash given with each; return how many."""
+    async def outdated(self, fingerprint: str, *, after: UUID | None = None, limit: int) -> list[UnstructuredDocument]:
+        """Return the first ``limit`` whose id is greater than ``after``, by id."""
+        ...
+
+    async def save(self, structures: Mapping[UUID, tuple[bytes, DocumentStructure]]) -> frozenset[UUID]:
+        """Swap the entities of documents, and return which.
+
+        Left alone are those that no longer have the content hash given with each, and those whose entities another
+        wrote meanwhile that these do not replace.
+        """
         ...
 
     async def count(self, fingerprint: str) -> int: ...

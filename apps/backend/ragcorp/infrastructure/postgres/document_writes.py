@@ -356,6 +356,7 @@ async def _write_contents(
                 workspace=principal.workspace,
                 external_id=write.external_id,
                 path=write.attributes.path or write.external_id,
+                title=write.attributes.title,
                 artifact_hash=write.content_hash,
                 structure=write.structure,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
+from uuid import UUID
 
 from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
@@ -78,9 +79,13 @@ TURNS = """
     WHERE e.workspace = %(workspace)s AND e.subject = %(subject)s AND e.episode_id = %(episode_id)s
 """
 
+READABLE = """
+    SELECT d.id FROM documents d WHERE d.id = ANY(%(ids)s) AND d.deleted_at IS NULL AND {visible}
+"""
+
 ENTITIES = f"""
-    SELECT h.document_id, h.entity_key, h.kind, coalesce(r.path, d.path, d.external_id), d.external_id, h.reasons,
-           h.priority, h.tokens, h.cut, h.dropped,
+    SELECT h.number, h.document_id, h.entity_key, h.kind, coalesce(r.path, d.path, d.external_id), d.external_id,
+           h.reasons, h.priority, h.tokens, h.cut, h.dropped,
            left(CASE WHEN h.cut OR h.dropped IS NOT NULL THEN s.head ELSE s.content END, {SHOWN_CHARACTERS}),
            d.deleted_at IS NULL AND {{visible}}
     FROM hydrated_entities h
@@ -143,7 +148,7 @@ class PostgresEpisodeStore:
                 "query": query,
                 "model": model,
                 "budget": Jsonb(asdict(use)),
-                "warnings": Jsonb([asdict(warning) for warning in warnings]),
+                "warnings": Jsonb([_warning_row(warning) for warning in warnings]),
             }
             stored = await (await connection.execute(INSERT_TURN, turn)).fetchone()
             common = {"turn_id": stored[0] if stored else None, "workspace": principal.workspace}
@@ -156,7 +161,7 @@ class PostgresEpisodeStore:
         values = {**_whose(episode_id, principal), "turn": turn}
         visible = visibility(principal, alias="d")
 
-        async def work() -> tuple[TupleRow, list[TupleRow]]:
+        async def work() -> tuple[TupleRow, list[TupleRow], frozenset[str]]:
             async with self._database.autocommit() as connection:
                 found = await (await connection.execute(TURN, values)).fetchone()
                 if found is None:
@@ -164,12 +169,14 @@ class PostgresEpisodeStore:
                 cursor = await connection.execute(
                     ENTITIES.format(visible=visible.sql), visible.values | {"turn_id": found[0]}
                 )
-                return found, await cursor.fetchall()
+                rows = await cursor.fetchall()
+                named = [UUID(warning["document_id"]) for warning in found[-1] if warning["document_id"]]
+                cursor = await connection.execute(READABLE.format(visible=visible.sql), visible.values | {"ids": named})
+                return found, rows, frozenset(str(row[0]) for row in await cursor.fetchall())
 
-        found, rows = await self._database.read(work)
+        found, rows, readable = await self._database.read(work)
         _, number, turns, query, created_at, model, budget, warnings = found
-        told = [_recorded(row, position) for position, row in enumerate(rows, start=1) if row[-1]]
-        hidden = {row[1] for row in rows if not row[-1]}
+        told = [_recorded(row) for row in rows if row[-1]]
         return RecordedTurn(
             episode_id=episode_id,
             turn=number,
@@ -179,7 +186,7 @@ class PostgresEpisodeStore:
             model=model,
             entities=tuple(entity for entity in told if entity.budget is None),
             dropped=tuple(entity for entity in told if entity.budget is not None),
-            warnings=tuple(_warning(warning) for warning in warnings if warning["key"] not in hidden),
+            warnings=tuple(_warning(each) for each in warnings if each["document_id"] in {None, *readable}),
             use=HydrationUse(**{**budget, "limits": HydrationLimits(**budget["limits"])}),
             withheld=len(rows) - len(told),
         )
@@ -225,8 +232,8 @@ def _dropped_row(dropped: DroppedEntity) -> dict[str, object]:
     }
 
 
-def _recorded(row: TupleRow, position: int) -> RecordedEntity:
-    document_id, key, kind, path, external_id, reasons, priority, tokens, cut, dropped, content, _ = row
+def _recorded(row: TupleRow) -> RecordedEntity:
+    position, document_id, key, kind, path, external_id, reasons, priority, tokens, cut, dropped, content, _ = row
     return RecordedEntity(
         identity=EntityIdentity(document_id=document_id, key=key),
         kind=kind,
@@ -242,8 +249,22 @@ def _recorded(row: TupleRow, position: int) -> RecordedEntity:
     )
 
 
+def _warning_row(warning: HydrationWarning) -> dict[str, str | None]:
+    return {
+        "code": warning.code.value,
+        "message": warning.message,
+        "key": warning.key,
+        "document_id": None if warning.document_id is None else str(warning.document_id),
+    }
+
+
 def _warning(stored: dict[str, Any]) -> HydrationWarning:
-    return HydrationWarning(code=WarningCode(stored["code"]), message=stored["message"], key=stored["key"])
+    return HydrationWarning(
+        code=WarningCode(stored["code"]),
+        message=stored["message"],
+        key=stored["key"],
+        document_id=None if stored["document_id"] is None else UUID(stored["document_id"]),
+    )
 
 
 def _missing(turns: TupleRow | None) -> NotFoundError:

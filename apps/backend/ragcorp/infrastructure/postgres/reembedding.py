@@ -40,20 +40,24 @@ LONGEST_WRITE = timedelta(hours=1)
 
 ATTEMPTS = 240
 RETRY_SECONDS = 0.5
-"""How often, and how far apart, the change-over asks for its locks: each time it holds writers up for half a second."""
+"""How often, and how far apart, the change-over asks for its locks: each time it holds writers up for half a second,
+unless it does not come past a VACUUM, which holds up nobody."""
 
 
 class PostgresReembedding:
     """Over a ``database`` opened with the owner's ``dsn``, in which statements may take long.
 
-    ``retry_seconds`` is the pause between attempts to lock the writers out.
+    ``retry_seconds`` is the pause between the ``attempts`` to lock the writers out.
     """
 
     kinds: Sequence[str] = tuple(EMBEDDED)
 
-    def __init__(self, *, database: Database, dsn: str, retry_seconds: float = RETRY_SECONDS) -> None:
+    def __init__(
+        self, *, database: Database, dsn: str, attempts: int = ATTEMPTS, retry_seconds: float = RETRY_SECONDS
+    ) -> None:
         self._database = database
         self._dsn = dsn
+        self._attempts = attempts
         self._retry_seconds = retry_seconds
         self._refreshed_at: dict[EmbeddingModel, datetime] = {}
 
@@ -176,19 +180,22 @@ class PostgresReembedding:
             report(done, len(VECTOR_TABLES))
 
     async def activate(self, model: EmbeddingModel, *, rejected: Rejected) -> None:
-        """Raises StorageUnavailableError if a writer does not let go of its rows for minutes."""
-        for attempt in range(ATTEMPTS):
+        for _ in range(self._attempts):
             try:
-                await self._activate(model, rejected)
+                return await self._activate(model, rejected)
             except StorageUnavailableError as error:
-                if error.reason != "timeout" or attempt == ATTEMPTS - 1:
+                if error.reason != "timeout":
                     raise
             except ConflictError:  # a deadlock, where deadlock_timeout is set lower than ours
-                if attempt == ATTEMPTS - 1:
-                    raise
-            else:
-                return
+                pass
             await asyncio.sleep(self._retry_seconds)
+        raise StorageUnavailableError(
+            "The switch did not get its locks: a VACUUM or ANALYZE, or a transaction that writes, kept them all the "
+            "while. Nothing was switched; the vectors are kept.",
+            reason="locked",
+            remedy="Run the same command again. pg_stat_activity shows who holds them: a VACUUM, or the oldest "
+            "xact_start.",
+        )
 
     async def drop_indexes(self, model: EmbeddingModel) -> None:
         async with self._connection() as connection:
@@ -207,6 +214,8 @@ class PostgresReembedding:
     async def _activate(self, model: EmbeddingModel, rejected: Rejected) -> None:
         async with self._database.driver_transaction() as connection:
             await connection.execute(statements.BEGIN_CHANGE)
+            await connection.execute(statements.LOCK_MAINTENANCE)
+            await connection.execute(statements.GIVE_WAY)
             await connection.execute(statements.LOCK_WRITERS)
             values: dict[str, object] = {"model_id": await _id(connection, model)}
             for kind, table in EMBEDDED.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragcorp.infrastructure.postgres.embedding_backlog import LOCK_DOCUMENTS
-from ragcorp.infrastructure.postgres.embedding_models import BACKLOG_TABLES, VECTOR_TABLES, has_vectors, hnsw_index_name
+from ragcorp.infrastructure.postgres.embedding_models import BACKLOG_TABLES, VECTOR_TABLES, hnsw_index_name
 from ragcorp.infrastructure.postgres.item_backlog import LOCK_ITEMS
 from ragcorp.infrastructure.postgres.item_rows import WITH_VECTORS
 
@@ -99,8 +99,13 @@ REGISTER = """
 
 MODEL_ID = "SELECT id FROM embedding_models WHERE name = %(name)s AND dimensions = %(dimensions)s"
 
+KEPT_OF_A_MODEL = (*VECTOR_TABLES, "workspace_means", "embedding_cache")
+"""In the order in which they are emptied: as long as one has rows, a removal that was cut can be taken up again."""
+
+_IS_KEPT = (f"EXISTS (SELECT FROM {table} kept WHERE kept.model_id = m.id)" for table in KEPT_OF_A_MODEL)
+
 MODELS = f"""
-    SELECT id, name, dimensions, active FROM embedding_models m WHERE active OR {has_vectors("m.id")}
+    SELECT id, name, dimensions, active FROM embedding_models m WHERE active OR {" OR ".join(_IS_KEPT)}
     ORDER BY name, dimensions
 """
 
@@ -178,7 +183,16 @@ LOCKED = (
 )
 """In the order in which writers come by them: contents, then what waits."""
 
-BEGIN_CHANGE = "SELECT set_config('lock_timeout', '500ms', true), set_config('statement_timeout', '0', true)"
+BEGIN_CHANGE = """
+    SELECT set_config('lock_timeout', (setting::integer + 500)::text, true), set_config('statement_timeout', '0', true)
+    FROM pg_settings WHERE name = 'deadlock_timeout'
+"""
+"""Above deadlock_timeout (ms): only who has waited for so long has an autovacuum cancelled."""
+
+LOCK_MAINTENANCE = f"LOCK TABLE {', '.join(LOCKED)} IN SHARE UPDATE EXCLUSIVE MODE"
+"""Waits for VACUUM, ANALYZE and builds of indexes, and then keeps them out; nobody who reads or writes waits for it."""
+
+GIVE_WAY = "SELECT set_config('lock_timeout', '500ms', true)"
 """Below deadlock_timeout: where the change meets a writer head-on, it is the change that gives way and tries again."""
 
 LOCK_WRITERS = f"LOCK TABLE {', '.join(LOCKED)} IN EXCLUSIVE MODE"
@@ -207,8 +221,6 @@ ACTIVATE = "UPDATE embedding_models SET active = true WHERE id = %(model_id)s"
 DELETE_SOME = """
     DELETE FROM {table} WHERE ctid IN (SELECT ctid FROM {table} WHERE model_id = %(model_id)s LIMIT %(limit)s)
 """
-
-KEPT_OF_A_MODEL = (*VECTOR_TABLES, "workspace_means", "embedding_cache")
 
 
 def index_names(model_id: int) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
@@ -10,13 +11,14 @@ from uuid import UUID
 from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
 
+from ragcorp.application.place_words import MAX_WORDS, WORD
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.structure import Named, SimilarEntity, SyntaxNeighbours
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.structure import EntityIdentity, EntityKind, EntityRef, EntityText, FileRef
-from ragcorp.infrastructure.postgres import candidate_statements, statements
+from ragcorp.infrastructure.postgres import candidate_statements, statements, structure_neighbours
 from ragcorp.infrastructure.postgres import structure_statements as sql
 from ragcorp.infrastructure.postgres.channels import MAX_EF_SEARCH
 from ragcorp.infrastructure.postgres.chunk_ids import database_ids
@@ -27,6 +29,7 @@ from ragcorp.infrastructure.postgres.positional import execute
 from ragcorp.infrastructure.postgres.predicates import Predicate, visibility
 
 Asked = TypeVar("Asked", bound=Hashable)
+Found = TypeVar("Found")
 
 MAX_CHUNKS = MAX_EF_SEARCH
 """Nearest chunks that are looked through for other entities, at most."""
@@ -35,7 +38,23 @@ CHUNKS_AT_FIRST = 2
 GROWTH = 4
 """Twice as many chunks as entities are looked through at first, and four times as many where that was too few."""
 
-RELATIONS = {sql.CALLS: "calls", sql.CALLED_BY: "called_by", sql.SAME_FILE: "same_file"}
+RELATIONS = {
+    structure_neighbours.CALLS: "calls",
+    structure_neighbours.CALLED_BY: "called_by",
+    structure_neighbours.SAME_FILE: "same_file",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """Words of documents that are near, as they are stored."""
+
+    near: list[str]
+    shown: list[str]
+
+    @property
+    def is_asked(self) -> bool:
+        return bool(self.near or self.shown)
 
 
 class PostgresStructureIndex:
@@ -52,31 +71,61 @@ class PostgresStructureIndex:
         self._max_scan_tuples = str(max_scan_tuples)
 
     async def files(
-        self, names: Sequence[str], *, principal: Principal, filters: Filters = (), limit: int
+        self,
+        names: Sequence[str],
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        limit: int,
+        near: Sequence[str] = (),
+        shown: Sequence[str] = (),
     ) -> Mapping[str, Named[FileRef]]:
-        passing = _passing(principal, filters)
-        asked = list(dict.fromkeys(names))
-        if passing is None or not asked:
-            return {}
-        rows = await self._rows(sql.files(passing.sql), passing.values | {"names": asked, "limit": limit})
-        found: dict[str, tuple[list[FileRef], int]] = {}
-        for number, matches, document_id, external_id, path, is_code in rows:
-            file = FileRef(document_id=document_id, external_id=external_id, path=path, is_code=is_code)
-            found.setdefault(asked[number - 1], ([], matches))[0].append(file)
-        return {name: Named(found=tuple(files), matches=matches) for name, (files, matches) in found.items()}
+        def file(row: Sequence[Any]) -> FileRef:
+            document_id, external_id, path, is_code = row
+            return FileRef(document_id=document_id, external_id=external_id, path=path, is_code=is_code)
+
+        around = _Around(near=_words(near), shown=_words(shown))
+        return await self._of_names(sql.files, names, file, _passing(principal, filters), around, limit=limit)
 
     async def named(
-        self, names: Sequence[str], *, principal: Principal, filters: Filters = (), limit: int
+        self,
+        names: Sequence[str],
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        limit: int,
+        near: Sequence[str] = (),
+        shown: Sequence[str] = (),
     ) -> Mapping[str, Named[EntityRef]]:
-        passing = _passing(principal, filters)
+        around = _Around(near=_words(near), shown=_words(shown))
+        return await self._of_names(sql.named, names, _entity, _passing(principal, filters), around, limit=limit)
+
+    async def _of_names(
+        self,
+        statement: Callable[..., str],
+        names: Sequence[str],
+        read: Callable[[Sequence[Any]], Found],
+        passing: Predicate | None,
+        around: _Around,
+        *,
+        limit: int,
+    ) -> Mapping[str, Named[Found]]:
         asked = list(dict.fromkeys(names))
         if passing is None or not asked:
             return {}
-        rows = await self._rows(sql.named(passing.sql), passing.values | {"names": asked, "limit": limit})
-        found: dict[str, tuple[list[EntityRef], int]] = {}
-        for number, matches, *reference in rows:
-            found.setdefault(asked[number - 1], ([], matches))[0].append(_entity(reference))
-        return {name: Named(found=tuple(entities), matches=matches) for name, (entities, matches) in found.items()}
+        values = passing.values | {"names": asked, "limit": limit, "near": around.near, "shown": around.shown}
+        rows = await self._rows(statement(passing.sql, near=around.is_asked), values)
+        of_names: dict[str, list[TupleRow]] = {}
+        for row in rows:
+            of_names.setdefault(asked[row[0] - 1], []).append(row)
+        return {
+            name: Named(
+                found=tuple(read(row[3:]) for row in found),
+                matches=found[0][1],
+                nearness=tuple(row[2] for row in found) if around.near else (),
+            )
+            for name, found in of_names.items()
+        }
 
     async def of_documents(
         self, document_ids: Sequence[UUID], *, principal: Principal, filters: Filters = (), limit: int
@@ -121,7 +170,7 @@ class PostgresStructureIndex:
             return {}
         values = passing.values | {"ids": [entity.id for entity in entities], "limit": limit}
         found: dict[int, dict[str, list[EntityRef]]] = {}
-        for of, relation, _, *reference in await self._rows(sql.neighbours(passing.sql), values):
+        for of, relation, _, *reference in await self._rows(structure_neighbours.neighbours(passing.sql), values):
             found.setdefault(of, {}).setdefault(RELATIONS[relation], []).append(_entity(reference))
         return {
             of: SyntaxNeighbours(**{relation: tuple(refs) for relation, refs in lists.items()})
@@ -248,6 +297,10 @@ def _entity(row: Sequence[Any]) -> EntityRef:
         token_count=token_count,
         head_tokens=head_tokens,
     )
+
+
+def _words(words: Sequence[str]) -> list[str]:
+    return [f"{WORD}{word}" for word in dict.fromkeys(words)][:MAX_WORDS]
 
 
 def _grouped(found: Iterable[tuple[Asked, EntityRef]]) -> dict[Asked, tuple[EntityRef, ...]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from ragcorp.application.place_words import WORD
 from ragcorp.domain.structure import CODE_KINDS, EntityKind
 from ragcorp.infrastructure.postgres import predicates, statements
 from ragcorp.infrastructure.postgres.collection_rows import CollectionTable, Vectors
@@ -40,33 +41,79 @@ OWN_VECTORS = CollectionTable(
 
 
 @lru_cache(maxsize=64)
-def files(passing: str) -> str:
-    """Columns: the name's number, matches, document id, external_id, path, whether it is code."""
-    return f"""
-        SELECT asked.number, found.*
-        FROM unnest(%(names)s::text[]) WITH ORDINALITY AS asked (name, number)
-        CROSS JOIN LATERAL (
-            SELECT least(count(*) OVER (), {MATCHES}) AS matches, s.document_id, d.external_id, s.path, s.is_code
+def files(passing: str, *, near: bool = False) -> str:
+    """Columns: the name's number, matches, nearness, document id, external_id, path, whether it is code."""
+    columns = "s.document_id, d.external_id, s.path, s.is_code"
+    return _of_names(
+        f"""
+            SELECT {columns}, s.names AS held
             FROM structured_documents s JOIN documents d ON d.id = s.document_id
-            WHERE s.names @> ARRAY[asked.name] AND s.workspace = %(workspace)s AND {passing}
-            ORDER BY s.path COLLATE "C", d.external_id
-            LIMIT %(limit)s) AS found
-        ORDER BY asked.number, found.path COLLATE "C", found.external_id"""
+            WHERE s.names @> ARRAY[asked.name] AND s.workspace = %(workspace)s AND {passing}""",
+        columns,
+        by='path COLLATE "C", external_id',
+        near=near,
+    )
 
 
 @lru_cache(maxsize=64)
-def named(passing: str) -> str:
-    """Columns: the name's number, matches, REFERENCE."""
-    return f"""
-        SELECT asked.number, found.*
-        FROM unnest(%(names)s::text[]) WITH ORDINALITY AS asked (name, number)
-        CROSS JOIN LATERAL (
-            SELECT least(count(*) OVER (), {MATCHES}) AS matches, {REFERENCE}
+def named(passing: str, *, near: bool = False) -> str:
+    """Columns: the name's number, matches, nearness, REFERENCE."""
+    return _of_names(
+        f"""
+            SELECT {REFERENCE}, s.names AS held
             FROM {ENTITIES}
-            WHERE e.names @> ARRAY[asked.name] AND e.workspace = %(workspace)s AND {passing}
-            ORDER BY s.path COLLATE "C", d.external_id, e.position
+            WHERE e.names @> ARRAY[asked.name] AND e.workspace = %(workspace)s AND {passing}""",
+        REFERENCE,
+        by=BY_PLACE,
+        near=near,
+    )
+
+
+def _of_names(fitting: str, columns: str, *, by: str, near: bool) -> str:
+    """Return what fits each name: the first ``by`` its place, or before that those whose documents hold what is near.
+
+    A word weighs the logarithm of how few of those that fit hold it; one that a language of the workspace stops weighs
+    nothing. Rounded, so that no order of summing shows.
+    """
+    names = ", ".join(column.strip().rpartition(".")[2] for column in columns.split(","))
+    fitted = f"""
+            SELECT least(count(*) OVER (), {MATCHES}) AS matches, 0::float8 AS near, 0::float8 AS shown, {names}
+            FROM ({fitting}) AS fitting"""
+    if near:
+        fitted = f"""
+            WITH fitting AS MATERIALIZED (
+                SELECT row_number() OVER () AS number, fitting.* FROM ({fitting}) AS fitting),
+            holding AS MATERIALIZED (
+                SELECT fitting.number, word
+                FROM fitting CROSS JOIN LATERAL unnest(fitting.held) AS word
+                WHERE fitting.held && told.words AND word = ANY(told.words)),
+            weights AS (
+                SELECT word, ln((SELECT count(*) FROM fitting)::float8 / count(*)) AS weight
+                FROM holding GROUP BY word),
+            nearness AS (
+                SELECT number, {_weight("near")} AS near, {_weight("shown")} AS shown
+                FROM holding JOIN weights USING (word) GROUP BY number)
+            SELECT least(count(*) OVER (), {MATCHES}) AS matches,
+                   coalesce(near, 0) AS near, coalesce(shown, 0) AS shown, {names}
+            FROM fitting LEFT JOIN nearness USING (number)"""
+    return f"""
+        SELECT asked.number, found.matches, found.near, {_of("found", names)}
+        FROM {f"({TOLD}) AS told, " if near else ""}unnest(%(names)s::text[]) WITH ORDINALITY AS asked (name, number)
+        CROSS JOIN LATERAL ({fitted}
+            ORDER BY near DESC, shown DESC, {by}
             LIMIT %(limit)s) AS found
-        ORDER BY asked.number, {_of("found", BY_PLACE)}"""
+        ORDER BY asked.number, found.near DESC, found.shown DESC, {_of("found", by)}"""
+
+
+TOLD = f"""SELECT array_agg(word) AS words
+        FROM (SELECT DISTINCT unnest(%(near)s::text[] || %(shown)s::text[]) AS word OFFSET 0) AS given
+        WHERE NOT EXISTS (
+            SELECT FROM unnest(workspace_languages(%(workspace)s)) AS language
+            WHERE folded_words(language, substr(word, {len(WORD) + 1})) = '')"""
+
+
+def _weight(words: str) -> str:
+    return f"coalesce(round((sum(weight) FILTER (WHERE word = ANY(%({words})s::text[])))::numeric, 6)::float8, 0)"
 
 
 @lru_cache(maxsize=64)
@@ -120,64 +167,6 @@ def known(passing: str) -> str:
         FROM unnest(%(document_ids)s::uuid[], %(keys)s::text[]) AS asked (id, key)
         JOIN ({ENTITIES}) ON e.document_id = asked.id AND e.entity_key = asked.key
         WHERE {passing}"""
-
-
-COMMON = 500
-
-CALLS, CALLED_BY, SAME_FILE = range(3)
-
-
-@lru_cache(maxsize=64)
-def neighbours(passing: str) -> str:
-    """Columns: the id of the entity that was asked, the relation, REFERENCE.
-
-    Calls are resolved by name among the symbols of one language: the nearest stand in the same file, then below as many
-    of the same folders as can be. A name that more than ``COMMON`` have, or call, relates those of one file only.
-    """
-    return f"""
-        WITH asked AS MATERIALIZED (
-            SELECT e.id, e.document_id, e.position, e.language, e.calls, {_folders("s.path")} AS folders,
-                   ARRAY(SELECT name FROM unnest(e.names) AS name WHERE starts_with(name, 'symbol:')) AS names
-            FROM {ENTITIES}
-            WHERE e.id = ANY(%(ids)s::bigint[]) AND s.is_code AND {passing})
-        SELECT asked.id, found.*
-        FROM asked
-        CROSS JOIN LATERAL (
-            ({_nearest(CALLS, "asked.calls", f"names @> {{}} AND e.{SYMBOL}", passing)})
-            UNION ALL
-            ({_nearest(CALLED_BY, "asked.names", "calls @> {}", passing)})
-            UNION ALL
-            (SELECT {SAME_FILE}, abs(e.position - asked.position) AS place, {REFERENCE}
-             FROM {ENTITIES}
-             WHERE e.document_id = asked.document_id AND e.id <> asked.id AND e.{NO_IDENTIFIER} AND {passing}
-             ORDER BY abs(e.position - asked.position), e.position
-             LIMIT %(limit)s)) AS found (relation, place, {_names()})
-        ORDER BY asked.id, found.relation, found.place, found.position"""
-
-
-def _nearest(relation: int, names: str, having: str, passing: str) -> str:
-    """Return the nearest entities ``having`` one of the names: of the same file, and of all where few have it."""
-    shared = """(
-        SELECT count(*) FROM generate_series(1, cardinality(asked.folders)) AS depth
-        WHERE asked.folders[:depth] = near.folders[:depth])"""
-    found = f"""
-        SELECT {REFERENCE}, {_folders("s.path")} AS folders
-        FROM {ENTITIES}
-        WHERE e.{having.format("ARRAY[wanted.name]")} AND e.language = asked.language AND e.id <> asked.id
-          AND e.workspace = %(workspace)s AND {passing}"""
-    return f"""
-        SELECT {relation}, row_number() OVER (ORDER BY near.document_id <> asked.document_id, {shared} DESC,
-                   {_of("near", BY_PLACE)}) AS place, {_names("near")}
-        FROM (
-            SELECT here.* FROM unnest({names}) AS wanted (name)
-            CROSS JOIN LATERAL ({found} AND e.document_id = asked.document_id) AS here
-            UNION
-            SELECT {_names("everywhere")}, everywhere.folders FROM unnest({names}) AS wanted (name)
-            CROSS JOIN LATERAL (
-                SELECT few.*, count(*) OVER () AS matches FROM ({found} LIMIT {COMMON + 1}) AS few) AS everywhere
-            WHERE everywhere.matches <= {COMMON}) AS near
-        ORDER BY place
-        LIMIT %(limit)s"""
 
 
 @lru_cache(maxsize=64)
@@ -275,16 +264,7 @@ def texts(passing: str) -> str:
         WHERE e.id = ANY(%(ids)s::bigint[]) AND {passing}"""
 
 
-def _folders(path: str) -> str:
-    """Return the folders of a path as an array, with the root before them all."""
-    return f"trim_array(string_to_array('/' || {path}, '/'), 1)"
-
-
 _COLUMNS = tuple(column.strip().rpartition(".")[2] for column in REFERENCE.split(","))
-
-
-def _names(alias: str | None = None) -> str:
-    return ", ".join(_COLUMNS if alias is None else (f"{alias}.{column}" for column in _COLUMNS))
 
 
 def _of(alias: str, columns: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from ragcorp.application.entity_names import file_name, is_empty, stem_name
+from ragcorp.application.place_words import WORD, place_words
 from ragcorp.domain.structure import CODE_KINDS, DocumentStructure, EntityDraft
 from ragcorp.infrastructure.postgres.database import DriverConnection
 from ragcorp.infrastructure.postgres.embedding_cache import MARK_USED
@@ -76,6 +77,7 @@ class StoredStructure:
     workspace: str
     external_id: str
     path: str
+    title: str
     artifact_hash: bytes
     structure: DocumentStructure
 
@@ -115,11 +117,12 @@ async def remove_structures(connection: DriverConnection, document_ids: Sequence
 def _document_row(stored: StoredStructure) -> tuple[object, ...]:
     path = stored.structure.path or stored.path
     names = dict.fromkeys(name(each) for each in (path, stored.external_id) for name in (file_name, stem_name))
+    words = dict.fromkeys(word for text in (path, stored.external_id, stored.title) for word in place_words(text))
     return (
         stored.document_id,
         stored.workspace,
         path,
-        [name for name in names if not is_empty(name)],
+        [*(name for name in names if not is_empty(name)), *(f"{WORD}{word}" for word in words)],
         any(entity.kind in CODE_KINDS or entity.index_text is not None for entity in stored.structure.entities),
         stored.structure.fingerprint,
         stored.artifact_hash,

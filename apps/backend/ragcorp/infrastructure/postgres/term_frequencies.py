@@ -13,6 +13,7 @@ from ragcorp.infrastructure.postgres import bm25
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.positional import execute
 from ragcorp.infrastructure.postgres.predicates import visibility
+from ragcorp.infrastructure.postgres.text_analysis import COUNT_CHUNKS
 
 MAX_WORDS = 64
 """Words of a text that are counted; the others are not known."""
@@ -84,3 +85,12 @@ class PostgresTermFrequencies:
                 return await cursor.fetchall()
 
         return dict.fromkeys(words, 0) | {word: int(count) for word, count in await self._database.read(work)}
+
+    async def count_chunks(self, *, principal: Principal) -> int:
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit() as connection:
+                cursor = await connection.execute(COUNT_CHUNKS, {"workspace": principal.workspace}, prepare=True)
+                return await cursor.fetchall()
+
+        ((count,),) = await self._database.read(work)
+        return int(count)

@@ -31,6 +31,8 @@ _GROUPS = {
     )
     for word in words.split()
 }
+_FIRST = {"preliminar", "preliminary"}
+"""What stands before the first of a group has a word for a number: ``TÍTULO PRELIMINAR``."""
 _UNNUMBERED = 0
 """Rank of what may stand without a number: an annex, or a provision at the end of a law."""
 _PROVISIONS = {"disposicion", "disposicio", "disposicao", "clausula"}
@@ -52,7 +54,7 @@ _TITLE = re.compile(r"(?:[^.:;]|[.:;](?=[^\s-]))+")
 class Beginning:
     """What a line says of the part that it begins. ``sure``: it needs no neighbours in order to count.
 
-    ``contents``: it is a line of a table of contents, by its page number.
+    ``contents``: it is a line of a table of contents, by its page number. ``brief``: a short title and no sentence.
     """
 
     kind: EntityKind
@@ -64,6 +66,7 @@ class Beginning:
     sure: bool = True
     titled: bool = False
     contents: bool = False
+    brief: bool = False
 
 
 def beginning(head: str, *, heading: bool, contract: bool) -> Beginning | None:
@@ -86,6 +89,14 @@ def beginning(head: str, *, heading: bool, contract: bool) -> Beginning | None:
     if folded in _CUES:
         return _cue(head, folded, word.end())
     return _ordinal(head, folded, heading=heading)
+
+
+def title_below(line: str) -> str:
+    """Return the title that a line is, below one that holds a number alone; "" where it is prose, or begins a part."""
+    short = len(line) <= MAX_TITLE and len(line.split()) <= MAX_TITLE_WORDS
+    if not short or not line[:1].isupper() or line.endswith((":", ";", ",")) or "|" in line or ". " in line:
+        return ""
+    return "" if beginning(line, heading=False, contract=False) else line
 
 
 def _cue(head: str, word: str, end: int) -> Beginning | None:
@@ -111,6 +122,9 @@ def _group(head: str, word: str, end: int, *, heading: bool) -> Beginning | None
     letter = None if found else _LETTER.match(head, start)
     if letter:
         number, behind = letter[0].lower(), letter.end()
+    first = _WORD.match(head, start) if gap and not found else None
+    if first and _folded(first[0]) in _FIRST:
+        number, behind = _folded(first[0]), first.end()
     rank = _GROUPS[word]
     if number is None and (rank != _UNNUMBERED or len(head) > MAX_TITLE):
         return None

@@ -6,44 +6,62 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-MAX_OPEN_RUNS = 4
+MAX_OPEN_RUNS = 8
 MAX_SKIP = 3
 """How far a number may lie behind the one before: a line may be lost to a page break."""
 FEWEST_FIGURES = 3
 FEWEST_WORDS = 2
+UNLIKE_NONE = 2
+"""How like a run is to a number of a depth that it has not yet: of three signs."""
 
 _PART = re.compile(r"[.-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbered:
-    """``sure``: it counts anyway. ``word``: it is an ordinal. ``titled``: a single figure that looks like a heading."""
+    """``sure``: it counts anyway. ``word``: it is an ordinal. ``titled``: it looks like a heading.
+
+    ``brief``: nothing but a short title stands in its line.
+    """
 
     number: str
     sure: bool = False
     word: bool = False
     titled: bool = False
+    brief: bool = False
+
+    @property
+    def look(self) -> tuple[bool, bool, bool]:
+        return self.sure, self.titled, self.brief
 
 
 @dataclass(slots=True)
 class _Run:
+    """``looks`` are those of the last number of each depth; ``flat``: single figures alone, as a list has them."""
+
     last: tuple[int, ...]
     members: list[int] = field(default_factory=list)
+    looks: dict[int, tuple[bool, bool, bool]] = field(default_factory=dict)
+    flat: bool = True
 
 
-def in_order(numbered: Sequence[Numbered]) -> frozenset[int]:
+def in_order(numbered: Sequence[Numbered], *, contract: bool) -> frozenset[int]:
     """Return the positions that count: sure ones, and those in a run of numbers of which each follows the one before.
 
     ``5``, ``4.3``, ``4.4`` and ``4.2.1`` follow ``4.2``. A run begins with ones (``1``, ``1.1``) or with a sure number.
-    Two ordinals make a run, three figures, two where the first is a sure one; a single figure counts where figures of
-    its own follow (``4.1``) or it looks like a heading.
+    Of several runs that a number follows it belongs to the one whose numbers look like it, else to the latest: a
+    chapter does not go on counting the list above it. Two ordinals make a run, three figures, two where the first is a
+    sure one; a single figure counts where one of its run has figures of its own (``4.1``) or, in a contract, where it
+    looks like a heading.
     """
     numbers = [_parts(each.number) for each in numbered]
     runs: list[_Run] = []
     open_runs: list[_Run] = []
     for position, (each, parts) in enumerate(zip(numbered, numbers, strict=True)):
         again = " " in each.number
-        run = next((run for run in reversed(open_runs) if _follows(run.last, parts, again=again)), None)
+        near = (run for run in reversed(open_runs) if 0 <= parts[0] - run.last[0] <= MAX_SKIP)
+        fits = [run for run in near if _follows(run.last, parts, again=again)]
+        run = max(fits, key=lambda run: _likeness(run, each, len(parts)), default=None)
         if run:
             open_runs.remove(run)
         elif each.sure or all(part == 1 for part in parts):
@@ -53,17 +71,30 @@ def in_order(numbered: Sequence[Numbered]) -> frozenset[int]:
             continue
         run.last = parts
         run.members.append(position)
+        run.looks[len(parts)] = each.look
+        run.flat &= len(parts) == 1 and not each.sure
         open_runs.append(run)
         if len(open_runs) > MAX_OPEN_RUNS:
-            del open_runs[0]
-    return frozenset(position for run in runs for position in _counting(run, numbered, numbers))
+            open_runs.remove(next((run for run in open_runs if run.flat), open_runs[0]))
+    return frozenset(position for run in runs for position in _counting(run, numbered, numbers, contract=contract))
 
 
-def _counting(run: _Run, numbered: Sequence[Numbered], numbers: Sequence[tuple[int, ...]]) -> list[int]:
+def _likeness(run: _Run, each: Numbered, depth: int) -> int:
+    look = run.looks.get(depth)
+    if look is None:
+        return UNLIKE_NONE
+    return sum(a == b for a, b in zip(look, each.look, strict=True))
+
+
+def _counting(
+    run: _Run, numbered: Sequence[Numbered], numbers: Sequence[tuple[int, ...]], *, contract: bool
+) -> list[int]:
     members = run.members
     parents = {numbers[position][:-1] for position in members}
     words = [position for position in members if numbered[position].word]
-    titled = [position for position in members if numbered[position].titled]
+    titled = [position for position in members if contract and numbered[position].titled]
+    # a heading is sure: the paragraphs below it are not numbered like it
+    chapters = any(numbers[position] in parents and not numbered[position].sure for position in members)
     first_sure = numbered[members[0]].sure
     enough = len(members) >= FEWEST_FIGURES or (len(members) == FEWEST_WORDS and first_sure)
 
@@ -75,7 +106,9 @@ def _counting(run: _Run, numbered: Sequence[Numbered], numbers: Sequence[tuple[i
             return len(words) >= FEWEST_WORDS or each.number.startswith("unica")
         if len(numbers[position]) > 1:
             return enough
-        return enough and (numbers[position] in parents or (each.titled and len(titled) >= FEWEST_WORDS))
+        if numbers[position] in parents or chapters:
+            return enough
+        return enough and contract and each.titled and len(titled) >= FEWEST_WORDS
 
     return [position for position in members if counts(position)]
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from ragcorp.application.entity_names import article_name, clause_name, heading_name, is_empty
 from ragcorp.domain.structure import EntityKind
 from ragcorp.infrastructure.markdown_blocks import BlockHeading
-from ragcorp.infrastructure.structure.beginnings import CLAUSE, FIGURE, MAX_TITLE, Beginning, beginning
+from ragcorp.infrastructure.structure.beginnings import CLAUSE, FIGURE, MAX_TITLE, Beginning, beginning, title_below
 from ragcorp.infrastructure.structure.clause_order import Numbered, in_order
 from ragcorp.infrastructure.structure.text_span import Lines, Mark
 
@@ -25,6 +25,7 @@ _LEAD = re.compile(r"[ \t\f\u00a0\ufeff>*_\\]{0,12}")
 _CONTENTS = re.compile(r"(?:\.[ .]{2,}|\u2026[ .\u2026]*|\t+| {3,})[ \t]*[0-9]{1,4}[ \t]*$")
 """A line of a table of contents ends with a page number."""
 _ENDS = (".", ":", ";", "!", "?", ")", "»", "”", '"', "-", "\u2013", "\u2014", "|", "*", "_")
+_STOPS = " .:)]-\u2010\u2011\u2012\u2013\u2014\u2015\u2212ªº°|*_"
 _JOINING = re.compile(
     r"(?:^|\W)(?:a|al|ante|and|art|arts|by|con|de|del|do|da|e|el|en|entre|in|la|las|lo|los|of|o|or|para|por|según|the|to|u"
     r"|und|under|with|y)\.?$",
@@ -67,7 +68,34 @@ def clause_marks(
         if begins:
             found.append((offset, begins))
     kept = _without_contents(text, lines, _counted(found, contract=contract), frozenset(levels))
-    return tuple(_mark(offset, begins, levels.get(offset)) for offset, begins in kept)
+    begun = frozenset(levels).union(offset for offset, _ in kept)
+    return tuple(
+        _mark(offset, begins, levels.get(offset), below=_below(lines, offset, begins, begun)) for offset, begins in kept
+    )
+
+
+def _below(lines: Lines, offset: int, begins: Beginning, begun: frozenset[int]) -> str:
+    """Return the title in the line below a number, or below a blank line; "" where a sentence begins there."""
+    index = lines.index(offset) + 1
+    alone = " ".join(_bare(lines, index - 1).split()).rstrip(_STOPS)
+    if begins.title or not alone.endswith(begins.name.rstrip(_STOPS)):
+        return ""
+    gap = not _bare(lines, index)
+    index += gap
+    title = "" if _begins(lines, index, begun) else title_below(_bare(lines, index))
+    after = "" if _begins(lines, index + 1, begun) else _bare(lines, index + 1)
+    if not after:
+        return "" if title.endswith(".") else title
+    goes_on = after[0].islower() or _JOINING.search(title) is not None
+    return "" if gap or goes_on else title.removesuffix(".")
+
+
+def _bare(lines: Lines, index: int) -> str:
+    return lines.head(index, MAX_HEAD).strip(" \t\u00a0*_") if index < len(lines.starts) else ""
+
+
+def _begins(lines: Lines, index: int, begun: frozenset[int]) -> bool:
+    return index < len(lines.starts) and lines.starts[index] in begun
 
 
 def _open_lines(lines: Lines, closed: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -96,8 +124,9 @@ def _of_line(lines: Lines, index: int) -> Beginning | None:
         return replace(begins, sure=False, contents=True)
     if begins.sure or begins.titled:
         return begins
-    alone = len(head) <= MAX_TITLE and not head.endswith((".", ";", ",", ":")) and _stands_alone(lines, index)
-    return replace(begins, titled=bool(begins.title) and (bold or alone or begins.title.isupper()))
+    brief = len(head) <= MAX_TITLE and not head.endswith((".", ";", ",", ":"))
+    alone = brief and _stands_alone(lines, index)
+    return replace(begins, titled=bool(begins.title) and (bold or alone or begins.title.isupper()), brief=brief)
 
 
 def _stands_alone(lines: Lines, index: int) -> bool:
@@ -127,10 +156,12 @@ def _counted(found: Sequence[_Found], *, contract: bool) -> list[_Found]:
                 number=begins.number or "",
                 sure=begins.sure,
                 word=begins.rank == CLAUSE,
-                titled=contract and begins.titled,
+                titled=begins.titled,
+                brief=begins.brief,
             )
             for _, begins in numbered
-        ]
+        ],
+        contract=contract,
     )
     ordered = {numbered[position][0] for position in accepted}
     kept = [(offset, begins) for offset, begins in asked if begins.sure or offset in ordered]
@@ -187,9 +218,9 @@ def _label(begins: Beginning) -> str:
     return f"{begins.kind.value} {begins.number}"
 
 
-def _mark(offset: int, begins: Beginning, heading: BlockHeading | None) -> Mark:
+def _mark(offset: int, begins: Beginning, heading: BlockHeading | None, *, below: str) -> Mark:
     title = heading.title if heading else begins.name
-    written = [title, begins.name, begins.title, begins.group]
+    written = [title, begins.name, begins.title, begins.group, below, below and f"{begins.name} {below}"]
     if begins.group and begins.title:
         written.append(begins.name.removesuffix(begins.title).rstrip(" .:-"))
     names = [heading_name(each) for each in written if each]

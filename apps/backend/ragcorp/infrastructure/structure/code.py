@@ -10,7 +10,7 @@ from functools import lru_cache
 from ragcorp.application import entity_names
 from ragcorp.application.entity_names import is_empty
 from ragcorp.domain.structure import EntityKind
-from ragcorp.infrastructure.structure.syntax import Call, Syntax
+from ragcorp.infrastructure.structure.syntax import Call, Definition, Syntax
 
 MAX_ENTITIES = 10_000
 """Of a file; what is defined after them is left to what holds it."""
@@ -20,6 +20,9 @@ MAX_QUALIFIED = 300
 MAX_TAILS = 6
 """Parts of the longest qualified name that a symbol is found by."""
 LEFT_OUT = "..."
+FIELD, ATTRIBUTE, ENTRY = "field", "attribute", "entry"
+"""A member of a class, one that its methods set, and what a constant object holds."""
+_MEMBERS = frozenset({FIELD, ATTRIBUTE, ENTRY})
 
 symbol_name = lru_cache(maxsize=50_000)(entity_names.symbol_name)
 """The same few names are called everywhere."""
@@ -63,7 +66,8 @@ class CodeEntity:
 class _Symbol:
     """A definition in the making, and the file. Without a kind it only qualifies what stands in it (a constant object).
 
-    ``own_start`` is where it begins without its comment; ``parent`` is what encloses it in the text.
+    ``own_start`` is where it begins without its comment; ``parent`` is what encloses it in the text. ``base`` is its
+    kind in the query.
     """
 
     start: int
@@ -72,6 +76,7 @@ class _Symbol:
     body: int
     kind: EntityKind | None
     parts: tuple[str, ...] = ()
+    base: str = ""
     is_entity: bool = True
     parent: _Symbol | None = None
     children: list[_Symbol] = field(default_factory=list)
@@ -135,6 +140,9 @@ def _spread(text: str, syntax: Syntax) -> list[_Symbol]:
     around: list[tuple[int, int]] = []
     spread = []
     for found in syntax.definitions:
+        if found.kind in _MEMBERS:
+            spread.append(_member(found))
+            continue
         while wrappers and wrappers[-1][0] <= found.start:
             around.append(wrappers.pop())
         start, end = found.start, found.end
@@ -145,7 +153,7 @@ def _spread(text: str, syntax: Syntax) -> list[_Symbol]:
         kind = _KINDS.get(base)
         is_entity = kind is not None and (only != "long" or "\n" in text[start:end])
         if base == "method" and not is_entity:
-            continue
+            base = ENTRY
         if is_entity:
             own_start = _line_start(text, _with_decorators(text, start, by_end))
             start = _with_leading(text, own_start, by_end)
@@ -155,11 +163,19 @@ def _spread(text: str, syntax: Syntax) -> list[_Symbol]:
         body = found.body if found.body is not None else text.find("\n", own_start)
         spread.append(
             _Symbol(
-                start=start, end=end, own_start=own_start, body=body if body >= 0 else end, kind=kind,
-                parts=_parts(found.name, found.receiver), is_entity=is_entity or base == "scope",
+                start=start, end=end, own_start=own_start, body=body if body >= 0 else end, kind=kind, base=base,
+                parts=_parts(found.name, found.receiver, default=base not in ("scope", "path")),
+                is_entity=is_entity or base in ("scope", "path"),
             )
         )  # fmt: skip
-    return sorted(spread, key=lambda symbol: (symbol.start, -symbol.end))
+    return sorted(spread, key=lambda symbol: (symbol.start, -symbol.end, symbol.parts == ("default",)))
+
+
+def _member(found: Definition) -> _Symbol:
+    return _Symbol(
+        start=found.start, end=found.end, own_start=found.start, body=found.end, kind=None, base=found.kind,
+        parts=_parts(found.name, found.receiver, default=True), is_entity=False,
+    )  # fmt: skip
 
 
 def _line_start(text: str, start: int) -> int:
@@ -218,13 +234,20 @@ def _entities(file: _Symbol, spread: Sequence[_Symbol], calls: Sequence[Call], *
         while stack[-1].end <= symbol.start and stack[-1] is not file:
             stack.pop()
         holder = _holder(stack)
+        if symbol.base in _MEMBERS:
+            _add_field(stack, symbol)
+            continue
         last = holder.children[-1].end if holder.children else holder.start
         symbol.parts = (*stack[-1].parts, *symbol.parts)
         inside = holder.kind in (EntityKind.FUNCTION, EntityKind.METHOD)
+        if inside and symbol.base == "path":
+            continue
         same = holder is not file and symbol.start <= holder.start and symbol.end >= holder.end
         full = len(entities) >= MAX_ENTITIES or symbol.end <= last
         if inside or same or not symbol.is_entity or (symbol.kind and full):
             _add_names(holder, symbol.parts)
+            if same and symbol.parts[-1] == "default":
+                _add_names(holder, (stem,))
             continue
         if symbol.kind:
             symbol.start, symbol.end = max(symbol.start, last), min(symbol.end, holder.end)
@@ -235,7 +258,7 @@ def _entities(file: _Symbol, spread: Sequence[_Symbol], calls: Sequence[Call], *
             if symbol.parts == ("default",):
                 _add_names(symbol, (stem,))
             entities.append(symbol)
-        else:
+        elif symbol.base == "scope":
             _add_names(holder, symbol.parts)
         stack.append(symbol)
     while waiting:
@@ -247,8 +270,25 @@ def _holder(stack: Sequence[_Symbol]) -> _Symbol:
     return next(symbol for symbol in reversed(stack) if symbol.kind)
 
 
-def _add_names(symbol: _Symbol, parts: tuple[str, ...]) -> None:
-    for first in reversed(range(max(0, len(parts) - MAX_TAILS), len(parts))):
+def _add_field(stack: Sequence[_Symbol], field_: _Symbol) -> None:
+    """Name a class, or what holds a constant object, by a field: qualified only, since many have a ``name``.
+
+    An attribute (``self.name``) is one of the class around it.
+    """
+    owner = stack[-1]
+    if field_.base == ATTRIBUTE:
+        owner = next((symbol for symbol in reversed(stack) if symbol.kind is EntityKind.CLASS), stack[0])
+    holder = _holder(stack) if owner.kind is None else owner
+    fits = (owner.kind is None) if field_.base == ENTRY else (owner.kind is EntityKind.CLASS)
+    if fits and owner.parts and holder.kind in (EntityKind.CLASS, EntityKind.FILE):
+        _add_names(holder, (*owner.parts, *field_.parts), fewest=2)
+
+
+def _add_names(symbol: _Symbol, parts: tuple[str, ...], *, fewest: int = 1) -> None:
+    """Add the tails of a qualified name that have at least so many parts, the shortest first."""
+    if len(symbol.names) >= MAX_NAMES:
+        return
+    for first in reversed(range(max(0, len(parts) - MAX_TAILS), len(parts) + 1 - fewest)):
         name = symbol_name(".".join(parts[first:]))
         if not is_empty(name) and len(symbol.names) < MAX_NAMES:
             symbol.names[name] = None
@@ -267,14 +307,17 @@ def _add_call(stack: list[_Symbol], call: Call) -> None:
             holder.calls[name] = None
 
 
-def _parts(name: str, receiver: str) -> tuple[str, ...]:
-    """Return the parts of a name as it is written: ``exports.Session.start``, ``"a-b"``, ``[Symbol.iterator]``."""
+def _parts(name: str, receiver: str, *, default: bool) -> tuple[str, ...]:
+    """Return the parts of a name as it is written: ``exports.Session.start``, ``"a-b"``, ``[Symbol.iterator]``.
+
+    ``module.exports`` alone is the ``default``, or no name at all.
+    """
     folded = " ".join(name.split())[:MAX_QUALIFIED]
     if folded[:1] in ("[", '"', "'", "`"):
         parts = [folded.strip("[]\"'`") or folded]
     else:
         parts = [part for part in folded.split(".") if part and part not in _NO_QUALIFIERS]
-    return (*([receiver] if receiver else []), *(parts or ["default"]))
+    return (*([receiver] if receiver else []), *(parts or ["default"] * default))
 
 
 def _own(symbol: _Symbol) -> Iterator[tuple[int, int]]:

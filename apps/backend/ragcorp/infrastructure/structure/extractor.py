@@ -15,7 +15,7 @@ from ragcorp.infrastructure.structure.languages import LANGUAGES, CodeLanguage, 
 from ragcorp.infrastructure.structure.syntax import Syntax, read_syntax
 from ragcorp.infrastructure.structure.text_entities import text_entities
 
-ALGORITHM = "structure-1"
+ALGORITHM = "structure-2"
 """Count up when other entities come out of the same text."""
 
 _NOT_STORED = re.compile("[\x00\ud800-\udfff]")
@@ -24,7 +24,8 @@ _NOT_STORED = re.compile("[\x00\ud800-\udfff]")
 class TreeSitterExtractor:
     """Source code without a grammar, and configuration, are one entity: the file.
 
-    ``parse_seconds`` bounds the processor time of parsing a file; what takes longer is one entity too.
+    ``parse_seconds`` bounds the processor time of parsing a file; what takes longer is one entity too. Carriage
+    returns end lines where there are no line feeds.
     """
 
     def __init__(
@@ -40,6 +41,8 @@ class TreeSitterExtractor:
 
     def extract(self, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure:
         text = _NOT_STORED.sub("\ufffd", parsed.text)
+        if "\n" not in text:
+            text = text.replace("\r", "\n")
         if is_blank(text):
             return DocumentStructure(fingerprint=self.fingerprint, path=path)
         named = _NOT_STORED.sub("\ufffd", path or title) or "document"

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ragcorp.application.account_numbers import account_at
 from ragcorp.application.entity_names import identifier_name
 from ragcorp.domain.structure import EntityKind
 from ragcorp.infrastructure.structure.text_span import Lines, TextSpan, UniqueKeys
 
-MAX_IDENTIFIERS = 500
+MAX_IDENTIFIERS = 5_000
 """Of a document, the first in its text."""
 MAX_CONTENT = 1_000
 """Characters of what is shown of one."""
 MIN_CODE, MAX_CODE = 3, 60
 
-_TOKEN = re.compile(r"(?<![^\W_])(?=[^\W_ªº])(?=[^\s\d]{0,60}[0-9])[^\W_ªº]+(?:[-./_][^\W_ªº]+)*")
+logger = logging.getLogger(__name__)
+
+_HYPHENS = "\u2010\u2011\u2012\u2013\u2212"
+"""What Word and PDF write for a hyphen."""
+_AS_HYPHEN = str.maketrans(dict.fromkeys(_HYPHENS, "-"))
+_TOKEN = re.compile(rf"(?<![^\W_])(?=[^\W_ªº])(?=[^\s\d]{{0,60}}[0-9])[^\W_ªº]+(?:[-./_{_HYPHENS}][^\W_ªº]+)*")
+_DASH = "\u2013"
+"""A hyphen, or that of a range: between two that both look like ``_END``."""
+_END = re.compile(r"[^\W\d_](?:[^\W_]|[./-](?=[^\W_]))*[0-9]")
 _SEPARATORS = re.compile(r"[-./_]")
 _RUNS = re.compile(r"[0-9]+|[^\W\d_]+")
 _TRAILING_WORD = re.compile(r"[./_][^\W\d_]+$")
 """Behind a code: the type of a file, or a word that follows a full stop."""
+_VARIANT = re.compile(r"/[A-Z]")
 _VERSION = re.compile(
     r"v?[0-9]{1,4}(?:\.[0-9]+)*(?:[-._]?(?:a|b|rc|alpha|beta|dev|post|final)[.-]?[0-9]*)?", re.IGNORECASE
 )
@@ -30,6 +41,10 @@ _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,9}Z?")
 _MEASURE = re.compile(r"[0-9]+[^\W\d_A-Z][^\W\d_]{0,4}|[0-9]+(?:[KMGTP]B|[kM]W[h]?|[MG]Hz)")
 _LEGAL = re.compile(r"[0-9]{5,9}[A-Z]|[A-Z]{1,8}[0-9]{2,}[A-Z]?|[^\W\d_]{1,12}[0-9]{3,}")
 """Written in one: the number of a person or firm, a model, a ticket."""
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SHORT = re.compile(r"[^\W\d_]{1,10}-[0-9](?:[-/][^\W\d_]{1,3})?|[^\W\d_]{2,10}(?:[-/][^\W\d_]{1,10}){1,3}-[0-9]")
+"""With a single figure: ``T-9``, ``PLC-7/B``, ``RRHH-ALTA-3``."""
+_STANDARDS = frozenset({"UTF-7", "UTF-8", "SHA-1", "SHA-2", "SHA-3", "MPEG-2", "MPEG-4"})
 _MONTHS = frozenset(
     name
     for names in (
@@ -70,7 +85,7 @@ def identifier_spans(
     ``headings`` are the offsets of lines that begin a part: such a line is shown with the paragraph behind it.
     """
     places: dict[str, _Place] = {}
-    undefined = MAX_IDENTIFIERS
+    undefined, lost = MAX_IDENTIFIERS, False
     for code, offset in _codes(text):
         name = identifier_name(code)
         place = places.get(name)
@@ -79,11 +94,15 @@ def identifier_spans(
                 defines = _defines(text, lines, offset, headings)
                 places[name] = _Place(code=code, offset=offset, defines=defines)
                 undefined -= defines
+            else:
+                lost = True
         elif not place.defines and _defines(text, lines, offset, headings):
             places[name] = _Place(code=code, offset=offset, defines=True)
             undefined -= 1
-        if not undefined:
+        if lost and not undefined:
             break
+    if lost:
+        logger.warning("a document has more than %d codes: the rest are not found by name", MAX_IDENTIFIERS)
     tables = _tables(text, lines)
     starts = [span.start for span in spans]
     made: list[TextSpan] = []
@@ -111,6 +130,9 @@ def is_code(token: str) -> bool:
     """Say whether a token names something: no date, amount, measure, version or word with a number."""
     if not MIN_CODE <= len(token) <= MAX_CODE:
         return False
+    token = token.translate(_AS_HYPHEN)
+    if _UUID.fullmatch(token):
+        return True
     if _VERSION.fullmatch(token) or _AMOUNT.fullmatch(token) or _MOMENT.match(token):
         return False
     parts = _SEPARATORS.split(token)
@@ -125,22 +147,40 @@ def is_code(token: str) -> bool:
     shouted = all(character.isupper() for character in letters)
     if not shouted and "." in token:
         return False
-    return digits >= 2 and (shouted or (digits >= 3 and parts[-1][-1].isdigit() and parts[0][0].isalpha()))
+    if digits == 1:
+        return shouted and _SHORT.fullmatch(token) is not None and token not in _STANDARDS
+    return shouted or (digits >= 3 and parts[-1][-1].isdigit() and parts[0][0].isalpha())
 
 
 def _codes(text: str) -> Iterator[tuple[str, int]]:
+    behind_account = 0
     for found in _TOKEN.finditer(text):
         start, token = found.start(), found[0]
-        if len(token) > 2 * MAX_CODE:
+        if len(token) > 2 * MAX_CODE or start < behind_account:
+            continue
+        account = account_at(text, start)
+        if account:
+            behind_account = start + len(account)
+            yield account, start
             continue
         before, behind = text[max(start - 2, 0) : start], text[found.end() : found.end() + 3]
         if before.endswith(_OF_ADDRESS) or (before.endswith("#") and before[0] not in "# (\n\t"):
             continue
         if behind.startswith(("@", "%", "€", "\\", "://")) or token[:4].lower() == "www.":
             continue
-        token = _TRAILING_WORD.sub("", token)
-        if is_code(token):
-            yield token, start
+        bare = _TRAILING_WORD.sub("", token)
+        token = token if _VARIANT.fullmatch(token, len(bare)) and token[0].isalpha() and is_code(bare) else bare
+        for place, end in _ends(token):
+            if is_code(end):
+                yield end, start + place
+
+
+def _ends(token: str) -> list[tuple[int, str]]:
+    """Return both codes of a range (``E01`` and ``E05`` of E01\u2013E05) with their places, else the token."""
+    first, dash, last = token.partition(_DASH)
+    if dash and _END.fullmatch(first) and _END.fullmatch(last):
+        return [(0, first), (len(first) + 1, last)]
+    return [(0, token)]
 
 
 def _defines(text: str, lines: Lines, offset: int, headings: frozenset[int]) -> bool:

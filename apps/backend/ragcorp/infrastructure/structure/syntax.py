@@ -24,6 +24,8 @@ _MAX_SQUARES = 100_000_000
 """Sum of the squared numbers of children of the nodes that are errors: a query's time grows with it."""
 _MAX_MISSING = 20
 """Closing braces that are added to a definition that lacks them."""
+_MEMBERS = frozenset({"field", "attribute", "entry", "path"})
+_NO_SYMBOLS = _MEMBERS | {"constant", "scope"}
 _READ = 65_536
 _STEPS = 64
 """Of the parser between two looks at the clock."""
@@ -131,7 +133,9 @@ class _Found:
     def outermost(self) -> int:
         """Return how many definitions stand in no other."""
         outermost, free_from = 0, 0
-        for start, end in sorted((start, end) for start, end, *_ in self._definitions.values()):
+        for start, end in sorted(
+            (start, end) for start, end, kind, *_ in self._definitions.values() if kind not in _MEMBERS
+        ):
             if start >= free_from:
                 outermost, free_from = outermost + 1, end
         return outermost
@@ -205,7 +209,7 @@ class _Found:
 def _rank(found: tuple[int, int, str, str, str, int | None]) -> tuple[bool, int, bool, bool]:
     start, end, kind, _, _, body = found
     kind = kind.partition(".")[0]
-    return kind not in ("constant", "scope"), end - start, body is not None, kind != "constant"
+    return kind not in _NO_SYMBOLS, end - start, body is not None, kind not in ("constant", "entry")
 
 
 def _is_wide(tree: Tree) -> bool:

@@ -18,8 +18,9 @@ Profiles = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME[:KEY=NUMBER,...]",
-        help="dense, sparse, hybrid or linear [all four], over a tree also grep, vectors, files [dense, grep, files]; "
-        "may be given again. Overrides: k, window, or the weight of a list, as in hybrid:k=20 or linear:full_text=0.1.",
+        help="dense, sparse, hybrid, linear [these four] or code, over a tree also grep, vectors, files [dense, grep, "
+        "files]; may be given again. Overrides: k, window, or the weight of a list, as in hybrid:k=20 or "
+        "linear:full_text=0.1.",
         show_default=False,
     ),
 ]

@@ -57,6 +57,12 @@ async def reembed(
     the switch: until then they answer with the old vectors, which stay until --drop.
     """
     _require_one_task(model=model, switch_back=switch_back, drop=drop, status=status)
+    making = model is not None and not switch_back
+    _require_use("--no-switch", given=no_switch, used=making, beside="--model without --switch-back")
+    _require_use("--provider", given=provider is not None, used=making, beside="--model without --switch-back")
+    _require_use(
+        "--dimensions", given=dimensions is not None, used=not status, beside="--model, --switch-back and --drop"
+    )
     if status:
         await _status(call)
     elif drop is not None:
@@ -173,6 +179,13 @@ def _require_one_task(*, model: str | None, switch_back: bool, drop: str | None,
             "Say what to do: one of --model, --switch-back, --drop and --status.",
             field="--model",
             remedy="--model NAME makes its vectors and switches. Only --switch-back may have a --model beside it.",
+        )
+
+
+def _require_use(option: str, *, given: bool, used: bool, beside: str) -> None:
+    if given and not used:
+        raise InvalidInputError(
+            f"{option} says nothing here.", field=option, remedy=f"Leave it out; it goes with {beside}."
         )
 
 

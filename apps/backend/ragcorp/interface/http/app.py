@@ -32,7 +32,7 @@ from ragcorp.interface.http.file_schema import FileContent, GrepBody, GrepResult
 from ragcorp.interface.http.graph_routes import GRAPH_BODIES, GraphRoutes
 from ragcorp.interface.http.graph_schema import EntityParameters, FactParameters
 from ragcorp.interface.http.host_check import HostCheck
-from ragcorp.interface.http.hydration_schema import TurnBody, TurnParameters
+from ragcorp.interface.http.hydration_schema import HydrationTurnBody, HydrationTurnParameters
 from ragcorp.interface.http.introspection_routes import IntrospectionRoutes
 from ragcorp.interface.http.item_schema import ItemListParameters
 from ragcorp.interface.http.lingering_close import LingeringClose
@@ -62,7 +62,7 @@ PARAMETER_MODELS: tuple[type[BaseModel], ...] = (
     ItemListParameters,
     EntityParameters,
     FactParameters,
-    TurnParameters,
+    HydrationTurnParameters,
 )
 PARAMETERS = frozenset[str]().union(*map(field_names, PARAMETER_MODELS))
 """Names of query parameters, which an error may repeat."""
@@ -92,7 +92,7 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
         return describe(
             version=_version(),
             routes=app.routes,
-            models=(*BODIES, SearchResults, AnswerBody, ContextBody, GrepResults, FileContent, TurnBody),
+            models=(*BODIES, SearchResults, AnswerBody, ContextBody, GrepResults, FileContent, HydrationTurnBody),
             limits=limits,
         )
 

@@ -47,9 +47,9 @@ TURN_EXAMPLE: dict[str, Any] = {
 class NamedEntity(BaseModel):
     """An entity of a document, and why it was taken.
 
-    A reason is `anchor:` with what anchors it (`explicit_file_mention` and other mentions, `hydrated_previous_turn`,
-    `ast_calls`, `ast_called_by`, `ast_same_file`), or `semantic:` with its similarity, or `keyword:` with its share of
-    the query's evidence.
+    A reason is `anchor:` with what anchors it (`explicit_file_mention` and other mentions, `probable_file_mention`,
+    `hydrated_previous_turn`, `ast_calls`, `ast_called_by`, `ast_same_file`), or `semantic:` with its similarity, or
+    `keyword:` with its share of the query's evidence.
     """
 
     entity_key: str
@@ -88,8 +88,8 @@ class HydratedEntityBody(NamedEntity):
 
 class WarningBody(BaseModel):
     code: str = Field(
-        description="`anchor_dropped`, `anchor_cut`, `ambiguous_mention`, `no_semantic_candidates`, `structural_only` "
-        "or `not_recorded`."
+        description="`anchor_dropped`, `anchor_cut`, `ambiguous_mention`, `not_found`, `not_listed`, "
+        "`no_semantic_candidates`, `structural_only` or `not_recorded`."
     )
     message: str
     entity_key: str | None
@@ -117,7 +117,7 @@ class HydrationBody(BaseModel):
     budget: BudgetBody
 
 
-class TurnParameters(BaseModel):
+class HydrationTurnParameters(BaseModel):
     """Which turn, as a query parameter."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
@@ -125,7 +125,7 @@ class TurnParameters(BaseModel):
     turn: int | None = Field(None, ge=1, le=2**31 - 1, description="From 1; left out: the latest.")
 
 
-class TurnBody(BaseModel):
+class HydrationTurnBody(BaseModel):
     """A turn of an episode, as far as the caller may read its documents today."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [TURN_EXAMPLE]})

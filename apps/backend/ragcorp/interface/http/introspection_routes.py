@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ragcorp.application.introspect_hydration import IntrospectHydration
 from ragcorp.interface.http.document_names import external_id_of
-from ragcorp.interface.http.hydration_schema import TurnBody, TurnParameters
+from ragcorp.interface.http.hydration_schema import HydrationTurnBody, HydrationTurnParameters
 from ragcorp.interface.http.json_response import json_response
 from ragcorp.interface.http.openapi import problems
 from ragcorp.interface.http.principal import CurrentPrincipal
@@ -36,12 +36,12 @@ class IntrospectionRoutes:
             description="Entities in the order in which they were shown, each with its reasons; what was dropped, "
             "warnings and the budget. The caller's own episodes only.",
             tags=["search"],
-            response_model=TurnBody,
+            response_model=HydrationTurnBody,
             responses=problems(404, 422, 503),
         )
 
     async def hydration(
-        self, episode_id: EpisodeId, query: Annotated[TurnParameters, Query()], principal: CurrentPrincipal
+        self, episode_id: EpisodeId, query: Annotated[HydrationTurnParameters, Query()], principal: CurrentPrincipal
     ) -> Response:
         turn = await self._introspect.execute(
             external_id_of(episode_id, field="episode_id"), principal=principal, turn=query.turn

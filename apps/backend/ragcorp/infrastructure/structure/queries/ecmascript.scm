@@ -35,7 +35,27 @@
 (pair key: (_) @name
   value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @definition.method.long
 
+; module.exports = class Cart {}
+((expression_statement (assignment_expression
+  left: (member_expression object: (identifier) @module property: (property_identifier) @exports)
+  right: (class name: (_) @name body: (_) @body))) @definition.class
+  (#eq? @module "module") (#eq? @exports "exports"))
+((expression_statement (assignment_expression
+  left: (member_expression object: (identifier) @module property: (property_identifier) @exports)
+  right: (function_expression name: (_) @name body: (_) @body))) @definition.function
+  (#eq? @module "module") (#eq? @exports "exports"))
+(assignment_expression right: (class name: (_) @name) @definition.member)
+(assignment_expression right: (function_expression name: (_) @name) @definition.member)
+
 (variable_declarator name: (identifier) @name value: (object)) @definition.scope
+((variable_declarator name: (identifier) @name
+  value: (call_expression function: (member_expression property: (_) @freeze) arguments: (arguments . (object))))
+  @definition.scope (#eq? @freeze "freeze"))
+(expression_statement (assignment_expression left: (member_expression) @name right: (object)) @definition.scope)
+(pair key: (_) @name value: (object)) @definition.path
+(pair key: [(property_identifier) (string)] @name) @definition.entry
+
+((assignment_expression left: (member_expression object: (this) property: (_) @name)) @definition.attribute)
 
 [(export_statement)] @wrapper
 
@@ -43,6 +63,12 @@
   (lexical_declaration (variable_declarator name: (identifier) @name) @definition.constant)
   (variable_declaration (variable_declarator name: (identifier) @name) @definition.constant)
   (export_statement (lexical_declaration (variable_declarator name: (identifier) @name) @definition.constant))
+  (lexical_declaration (variable_declarator name: (array_pattern (identifier) @name)) @definition.constant)
+  (variable_declaration (variable_declarator name: (array_pattern (identifier) @name)) @definition.constant)
+  (export_statement (lexical_declaration (variable_declarator name: [
+    (array_pattern (identifier) @name)
+    (object_pattern (shorthand_property_identifier_pattern) @name)
+  ]) @definition.constant))
 ])
 
 (call_expression function: (identifier) @name) @reference.call

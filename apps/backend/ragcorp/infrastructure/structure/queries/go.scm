@@ -15,12 +15,13 @@
 (type_alias name: (_) @name type: (_) @body) @definition.class.long
 (var_spec name: (identifier) @name value: (expression_list (func_literal body: (_) @body))) @definition.function.long
 
+(field_declaration name: (field_identifier) @name) @definition.field
 (interface_type (method_elem name: (field_identifier) @name) @definition.member)
 
 [(type_declaration) (var_declaration)] @wrapper
 
 (source_file [
-  (const_declaration (const_spec name: (identifier) @name) @definition.constant)
+  (const_declaration (const_spec (identifier) @name) @definition.constant)
   (var_declaration (var_spec name: (identifier) @name) @definition.constant)
   (var_declaration (var_spec_list (var_spec name: (identifier) @name) @definition.constant))
 ])
