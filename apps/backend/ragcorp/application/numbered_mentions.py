@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from ragcorp.application.clause_numbers import NumberSpan, clause_numbers, enclosing_numbers, number_at
 from ragcorp.application.entity_names import article_name, clause_name, heading_name
 from ragcorp.application.mention_shapes import Mention, known
+from ragcorp.domain.structure import EntityKind
+
+_KINDS = {"clause": frozenset({EntityKind.CLAUSE}), "article": frozenset({EntityKind.ARTICLE})}
+"""A numbered section of a manual answers to ``cláusula 2`` only where no clause does."""
 
 _SPACE = "[ \t\u00a0\u202f]"
 _ARTICLE_CUE = "articulos?|articles?|artigos?|arts?"
@@ -68,7 +72,7 @@ def _mention(
     filled = number_at(text, number.start, expected=True) is None
     written = number.number if filled else text[start:end]
     names = _names(kind, whole, cue[0], text[number.start : number.end], number.number)
-    return Mention(text=written, start=start, end=end, names=names), end
+    return Mention(text=written, start=start, end=end, names=names, kinds=_KINDS.get(kind, frozenset())), end
 
 
 def _with_part(text: str, plain: str, number: str, end: int) -> tuple[str, int]:

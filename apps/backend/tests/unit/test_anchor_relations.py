@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.entity_names import heading_name, identifier_name, symbol_name
+from ragcorp.application.entity_names import clause_name, heading_name, identifier_name, symbol_name
 from ragcorp.domain.hydration import AnchorReason, WarningCode
 from ragcorp.domain.structure import EntityKind, EntityRef
 from support.anchored import Corpus, clause, document, entity
@@ -238,3 +238,14 @@ def test_an_absolute_path_finds_a_file_under_another_prefix() -> None:
     assert corpus.keys("/app/backend/internal/auth/auth.go:45") == ["proj/internal/auth/auth.go::a"]
     assert corpus.keys("backend/internal/auth/auth.go") == []
     assert corpus.keys("/srv/x/pay.go") == []
+
+
+def test_a_numbered_section_answers_to_a_clause_only_where_no_clause_does() -> None:
+    guide = entity("guias/guardias.md#2. El relevo", EntityKind.SECTION, name="2. El relevo")
+    contract = clause("contratos/largo/camino/acme.md", "2", "CLÁUSULA SEGUNDA. Duración")
+    numbered = {guide.key: (clause_name("2"),)}
+    both = Corpus([guide, contract], extra_names=numbered)
+    assert both.keys("¿Qué dice la cláusula segunda?") == [contract.key]
+    assert both.warnings == []
+    assert both.keys("¿Qué dice la cláusula segunda de guardias.md?") == [guide.key]
+    assert Corpus([guide], extra_names=numbered).keys("¿Qué dice la cláusula 2?") == [guide.key]
