@@ -200,7 +200,9 @@ class _Chooser:
         return [found] if found else []
 
     def _first(self, mention: Mention, names: Sequence[str], document: UUID) -> _Choice | None:
-        return next((choice for name in names if (choice := self._choice(mention, name, document))), None)
+        """Return the first of the names that the document has; what it calls an article may be called its clause."""
+        either = [*names, *(other for name in names if (other := _otherwise(name)))]
+        return next((choice for name in either if (choice := self._choice(mention, name, document))), None)
 
     def _outer(self, mention: Mention, name: str) -> _Choice | None:
         """Return the class of a member that is no entity: ``Role`` of ``Role.Admin``, written just so."""
@@ -289,6 +291,14 @@ class _Chooser:
             )
 
         return rank
+
+
+def _otherwise(name: str) -> str | None:
+    """Return the article of a clause's number and the other way round: a document has the one or the other."""
+    kind, _, number = name.partition(":")
+    if kind == NameKind.CLAUSE:
+        return article_name(number)
+    return clause_name(number) if kind == NameKind.ARTICLE else None
 
 
 def _overloads(entities: Sequence[EntityRef]) -> tuple[EntityRef, ...]:

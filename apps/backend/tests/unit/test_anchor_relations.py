@@ -249,3 +249,12 @@ def test_a_numbered_section_answers_to_a_clause_only_where_no_clause_does() -> N
     assert both.warnings == []
     assert both.keys("¿Qué dice la cláusula segunda de guardias.md?") == [guide.key]
     assert Corpus([guide], extra_names=numbered).keys("¿Qué dice la cláusula 2?") == [guide.key]
+
+
+def test_a_documents_article_may_be_called_its_clause_and_no_others() -> None:
+    third = entity("contratos/marco.md#article 3", EntityKind.ARTICLE, name="Artículo 3. Precio")
+    other = clause("contratos/otro.md", "3", "CLÁUSULA TERCERA. Plazo")
+    assert Corpus([third]).keys("¿Qué dice la cláusula tercera de marco.md?") == ["contratos/marco.md#article 3"]
+    assert Corpus([third, other]).keys("¿Qué dice la cláusula tercera de marco.md?")[:1] == [third.key]
+    assert Corpus([third]).keys("¿Qué dice la cláusula tercera?") == []
+    assert Corpus([other]).keys("¿Qué dice el artículo 3 del Estatuto?") == []
