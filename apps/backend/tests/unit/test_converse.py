@@ -26,7 +26,9 @@ from ragcorp.domain.exceptions import (
 )
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.search import SearchRequest
-from support.conversations import MOMENT, FoundAlready, InMemoryHistory, Says, turn
+from support.conversations import MOMENT, FoundAlready, InMemoryHistory, Says, Spanish, turn
+from support.hydrated import hydrated
+from support.hydrated import turn as episode_turn
 
 pytestmark = pytest.mark.anyio
 
@@ -34,12 +36,6 @@ ME = Principal(subject="ana")
 FIRST = "¿Cuál es el plazo del contrato CTR-2026-014?"
 NEXT = "¿y cuándo vence?"
 REWRITTEN = "¿y cuándo vence? CTR-2026-014"
-
-
-class Spanish:
-    def detect(self, text: str) -> str:
-        del text
-        return "es"
 
 
 @dataclass
@@ -348,3 +344,13 @@ def test_a_conversation_needs_a_storable_name(name: Any) -> None:
     with pytest.raises(InvalidInputError) as caught:
         replace(SearchRequest(query="a"), conversation_id=name)
     assert caught.value.field == "conversation_id"
+
+
+async def test_an_answer_is_held_as_closely_as_what_its_episode_shows() -> None:
+    world = World(search=FoundAlready((turn("a", sensitivity=Sensitivity.PUBLIC),)))
+    world.search.hydration = episode_turn(hydrated("auth.go::login", "func login() {}", line=1))
+    await world.use_case.execute(SearchRequest(query=FIRST, conversation_id="c1", episode_id="e"), principal=ME)
+    assert [item.attributes.sensitivity for item in world.history.items] == [
+        Sensitivity.NORMAL,
+        Sensitivity.CONFIDENTIAL,
+    ]

@@ -4,45 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
 from ragcorp.application.hydrated_passages import hydrated_chunks, not_repeated
 from ragcorp.domain.documents import Chunk
-from ragcorp.domain.hydration import HydratedEntity, Hydration, HydrationLimits, HydrationUse, PlannedEntity
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.domain.structure import EntityText
-from support.hydration import ref
+from ragcorp.domain.search import SearchRequest
+from support.conversations import FoundAlready, Says, Spanish
+from support.hydrated import hydrated, turn
+from support.stored import ANYONE
 
-
-def hydrated(key: str, content: str, *, line: int, cut: bool = False) -> HydratedEntity:
-    return HydratedEntity(
-        planned=PlannedEntity(
-            entity=replace(ref(key), line_start=line, line_end=line),
-            reasons=("anchor:explicit_file_mention",),
-            priority=100,
-            tokens=1,
-            position=1,
-            cut=cut,
-        ),
-        text=EntityText(
-            content=content,
-            head="the head",
-            artifact_hash=b"",
-            title="Auth",
-            language="en",
-            sensitivity=Sensitivity.CONFIDENTIAL,
-            chunk_id="7",
-        ),
-    )
-
-
-def turn(*entities: HydratedEntity) -> Hydration:
-    return Hydration(
-        episode_id="e",
-        turn=1,
-        entities=entities,
-        dropped=(),
-        warnings=(),
-        use=HydrationUse(limits=HydrationLimits()),
-    )
+pytestmark = pytest.mark.anyio
 
 
 def found(content: str, like: Chunk) -> Chunk:
@@ -75,3 +48,20 @@ def test_another_documents_chunk_of_the_same_text_stays() -> None:
     (other,) = hydrated_chunks(turn(hydrated("b.go::one", "one", line=1)))
     assert list(not_repeated([other], [shown])) == [other]
     assert list(not_repeated([other], [])) == [other]
+
+
+async def test_an_answer_reads_what_is_shown_first_and_what_was_found_once() -> None:
+    shown = turn(hydrated("a.go::one", "one word", line=1), hydrated("b.go::two", "two words", line=2))
+    first, _ = hydrated_chunks(shown)
+    search = FoundAlready([found("one word", first), found("three", first)], hydration=shown)
+    says = Says(text="It is three [3].")
+    answer = AnswerQuery(search=search, answerer=says, languages=Spanish(), limits=AnswerLimits())
+    answered = await answer.execute(SearchRequest(query="which?", episode_id="e"), principal=ANYONE)
+    ((prompt),) = says.prompts
+    assert [(each.n, each.chunk.content) for each in prompt.passages] == [
+        (1, "one word"),
+        (2, "two words"),
+        (3, "three"),
+    ]
+    assert answered.hydration is shown
+    assert [citation.n for citation in answered.citations] == [3]
