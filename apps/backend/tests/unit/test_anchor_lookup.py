@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.anchor_lookup import MOST_NAMED, MOST_OF_DOCUMENT, AnchorLookup
+from ragcorp.application.anchor_lookup import (
+    MOST_NAMED,
+    MOST_OF_DOCUMENT,
+    MOST_PREVIOUS,
+    MOST_WITHIN,
+    AnchorLookup,
+)
 from ragcorp.application.anchors import AnchorOptions
 from ragcorp.application.mentions import mentions
 from ragcorp.domain.hydration import WarningCode
@@ -77,3 +83,30 @@ async def test_a_list_that_is_cut_is_told_of() -> None:
     (warning,) = found.warnings
     assert (warning.code, warning.document_id) == (WarningCode.NOT_LISTED, found.anchors[0].entity.document_id)
     assert len(found.anchors) == MOST_OF_DOCUMENT
+
+
+@pytest.mark.parametrize(("methods", "told"), [(120, 0), (MOST_WITHIN, 1)])
+async def test_a_class_comes_with_all_its_methods_or_says_that_it_does_not(methods: int, told: int) -> None:
+    whole = ref("big.py::Big", kind=EntityKind.CLASS)
+    parts = [
+        ref(f"big.py::Big.m{number}", position=number + 1, kind=EntityKind.METHOD, container="big.py::Big")
+        for number in range(methods)
+    ]
+    found = await lookup(MemoryIndex(whole, *parts), MemoryFrequencies()).find(
+        mentions("explain class `Big`"), principal=ANN, filters=()
+    )
+    assert len(found.anchors) == methods + 1
+    assert [warning.code for warning in found.warnings] == [WarningCode.NOT_LISTED] * told
+
+
+async def test_of_what_was_shown_a_thousand_stay_and_more_is_told_of() -> None:
+    shown = [ref(f"many.py::f{number}", position=number) for number in range(MOST_PREVIOUS + 1)]
+    anchors = AnchorLookup(
+        index=MemoryIndex(*shown),
+        episodes=Shown(*(each.identity for each in shown)),
+        frequencies=MemoryFrequencies(),
+        options=AnchorOptions(),
+    )
+    found = await anchors.find((), episode_id="e", principal=ANN, filters=())
+    assert len(found.anchors) == MOST_PREVIOUS
+    assert [warning.code for warning in found.warnings] == [WarningCode.NOT_LISTED]

@@ -80,6 +80,7 @@ async def test_the_response_carries_the_turn_and_what_failed_in_it() -> None:
     request = SearchRequest(query="login", episode_id="e", filters=where(language="en"))
     response = await HydratedSearch(search=Found(), hydrate=hydrate).execute(request, principal=ANA)
     assert hydrate.asked == [("login", "e", ANA, request.filters)]
+    assert hydrate.recorded == ["login"]
     assert response.hydration is not None
     assert response.hydration.turn == 7
     assert response.degraded == (OUT,)
