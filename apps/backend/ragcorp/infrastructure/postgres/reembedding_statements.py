@@ -8,6 +8,7 @@ from ragcorp.infrastructure.postgres.embedding_backlog import LOCK_DOCUMENTS
 from ragcorp.infrastructure.postgres.embedding_models import BACKLOG_TABLES, VECTOR_TABLES, hnsw_index_name
 from ragcorp.infrastructure.postgres.item_backlog import LOCK_ITEMS
 from ragcorp.infrastructure.postgres.item_rows import WITH_VECTORS
+from ragcorp.infrastructure.postgres.structure_vectors import LOCK_DOCUMENTS as LOCK_DOCUMENTS_OF_ENTITIES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +44,6 @@ class EmbeddedTable:
             cached=CACHED if self.cached else "",
         )
 
-
-LOCK_DOCUMENTS_OF_ENTITIES = """
-    SELECT id, workspace FROM documents
-    WHERE id IN (SELECT document_id FROM structural_entities WHERE id = ANY(%(ids)s))
-    ORDER BY workspace, external_id
-    FOR NO KEY UPDATE
-"""
 
 CHUNKS = EmbeddedTable(
     items="chunks",

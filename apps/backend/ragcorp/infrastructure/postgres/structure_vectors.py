@@ -11,14 +11,12 @@ from psycopg.rows import TupleRow
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
 from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.embedding_models import serving
 
 CLAIM = """
     WITH due AS (
         SELECT item_id FROM structural_entity_backlog
-        WHERE NOT failed AND available_at <= clock_timestamp()
-          AND (%(name)s::text IS NULL OR EXISTS (
-              SELECT FROM embedding_models m WHERE m.active AND m.name = %(name)s AND m.dimensions = %(dimensions)s))
-          {narrowed}
+        WHERE NOT failed AND available_at <= clock_timestamp() AND {serves} {narrowed}
         ORDER BY available_at, item_id
         LIMIT %(limit)s
         FOR UPDATE SKIP LOCKED),
@@ -114,16 +112,16 @@ class PostgresStructureVectors:
         workspace: str | None = None,
         model: EmbeddingModel | None = None,
     ) -> list[PendingChunk]:
-        values: dict[str, object] = {
+        serves = serving(model)
+        values = serves.values | {
             "limit": limit,
             "lease_seconds": lease_seconds,
             "document_id": document_id,
             "workspace": workspace,
-            "name": None if model is None else model.name,
-            "dimensions": None if model is None else model.dimensions,
         }
+        statement = CLAIM.format(serves=serves.sql, narrowed=_narrowed(document_id, workspace))
         async with self._database.autocommit() as connection:
-            cursor = await connection.execute(CLAIM.format(narrowed=_narrowed(document_id, workspace)), values)
+            cursor = await connection.execute(statement, values)
             rows = await cursor.fetchall()
         return [
             PendingChunk(chunk_id=row[0], workspace=row[1], index_text=row[2], index_hash=bytes(row[3])) for row in rows
