@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -25,6 +25,8 @@ from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureV
 from ragcorp.interface.library.rag import Rag
 from support.embedders import HashingEmbedder
 from support.postgres import open_database
+
+Open = Callable[..., Any]
 
 NEW_MODEL = EmbeddingModel(name="new-embedder", dimensions=16)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import psycopg
@@ -13,7 +12,6 @@ from ragcorp.application.drop_vectors import DropVectors
 from ragcorp.application.reembed import PROBE, ReembedStatus
 from ragcorp.application.switch_back import SwitchBack
 from ragcorp.domain.exceptions import InvalidInputError, StorageUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embedding_models import VECTOR_TABLES
@@ -26,8 +24,6 @@ from ragcorp.infrastructure.postgres.reembedding_statements import (
     LOCKED,
 )
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts
-from ragcorp.main.library import make_rag
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.library import degraded, shown
 from support.reembedding import (
@@ -35,10 +31,10 @@ from support.reembedding import (
     MISSING,
     NEW_MODEL,
     TEXTS,
+    Open,
     RefusingEmbedder,
     active,
     dense,
-    fill,
     one,
     one_waits,
     open_store,
@@ -48,36 +44,6 @@ from support.reembedding import (
 )
 
 pytestmark = pytest.mark.anyio
-
-Open = Callable[..., Any]
-
-
-@pytest.fixture
-async def store(owner_dsn: str) -> AsyncIterator[PostgresReembedding]:
-    async with open_store(owner_dsn) as (opened, _):
-        yield opened
-
-
-@pytest.fixture
-async def database(owner_dsn: str) -> AsyncIterator[Database]:
-    async with open_store(owner_dsn) as (_, opened):
-        yield opened
-
-
-@pytest.fixture
-def open_rag(make_container: Open) -> Open:
-    async def opened(model: EmbeddingModel = TEST_MODEL, **settings: Any) -> Rag:
-        return make_rag(await make_container(parts=Parts(embedder=HashingEmbedder(model=model)), **settings))
-
-    return opened
-
-
-@pytest.fixture
-async def rag(open_rag: Open) -> Rag:
-    """A library over every kind of text that has vectors, of TEST_MODEL."""
-    rag: Rag = await open_rag()
-    await fill(rag)
-    return rag
 
 
 async def test_an_old_worker_takes_nothing_off_the_backlog_and_says_what_it_misses(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import psycopg
@@ -10,13 +9,10 @@ import pytest
 
 from ragcorp.application.reembed import PROBE, ReembedStatus
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, IncompatibleEmbeddingsError
-from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.migrations import migrate
 from ragcorp.infrastructure.postgres.reembedding import PostgresReembedding
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts
-from ragcorp.main.library import make_rag
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.library import degraded, shown
 from support.reembedding import (
@@ -24,10 +20,10 @@ from support.reembedding import (
     MISSING,
     NEW_MODEL,
     TEXTS,
+    Open,
     RefusingEmbedder,
     active,
     dense,
-    fill,
     one,
     open_store,
     reembed_over,
@@ -35,36 +31,6 @@ from support.reembedding import (
 )
 
 pytestmark = pytest.mark.anyio
-
-Open = Callable[..., Any]
-
-
-@pytest.fixture
-async def store(owner_dsn: str) -> AsyncIterator[PostgresReembedding]:
-    async with open_store(owner_dsn) as (opened, _):
-        yield opened
-
-
-@pytest.fixture
-async def database(owner_dsn: str) -> AsyncIterator[Database]:
-    async with open_store(owner_dsn) as (_, opened):
-        yield opened
-
-
-@pytest.fixture
-def open_rag(make_container: Open) -> Open:
-    async def opened(model: EmbeddingModel = TEST_MODEL, **settings: Any) -> Rag:
-        return make_rag(await make_container(parts=Parts(embedder=HashingEmbedder(model=model)), **settings))
-
-    return opened
-
-
-@pytest.fixture
-async def rag(open_rag: Open) -> Rag:
-    """A library over every kind of text that has vectors, of TEST_MODEL."""
-    rag: Rag = await open_rag()
-    await fill(rag)
-    return rag
 
 
 async def test_every_kind_of_vector_is_made_beside_the_others_and_found_after_the_switch(
