@@ -54,6 +54,12 @@ class Settings(BaseSettings):
     database_pool_size: int = Field(10, ge=2, le=200, description="Connections of one process.")
     database_pool_timeout_seconds: float = Field(2.0, gt=0, le=60, description="Longest wait for a connection.")
     database_statement_timeout_seconds: float = Field(30.0, gt=0, le=3600, description="Longest statement.")
+    database_lock_timeout_seconds: float = Field(5.0, gt=0, le=3600, description="Longest wait for a lock.")
+    ragcorp_workspace: str = Field(
+        "default",
+        pattern=f"^(?:{WORKSPACE_PATTERN.pattern})$",
+        description="The workspace of commands, the library and `ragcorp mcp`; the service takes it from the key.",
+    )
 
     # retrieval
     enable_hybrid_search: bool = Field(False, description="Search dense and full text and fuse them (mode auto).")
@@ -202,7 +208,7 @@ class Settings(BaseSettings):
     chunk_overlap_tokens: int = Field(32, ge=0, le=512, description="Tokens that neighbouring chunks share.")
 
     # service
-    host: str = Field("127.0.0.1", description="Address to listen on.")
+    host: str = Field("127.0.0.1", description="Address to listen on; without a key, a loopback one only.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     request_timeout_seconds: float = Field(5.0, gt=0, le=600, description="Longest request that is not a stream.")
     max_body_bytes: int = Field(1024 * 1024, ge=1024, description="Largest JSON body.")
@@ -210,7 +216,48 @@ class Settings(BaseSettings):
     max_query_characters: int = Field(2000, ge=1, le=100_000, description="Longest query.")
     max_limit: int = Field(50, ge=10, le=1000, description="Most results of one page.")
     max_hybrid_search_results: int | None = Field(None, ge=10, le=1000, description="Another name of MAX_LIMIT.")
+    max_json_depth: int = Field(32, ge=4, le=128, description="Deepest nesting of a JSON body.")
+    max_metadata_bytes: int = Field(16_384, ge=2, le=1024 * 1024, description="Largest metadata of a document or item.")
+    max_filter_conditions: int = Field(20, ge=1, le=200, description="Most conditions of a filter.")
+    allowed_hosts: str = Field(
+        "", description="Names that a Host header may have, with commas between; empty: loopback's, on loopback only."
+    )
+    cors_origins: str = Field("", description="Origins of other pages that may call, with commas between; * is any.")
+    cors_credentials: bool = Field(False, description="Let those pages send cookies and keys that a browser holds.")
+    shutdown_grace_seconds: float = Field(
+        10.0, gt=0, le=600, description="How long open requests and streams may take to end when the service stops."
+    )
+    max_concurrent_requests: int | None = Field(
+        None, ge=1, le=1000, description="Requests that work at once; unset: two fewer than connections."
+    )
+    admission_wait_seconds: float = Field(1.5, ge=0, le=60, description="How long a request waits to be one of them.")
+    max_streams: int = Field(100, ge=1, le=10_000, description="Streams that are open at once.")
+    idempotency_retention_hours: float = Field(
+        24.0, gt=0, le=8760, description="How long the answer to an Idempotency-Key is kept."
+    )
+
+    # keys
+    keys_secret: SecretStr = Field(
+        SecretStr(""), description="Secret under which keys are stored as HMACs; unset: one that the database made."
+    )
+    key_cache_seconds: float = Field(
+        5.0, ge=0, le=300, description="How long a key that was looked up is trusted: a revoked one ends so late."
+    )
+    rate_limit_per_minute: int = Field(1200, ge=0, le=1_000_000, description="Requests of one key a minute; 0: any.")
+    rate_limit_burst: int = Field(200, ge=1, le=100_000, description="Requests of one key at once before that counts.")
+    key_concurrency: int = Field(32, ge=1, le=10_000, description="Requests of one key that are open at once.")
+    daily_token_budget: int = Field(
+        0, ge=0, le=10**12, description="Tokens of language models that one key may use a day (UTC); 0: any."
+    )
+
+    # observation
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe log line.")
+    log_format: Literal["text", "json"] = Field("text", description="Log lines for people or for machines.")
+    enable_tracing: bool = Field(
+        False, description="Export OpenTelemetry traces (extra `otel`; OTEL_EXPORTER_OTLP_ENDPOINT names where)."
+    )
+
+    # upkeep
     purge_deleted_after_days: float | None = Field(
         None, ge=0, le=36_500, description="Remove deleted documents for good after so many days; unset keeps them."
     )

@@ -25,6 +25,10 @@ from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.errors import translate, translated
 
 Result = TypeVar("Result")
+
+EVERY_WORKSPACE = "*"
+"""What no workspace is called: work that serves all of them (backlogs, upkeep, keys) reads and writes under it."""
+
 DriverConnection = AsyncConnection[TupleRow]
 
 
@@ -119,7 +123,7 @@ class Database:
         return self._pool.get_stats()
 
     @asynccontextmanager
-    async def autocommit(self) -> AsyncIterator[DriverConnection]:
+    async def autocommit(self, workspace: str = EVERY_WORKSPACE) -> AsyncIterator[DriverConnection]:
         """A bare connection on which each statement, or each pipeline of them, is its own transaction."""
         async with self._guarded():
             # not pool.connection(): it would commit, which here costs as much as the statement's own dispatch
@@ -132,13 +136,13 @@ class Database:
                 await asyncio.shield(self._pool.putconn(connection))
 
     @asynccontextmanager
-    async def driver_transaction(self) -> AsyncIterator[DriverConnection]:
+    async def driver_transaction(self, workspace: str = EVERY_WORKSPACE) -> AsyncIterator[DriverConnection]:
         """A bare connection in a transaction that commits at the end of the block."""
         async with self._guarded(), self._pool.connection() as connection, connection.transaction():
             yield connection
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[CoreConnection]:
+    async def transaction(self, workspace: str = EVERY_WORKSPACE) -> AsyncIterator[CoreConnection]:
         """A SQLAlchemy Core connection in a transaction that commits at the end of the block."""
         async with self._guarded():
             connection = await self._pool.getconn()

@@ -43,6 +43,12 @@ class HttpMetrics:
             buckets=BUCKETS,
             registry=self._registry,
         )
+        self._refusals = Counter(
+            "http_refusals",
+            "Requests refused by who sends them or by how many there are.",
+            ("reason",),
+            registry=self._registry,
+        )
         self._source_requests = Counter(
             "source_requests", "Queries put to a retrieval source.", ("source", "outcome"), registry=self._registry
         )
@@ -122,6 +128,9 @@ class HttpMetrics:
         method = method if method in METHODS else "other"
         self._requests.labels(route, method, str(status)).inc()
         self._request_seconds.labels(route, method).observe(seconds)
+
+    def count_refusal(self, reason: str) -> None:
+        self._refusals.labels(reason).inc()
 
     def count_search(self, response: SearchResponse) -> None:
         self._count_sources(response.reports)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from ragcorp.domain import exceptions as domain
+from ragcorp.domain import keys
 from ragcorp.interface.http.request_id import request_id_of
 
 logger = logging.getLogger(__name__)
@@ -29,6 +31,9 @@ STATUS_BY_ERROR: Mapping[type[domain.RagcorpError], int] = {
     domain.FileAccessDeniedError: 403,
     domain.NotFoundError: 404,
     domain.ConflictError: 409,
+    keys.UnauthenticatedError: 401,
+    keys.ForbiddenError: 403,
+    keys.TooManyRequestsError: 429,
     domain.SourceUnavailableError: 503,
     # the operator's fault, not the caller's, and over once it is mended
     domain.ConfigurationError: 503,
@@ -145,6 +150,10 @@ def _of_domain(error: domain.RagcorpError) -> Problem:
         headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
         if isinstance(error, domain.AnswererUnavailableError) and reason == "timeout":
             status = 504
+    if isinstance(error, keys.UnauthenticatedError):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, keys.TooManyRequestsError):
+        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_seconds)))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.warning("%s: %s", error.code, reason or error.message)
     errors = (
