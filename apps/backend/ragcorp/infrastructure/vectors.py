@@ -26,7 +26,10 @@ def normalised(values: Sequence[float], *, dimensions: int, truncate: bool = Fal
             field="EMBEDDING_DIM",
             remedy="Set EMBEDDING_DIM to the model's width.",
         )
-    norm = math.sqrt(math.fsum(value * value for value in values)) if all(map(math.isfinite, values)) else math.nan
+    try:
+        norm = math.sqrt(math.fsum(value * value for value in values)) if all(map(math.isfinite, values)) else math.nan
+    except OverflowError:  # numbers whose squares are too large for one
+        norm = math.inf
     if not math.isfinite(norm) or norm == 0.0:
         raise EmbedderUnavailableError(
             "The embedding model returned a vector that is zero or not finite.", reason="invalid_vector"

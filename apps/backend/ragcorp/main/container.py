@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
+from ragcorp.application.authenticate import Authenticate
 from ragcorp.application.choose_language import ChooseLanguage
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.distinct_names import RequireDistinctNames
@@ -20,6 +21,7 @@ from ragcorp.application.refresh_structure import RefreshStructure
 from ragcorp.application.restore_document import RestoreDocument
 from ragcorp.application.retrieval_profile import GRAPH_FACTS, GREP, STRUCTURE, RetrievalProfile
 from ragcorp.application.rollout_observers import RolloutObservers
+from ragcorp.application.token_observers import TokenObservers
 from ragcorp.application.watch_folder import WatchFolder
 from ragcorp.domain.ports.collections import Reranker
 from ragcorp.domain.ports.models import Answerer, Embedder
@@ -44,6 +46,7 @@ from ragcorp.main.file_parts import make_files
 from ragcorp.main.graph_parts import graph_source, make_graph
 from ragcorp.main.hydration_parts import make_hydration, structure_source
 from ragcorp.main.ingestion_parts import make_ingestion
+from ragcorp.main.key_parts import make_authenticator
 from ragcorp.main.model_parts import make_answerer, make_embedder, make_reranker
 from ragcorp.main.retrieval_parts import (
     chunk_search,
@@ -92,9 +95,11 @@ class Container:
     profiles: tuple[str, ...]
     file_roots: tuple[str, ...]
     purge_workers: tuple[PurgeWorker, ...]
+    authenticator: Authenticate
     prune_embeddings: PruneEmbeddings
     rollout_observers: RolloutObservers
     cache_observers: EmbeddingCacheObservers
+    token_observers: TokenObservers
 
 
 @asynccontextmanager
@@ -120,6 +125,8 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         )
         stack.push_async_callback(database.close)
         await database.open()
+        authenticator = make_authenticator(settings, database)
+        stack.push_async_callback(authenticator.aclose)
         dense_is_out = embedder.model.dimensions == 0
         model = await active_model(database, configured=None if dense_is_out else embedder.model)
         channels = ChunkChannels(
@@ -168,7 +175,8 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             settings, search=rolled_out, database=database, embedder=embedder, model=model, keywords=repository
         )
         search = hydration.search
-        answerer = parts.answerer or make_answerer(settings, database)
+        token_observers = TokenObservers()
+        answerer = parts.answerer or make_answerer(settings, database, tokens=token_observers)
         stack.push_async_callback(answerer.aclose)
         embedding = make_embedding(
             settings, database=database, embedder=embedder, statistics=statistics, observers=cache_observers
@@ -186,12 +194,16 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             answerer=answerer,
             languages=languages,
             limits=AnswerLimits(
-                max_passages=settings.answer_max_passages, timeout_seconds=settings.answer_timeout_seconds
+                max_passages=settings.answer_max_passages,
+                max_limit=settings.max_limit,
+                timeout_seconds=settings.answer_timeout_seconds,
             ),
         )
         use_cases = UseCases(
             search=search,
-            answer=make_conversation(settings, stack, database=database, answer=answer, languages=languages),
+            answer=make_conversation(
+                settings, stack, database=database, answer=answer, languages=languages, tokens=token_observers
+            ),
             context=make_context(settings, search),
             introspect=hydration.introspect,
             grep=files.grep,
@@ -208,7 +220,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 ingest=ingestion.ingest,
                 search_timeout_seconds=settings.search_timeout_seconds,
             ),
-            graph=make_graph(settings, stack, database=database),
+            graph=make_graph(settings, stack, database=database, tokens=token_observers),
             embed_pending=embedding.embed_pending,
             language=ChooseLanguage(
                 languages=WorkspaceLanguages(database=database), default_language=settings.default_language
@@ -226,9 +238,11 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             refresh_structure=ingestion.refresh_structure,
             profiles=tuple(profiles),
             file_roots=files.roots,
+            authenticator=authenticator,
             prune_embeddings=embedding.prune,
             rollout_observers=rollout_observers,
             cache_observers=cache_observers,
+            token_observers=token_observers,
             purge_workers=_purge_workers(settings, repository, hydration.episodes),
         )
 

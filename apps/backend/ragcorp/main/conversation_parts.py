@@ -9,6 +9,7 @@ from ragcorp.application.load_context import ContextLimits, LoadContext
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.ports.language import LanguageDetector
 from ragcorp.domain.ports.models import QuestionRewriter
+from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.question_rewriter import OpenAIQuestionRewriter
@@ -38,9 +39,10 @@ def make_conversation(
     database: Database,
     answer: QuestionAnswering,
     languages: LanguageDetector,
+    tokens: TokenObserver,
 ) -> Converse:
     """Return what answers in conversations; ``stack`` closes the model's client, if there is one."""
-    rewriter = make_rewriter(settings)
+    rewriter = make_rewriter(settings, tokens=tokens)
     if rewriter is not None:
         stack.push_async_callback(rewriter.aclose)
     return Converse(
@@ -54,7 +56,7 @@ def make_conversation(
     )
 
 
-def make_rewriter(settings: Settings) -> QuestionRewriter | None:
+def make_rewriter(settings: Settings, *, tokens: TokenObserver) -> QuestionRewriter | None:
     """Return the language model as a rewriter, None where answers are extractive."""
     if settings.answer_provider is AnswerProvider.EXTRACTIVE:
         return None
@@ -66,4 +68,5 @@ def make_rewriter(settings: Settings) -> QuestionRewriter | None:
             max_retries=0,
         ),
         model=settings.answer_model,
+        tokens=tokens,
     )

@@ -13,6 +13,7 @@ from ragcorp.application.save_entities import SaveEntities
 from ragcorp.application.save_facts import SaveFacts
 from ragcorp.domain.ports.graph import FactExtractor
 from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.fact_extractor import OpenAIFactExtractor
 from ragcorp.infrastructure.postgres.database import Database
@@ -27,9 +28,11 @@ SHARE_OF_DEADLINE = 0.8
 """A look ends itself so long before the deadline of its source that its connection is clean again."""
 
 
-def make_graph(settings: Settings, stack: AsyncExitStack, *, database: Database) -> GraphUseCases:
+def make_graph(
+    settings: Settings, stack: AsyncExitStack, *, database: Database, tokens: TokenObserver
+) -> GraphUseCases:
     """Return the use cases; ``stack`` closes the model's client, if there is one."""
-    extractor = make_extractor(settings)
+    extractor = make_extractor(settings, tokens=tokens)
     if extractor is not None:
         stack.push_async_callback(extractor.aclose)
     repository = PostgresGraphRepository(database=database)
@@ -57,7 +60,7 @@ def graph_source(settings: Settings, database: Database, embedder: Embedder, mod
     return GraphSource(embedder=embedder, search=search)
 
 
-def make_extractor(settings: Settings) -> FactExtractor | None:
+def make_extractor(settings: Settings, *, tokens: TokenObserver) -> FactExtractor | None:
     """Return the language model as an extractor, None where answers are extractive."""
     if settings.answer_provider is AnswerProvider.EXTRACTIVE:
         return None
@@ -68,4 +71,5 @@ def make_extractor(settings: Settings) -> FactExtractor | None:
             timeout_seconds=settings.answer_timeout_seconds,
         ),
         model=settings.answer_model,
+        tokens=tokens,
     )

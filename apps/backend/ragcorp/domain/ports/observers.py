@@ -24,3 +24,13 @@ class EmbeddingCacheObserver(Protocol):
     """Counts how vectors came."""
 
     def vectors_served(self, cache: CacheName, outcome: CacheOutcome, *, count: int = 1) -> None: ...
+
+
+class TokenObserver(Protocol):
+    """Counts the tokens of language models."""
+
+    def tokens_used(self, *, prompt: int, completion: int) -> None:
+        """Count one call, however it ended: whole, cut, failed or given up by a client that left.
+
+        Called once a call, in the context (``contextvars``) of the request that caused it.
+        """

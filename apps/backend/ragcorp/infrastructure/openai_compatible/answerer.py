@@ -4,70 +4,97 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
+from ragcorp.application.token_observers import TokenObservers
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.exceptions import AnswererUnavailableError
-from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client, reason_of
+from ragcorp.domain.ports.observers import TokenObserver
+from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
+from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, did_work, make_client, reason_of
 from ragcorp.infrastructure.openai_compatible.prompt import ABSTAIN, chat_messages
 
-COMPLETE = frozenset({"stop", "length"})
+CUT_SHORT = " …"
+"""What ends an answer that reached its most tokens: the reader sees that it goes on."""
+
+CHARACTERS_PER_TOKEN = 20
+"""No language has more: a server that sends more than that for the most tokens does not keep to them."""
 
 
 class OpenAIAnswerer:
-    """Writes from the passages and cites them as [n]; abstains by a fixed word that never reaches the reader."""
+    """Writes from the passages and cites them as [n]; abstains by a fixed word that never reaches the reader.
+
+    An answer ends by itself (``stop``) or at its most tokens (``length``); every other end, and none, is a failure.
+    """
 
     name = "openai"
 
-    def __init__(self, *, endpoint: Endpoint, model: str, max_tokens: int = 800) -> None:
+    def __init__(
+        self, *, endpoint: Endpoint, model: str, max_tokens: int = 800, tokens: TokenObserver | None = None
+    ) -> None:
         self._client = make_client(endpoint)
         self._model = model
         self._max_tokens = max_tokens
+        self._tokens = tokens or TokenObservers()
 
     async def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
         """Yield the text as it comes. Raises AnswererUnavailableError, also for a stream that ends without a reason."""
         import openai
 
+        messages = chat_messages(prompt)
         held = ""
         abstained = started = False
         finish_reason: str | None = None
-        usage: dict[str, int] = {}
-        try:
-            async with await self._client.chat.completions.create(
-                model=self._model,
-                messages=chat_messages(prompt),
-                max_tokens=self._max_tokens,
-                temperature=0,
-                stream=True,
-                stream_options={"include_usage": True},
-            ) as stream:
-                async for part in stream:
-                    if part.usage is not None:
-                        usage = {
-                            "prompt_tokens": part.usage.prompt_tokens,
-                            "completion_tokens": part.usage.completion_tokens,
-                        }
-                    for choice in part.choices[:1]:
-                        finish_reason = choice.finish_reason or finish_reason
-                        held += choice.delta.content or ""
-                    # hold the first letters back until they cannot be the word of abstention
-                    if not started and ABSTAIN.startswith(held.lstrip()[: len(ABSTAIN)]):
-                        abstained = held.lstrip().startswith(ABSTAIN)
-                        continue
-                    started = True
-                    if held and not abstained:
-                        yield AnswerDelta(text=held)
-                    held = ""
-        except openai.APIError as error:
-            raise _unavailable(reason_of(error)) from error
-        except (ValueError, TypeError, AttributeError) as error:
-            raise _unavailable("bad_response") from error
-        if finish_reason not in COMPLETE:
-            raise _unavailable("cut")
-        if held and not abstained:
-            yield AnswerDelta(text=held)
-        yield AnswerFinished(abstained=abstained, usage=usage)
+        room = self._max_tokens * CHARACTERS_PER_TOKEN
+        with CallTokens(messages, observer=self._tokens) as call:
+            try:
+                async with await self._client.chat.completions.create(
+                    model=self._model,
+                    messages=messages,
+                    max_tokens=self._max_tokens,
+                    temperature=0,
+                    stream=True,
+                    stream_options={"include_usage": True},
+                ) as stream:
+                    async for part in stream:
+                        call.reported(part.usage)
+                        for choice in part.choices[:1]:
+                            finish_reason = choice.finish_reason or finish_reason
+                            text = choice.delta.content or ""
+                            held += text
+                            call.wrote(text)
+                            room -= len(text)
+                        if room < 0:
+                            raise _unavailable("too_long")
+                        # hold the first letters back until they cannot be the word of abstention
+                        if not started and ABSTAIN.startswith(held.lstrip()[: len(ABSTAIN)]):
+                            abstained = held.lstrip().startswith(ABSTAIN)
+                            continue
+                        started = True
+                        if held and not abstained:
+                            yield AnswerDelta(text=held)
+                        held = ""
+            except openai.APIError as error:
+                if not did_work(error):
+                    call.refused()
+                raise _unavailable(reason_of(error)) from None
+            except BAD_RESPONSES:  # their words would quote the response
+                raise _unavailable("bad_response") from None
+            if finish_reason not in ("stop", "length"):
+                raise _unavailable(_reason_of_end(finish_reason))
+            if finish_reason == "length" and not abstained:
+                held += CUT_SHORT
+            if held and not abstained:
+                yield AnswerDelta(text=held)
+            yield AnswerFinished(abstained=abstained, usage=call.usage)
 
     async def aclose(self) -> None:
         await self._client.close()
+
+
+def _reason_of_end(finish_reason: object) -> str:
+    """Say why an end is none of an answer. A call of a tool, which was not offered, is nonsense."""
+    if finish_reason is None:
+        return "cut"
+    return "filtered" if finish_reason == "content_filter" else "bad_response"
 
 
 def _unavailable(reason: str) -> AnswererUnavailableError:

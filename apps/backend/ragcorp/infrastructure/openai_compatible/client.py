@@ -11,6 +11,11 @@ from ragcorp.domain.exceptions import ConfigurationError, MissingExtraError
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
 
+DEFAULT_RESPONSE_BYTES = 4 * 1024 * 1024
+
+BAD_RESPONSES = (ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
+"""What reading a body raises that is no response of such an endpoint: the client checks no types."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
@@ -20,13 +25,21 @@ class Endpoint:
     api_key: str
     timeout_seconds: float
     max_retries: int = 2
+    max_response_bytes: int = DEFAULT_RESPONSE_BYTES
+    """Bytes of one response, streamed or not; a longer one is a bad response."""
 
 
 def make_client(endpoint: Endpoint) -> AsyncOpenAI:
-    """Return a client that follows no redirect. Raises MissingExtraError or ConfigurationError."""
+    """Return a client that follows no redirect and reads no endless body.
+
+    Bodies come as they are: what a compressed one unpacks to would have no bound. Raises MissingExtraError or
+    ConfigurationError.
+    """
     if find_spec("openai") is None:
         raise MissingExtraError(feature="An OpenAI-compatible provider", extra="openai")
     import openai
+
+    from ragcorp.infrastructure.openai_compatible.bounded_body import BoundedBodies
 
     if not endpoint.api_key and endpoint.base_url is None:
         raise ConfigurationError(
@@ -39,8 +52,22 @@ def make_client(endpoint: Endpoint) -> AsyncOpenAI:
         base_url=endpoint.base_url,
         timeout=endpoint.timeout_seconds,
         max_retries=endpoint.max_retries,
-        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=endpoint.timeout_seconds),
+        default_headers={"Accept-Encoding": "identity"},
+        http_client=openai.DefaultAsyncHttpxClient(
+            follow_redirects=False,
+            timeout=endpoint.timeout_seconds,
+            event_hooks={"response": [BoundedBodies(limit=endpoint.max_response_bytes)]},
+        ),
     )
+
+
+def did_work(error: APIError) -> bool:
+    """Say whether a server that failed so may have used tokens: not where it refused or could not be reached."""
+    import openai
+
+    if isinstance(error, openai.APITimeoutError):
+        return True
+    return not isinstance(error, openai.APIStatusError | openai.APIConnectionError)
 
 
 def reason_of(error: APIError) -> str:

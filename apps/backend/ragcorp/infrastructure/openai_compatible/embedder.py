@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client, reason_of
+from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, make_client, reason_of
 from ragcorp.infrastructure.vectors import normalised
+
+BYTES_PER_VECTOR = 256 * 1024
+"""8,192 numbers, as a server writes them that ignores ``dimensions``; its longest take 32 characters."""
 
 
 class OpenAIEmbedder:
@@ -20,7 +24,7 @@ class OpenAIEmbedder:
     def __init__(
         self, *, endpoint: Endpoint, model: EmbeddingModel, batch_size: int = 64, send_dimensions: bool = True
     ) -> None:
-        self._client = make_client(endpoint)
+        self._client = make_client(replace(endpoint, max_response_bytes=(batch_size + 1) * BYTES_PER_VECTOR))
         self._deadline_seconds = endpoint.timeout_seconds
         self._send_dimensions = send_dimensions
         self.model = model
@@ -54,16 +58,16 @@ class OpenAIEmbedder:
         except TimeoutError:
             raise _unavailable("timeout") from None
         except openai.APIError as error:
-            raise _unavailable(reason_of(error)) from error
-        except (ValueError, TypeError, AttributeError) as error:  # a body that is no embedding response at all
-            raise _unavailable("bad_response") from error
+            raise _unavailable(reason_of(error)) from None
+        except BAD_RESPONSES:  # a body that is no embedding response at all; their words would quote it
+            raise _unavailable("bad_response") from None
         data = getattr(response, "data", None)
         if not isinstance(data, list) or len(data) != len(texts):
             raise _unavailable("wrong_count")
         try:
             by_index = {item.index: item.embedding for item in data}
-        except (TypeError, AttributeError) as error:
-            raise _unavailable("bad_response") from error
+        except (TypeError, AttributeError):
+            raise _unavailable("bad_response") from None
         if set(by_index) != set(range(len(texts))):
             raise _unavailable("wrong_order")
         try:
@@ -71,8 +75,8 @@ class OpenAIEmbedder:
                 normalised(by_index[index], dimensions=self.model.dimensions, truncate=True)
                 for index in range(len(texts))
             ]
-        except (TypeError, ValueError) as error:
-            raise _unavailable("invalid_vector") from error
+        except (TypeError, ValueError, OverflowError):
+            raise _unavailable("invalid_vector") from None
 
 
 def _unavailable(reason: str) -> EmbedderUnavailableError:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from typing import TYPE_CHECKING, Any
 
+from ragcorp.application.token_observers import TokenObservers
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.extraction import Extraction, ExtractorVersion
-from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client, reason_of
+from ragcorp.domain.ports.observers import TokenObserver
+from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
+from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, did_work, make_client, reason_of
 from ragcorp.infrastructure.openai_compatible.extracted_facts import KINDS, MAX_FACTS, borne_out
 
 if TYPE_CHECKING:
@@ -44,37 +48,50 @@ SCHEMA: dict[str, Any] = {
 class OpenAIFactExtractor:
     """Asks for facts as JSON and believes only what the text bears out."""
 
-    def __init__(self, *, endpoint: Endpoint, model: str, max_tokens: int = 4000) -> None:
+    def __init__(
+        self, *, endpoint: Endpoint, model: str, max_tokens: int = 4000, tokens: TokenObserver | None = None
+    ) -> None:
         self._client = make_client(endpoint)
+        self._deadline_seconds = endpoint.timeout_seconds
+        self._tokens = tokens or TokenObservers()
         self._max_tokens = max_tokens
         self.version = ExtractorVersion(model=model, prompt_version=PROMPT_VERSION)
 
     async def extract(self, *, title: str, text: str) -> Extraction:
         import openai
 
-        try:
-            response = await self._client.chat.completions.create(
-                model=self.version.model,
-                messages=extraction_messages(title=title, text=text),
-                max_tokens=self._max_tokens,
-                temperature=0,
-                response_format={
-                    "type": "json_schema",
-                    "json_schema": {"name": "facts", "strict": True, "schema": SCHEMA},
-                },
-            )
-            choice = response.choices[0]
-            finish_reason, content = choice.finish_reason, choice.message.content
-        except openai.APIError as error:
-            raise _unavailable(reason_of(error)) from error
-        except (ValueError, TypeError, AttributeError, IndexError) as error:
-            raise _unavailable("bad_response") from error
+        messages = extraction_messages(title=title, text=text)
+        with CallTokens(messages, observer=self._tokens) as call:
+            try:
+                async with asyncio.timeout(self._deadline_seconds):
+                    response = await self._client.chat.completions.create(
+                        model=self.version.model,
+                        messages=messages,
+                        max_tokens=self._max_tokens,
+                        temperature=0,
+                        response_format={
+                            "type": "json_schema",
+                            "json_schema": {"name": "facts", "strict": True, "schema": SCHEMA},
+                        },
+                    )
+                call.reported(response.usage)
+                choice = response.choices[0]
+                finish_reason, content = choice.finish_reason, choice.message.content
+                call.wrote(content or "")
+            except TimeoutError:
+                raise _unavailable("timeout") from None
+            except openai.APIError as error:
+                if not did_work(error):
+                    call.refused()
+                raise _unavailable(reason_of(error)) from None
+            except BAD_RESPONSES:
+                raise _unavailable("bad_response") from None
         if finish_reason != "stop":
             raise _unavailable("cut")
         try:
             return borne_out(content, text=text)
-        except ValueError as error:
-            raise _unavailable("bad_response") from error
+        except (ValueError, RecursionError):
+            raise _unavailable("bad_response") from None
 
     async def aclose(self) -> None:
         await self._client.close()

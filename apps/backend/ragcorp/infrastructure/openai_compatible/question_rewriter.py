@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragcorp.application.memory_briefing import neutral_name
+from ragcorp.application.token_observers import TokenObservers
 from ragcorp.domain.collections import Item
 from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.domain.text import is_blank
-from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client, reason_of
+from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
+from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, did_work, make_client, reason_of
 from ragcorp.infrastructure.openai_compatible.prompt import neutralised, neutralised_line
 
 if TYPE_CHECKING:
@@ -27,32 +30,41 @@ class OpenAIQuestionRewriter:
 
     name = "question_rewriter"
 
-    def __init__(self, *, endpoint: Endpoint, model: str, max_tokens: int = 200) -> None:
+    def __init__(
+        self, *, endpoint: Endpoint, model: str, max_tokens: int = 200, tokens: TokenObserver | None = None
+    ) -> None:
         self._client = make_client(endpoint)
         self._deadline_seconds = endpoint.timeout_seconds
         self._model = model
         self._max_tokens = max_tokens
+        self._tokens = tokens or TokenObservers()
 
     async def rewrite(self, question: str, turns: Sequence[Item]) -> str:
         """Return the question so that it stands alone. Raises AnswererUnavailableError within the deadline."""
         import openai
 
-        try:
-            async with asyncio.timeout(self._deadline_seconds):
-                completion = await self._client.chat.completions.create(
-                    model=self._model,
-                    messages=_messages(question, turns),
-                    max_tokens=self._max_tokens,
-                    temperature=0,
-                )
-            choice = completion.choices[0]
-            finished, content = choice.finish_reason == "stop", choice.message.content
-        except TimeoutError:
-            raise _unavailable("timeout") from None
-        except openai.APIError as error:
-            raise _unavailable(reason_of(error)) from error
-        except (ValueError, TypeError, AttributeError, IndexError) as error:
-            raise _unavailable("bad_response") from error
+        messages = _messages(question, turns)
+        with CallTokens(messages, observer=self._tokens) as call:
+            try:
+                async with asyncio.timeout(self._deadline_seconds):
+                    completion = await self._client.chat.completions.create(
+                        model=self._model,
+                        messages=messages,
+                        max_tokens=self._max_tokens,
+                        temperature=0,
+                    )
+                call.reported(completion.usage)
+                choice = completion.choices[0]
+                finished, content = choice.finish_reason == "stop", choice.message.content
+                call.wrote(content or "")
+            except TimeoutError:
+                raise _unavailable("timeout") from None
+            except openai.APIError as error:
+                if not did_work(error):
+                    call.refused()
+                raise _unavailable(reason_of(error)) from None
+            except BAD_RESPONSES:
+                raise _unavailable("bad_response") from None
         if not finished or not isinstance(content, str):
             raise _unavailable("cut")
         text = content.strip().strip(QUOTES)

@@ -1,0 +1,45 @@
+"""Bounds what a client reads of a response. Imported where the extra is installed only."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import NoReturn, cast
+
+import httpx2
+import openai
+
+
+class BoundedBodies:
+    """A hook for responses: a body that is longer than ``limit`` bytes, or compressed, raises openai.APIError."""
+
+    def __init__(self, *, limit: int) -> None:
+        self._limit = limit
+
+    async def __call__(self, response: httpx2.Response) -> None:
+        if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            _refuse(response.request, "compressed, though it was asked not to be")
+        if not isinstance(response.stream, _BoundedStream):
+            stream = cast("httpx2.AsyncByteStream", response.stream)
+            response.stream = _BoundedStream(stream, limit=self._limit, request=response.request)
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream, *, limit: int, request: httpx2.Request) -> None:
+        self._stream = stream
+        self._limit = limit
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._stream:
+            size += len(part)
+            if size > self._limit:
+                _refuse(self._request, f"longer than {self._limit} bytes")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _refuse(request: httpx2.Request, what: str) -> NoReturn:
+    raise openai.APIError(f"The response is {what}.", request=request, body=None)
