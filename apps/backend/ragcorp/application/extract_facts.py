@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ragcorp.application.attribute_checks import require_external_id
-from ragcorp.domain.exceptions import AnswererUnavailableError, ConfigurationError, InvalidInputError
+from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError, NotConfiguredError
 from ragcorp.domain.extraction import Extraction, ExtractionReport, ExtractionTask
 from ragcorp.domain.ports.graph import ExtractionStore, FactExtractor
 from ragcorp.domain.principal import Principal
@@ -48,7 +48,7 @@ class ExtractFacts:
     ) -> ExtractionReport:
         """Extract from the chunks of ``document`` (an external_id), or of the workspace, that wait; at most ``limit``.
 
-        A chunk whose answer is no use is left for the next run. Raises ConfigurationError without a language model,
+        A chunk whose answer is no use is left for the next run. Raises NotConfiguredError without a language model,
         NotFoundError for no such document, AnswererUnavailableError for a model that is out: what was stored stays.
         """
         extractor = self._required()
@@ -84,7 +84,7 @@ class ExtractFacts:
 
     def _required(self) -> FactExtractor:
         if self._extractor is None:
-            raise ConfigurationError(
+            raise NotConfiguredError(
                 "no language model is configured.",
                 field="ANSWER_PROVIDER",
                 remedy="Set ANSWER_PROVIDER=openai and ANSWER_MODEL; facts are never made up without one.",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ragcorp.application.circuit_breaker import Admission, CircuitBreaker, Verdict
+from ragcorp.application.outage_log import log_outage
 from ragcorp.application.retrieval_profile import OWN_SOURCES
 from ragcorp.domain.exceptions import (
     ConfigurationError,
@@ -32,7 +33,9 @@ OPERATORS = "syntax:"
 CIRCUIT_OPEN = "circuit_open"
 NOT_CONFIGURED = "not_configured"
 
-NO_FAULT_OF_ITS_OWN = frozenset({"no_embedder", "pool_exhausted"})
+NO_EMBEDDER = "no_embedder"
+
+NO_FAULT_OF_ITS_OWN = frozenset({NO_EMBEDDER, "pool_exhausted"})
 """Reasons of a source that is out for good, at once, and of one that never got a connection: to skip it would save
 nothing and hide why."""
 LONG_QUERY = 400
@@ -153,9 +156,12 @@ class SourceFanOut:
             unfinished = not task.done()
             if unfinished:
                 self._leave(name, task)
-        results[name] = (
+        result = (
             _failed(name, SourceOutcome.TIMEOUT, started, "timeout") if unfinished else _outcome(name, task, started)
         )
+        if isinstance(result, SourceResult):
+            log_outage(result.report)
+        results[name] = result
 
     def _leave(self, name: str, task: _Asked) -> None:
         """Cancel a source and go on without it: one that swallows its cancellation must hold no search."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from ragcorp.application.retrieval_profile import OWN_LISTS, RetrievalProfile
-from ragcorp.application.source_fan_out import FILTERED, NOT_CONFIGURED, OPERATORS, SourceFanOut
+from ragcorp.application.source_fan_out import FILTERED, NO_EMBEDDER, NOT_CONFIGURED, OPERATORS, SourceFanOut
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.filters import Filters, fields_of
 from ragcorp.domain.ports.collections import CandidateStore
@@ -35,8 +35,8 @@ class SourceRetrieval:
     ) -> list[SourceResult]:
         """Return one result a source.
 
-        Raises InvalidInputError where the filters or the operators leave no source to ask, and AllSourcesFailedError
-        where no source replied, or one that the request requires.
+        Raises InvalidInputError where the filters, the operators or what is set up here leave no source to ask, or not
+        every one that the request requires, and AllSourcesFailedError where those did not reply.
         """
         narrows = not fields_of(request.filters) & OPEN_NARROWING
 
@@ -96,6 +96,11 @@ class SourceRetrieval:
         return replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.key in described))
 
 
+def _is_for_good(reason: str) -> bool:
+    """Say whether asking again later cannot help."""
+    return reason in (NOT_CONFIGURED, NO_EMBEDDER) or reason.startswith((FILTERED, OPERATORS))
+
+
 def _require_answers(results: Sequence[SourceResult], request: SearchRequest) -> None:
     reports = [result.report for result in results]
     if all(
@@ -117,6 +122,15 @@ def _require_answers(results: Sequence[SourceResult], request: SearchRequest) ->
             "No source of this profile is set up here.",
             field="profile",
             remedy="Name another profile; one of files needs ALLOWED_PATHS.",
+        )
+    lacking = [report.reason for report in reports if report.reason is not None]
+    if lacking and (request.require_all or len(lacking) == len(reports)) and all(map(_is_for_good, lacking)):
+        raise InvalidInputError(
+            "This search needs what its sources do not have here: "
+            + ", ".join(sorted({f"{report.source} ({report.reason})" for report in reports if report.reason}))
+            + ".",
+            field="require_all" if request.require_all else "profile",
+            remedy="Leave out require_all, the filter or the profile; an operator can set up what is missing.",
         )
     reasons = ",".join(sorted({f"{report.source}:{report.reason}" for report in reports if report.reason is not None}))
     if all(result.answer is None for result in results):

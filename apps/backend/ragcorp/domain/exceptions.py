@@ -85,6 +85,12 @@ class ConfigurationError(RagcorpError):
     code = "configuration"
 
 
+class NotConfiguredError(ConfigurationError):
+    """What is asked for is not set up here; the rest of the service is as it should be."""
+
+    code = "not_configured"
+
+
 class MissingExtraError(ConfigurationError):
     """An optional dependency is not installed."""
 
@@ -137,6 +143,19 @@ class AnswererUnavailableError(SourceUnavailableError):
     """The language model gave no usable answer."""
 
     code = "answerer_unavailable"
+
+
+class BusyError(SourceUnavailableError):
+    """As many requests as may work at once do, and no place became free in time."""
+
+    code = "busy"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The service is busy: as many requests as may work at once do.",
+            reason="busy",
+            remedy="Try again; raise MAX_CONCURRENT_REQUESTS, MAX_STREAMS or DATABASE_POOL_SIZE if this lasts.",
+        )
 
 
 class AllSourcesFailedError(SourceUnavailableError):

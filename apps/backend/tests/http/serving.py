@@ -10,16 +10,23 @@ from typing import Any
 
 import uvicorn
 
+from ragcorp.main.http_protocol import ProblemProtocol
+
 
 @asynccontextmanager
 async def serving(app: Any, *, http: str = "httptools") -> AsyncIterator[str]:
-    """Yield the base URL."""
+    """Yield the base URL. ``httptools`` is as `ragcorp serve` has it."""
     listener = socket.socket()
     # a small buffer, so that a client that does not read is felt at once
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16_384)
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(
-        app, http=http, lifespan="off", log_level="error", access_log=False, timeout_graceful_shutdown=2
+        app,
+        http=ProblemProtocol if http == "httptools" else http,
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))

@@ -233,3 +233,18 @@ def test_depth_is_counted_outside_strings(value: Any, limit: int, ascii_only: bo
             check_json(body, max_depth=limit)
     else:
         assert check_json(body, max_depth=limit) == value
+
+
+@pytest.mark.parametrize("request_", [b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", b"\x16\x03\x01 tls?\r\n\r\n"])
+async def test_what_is_no_http_is_a_problem(make_app: MakeApp, serve: Serve, request_: bytes) -> None:
+    async with serve(make_app()) as url:
+        answer = await raw_exchange(url, request_)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-type: application/problem+json" in head
+    problem = json.loads(body)
+    assert (problem["code"], problem["errors"][0]["limit"]) == (
+        "malformed_request",
+        "65536 bytes of URL and headers",
+    )
+    assert b"aaaa" not in body

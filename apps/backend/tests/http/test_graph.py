@@ -151,7 +151,7 @@ async def test_what_a_line_does_depends_on_no_batch(client: httpx.AsyncClient) -
 
 async def test_without_a_language_model_extraction_says_so(client: httpx.AsyncClient) -> None:
     refused = await client.post("/graph/extract", json={})
-    assert refused.status_code == 503
+    assert refused.status_code == 409
     assert "no language model is configured" in refused.json()["detail"]
     assert "ANSWER_PROVIDER" in refused.json()["detail"]
 

@@ -13,11 +13,12 @@ from ragcorp.application.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.domain.documents import IngestStatus, SourceFile
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.storage import DocumentSelection
+from ragcorp.interface.http.disconnect import unless_client_leaves
 from ragcorp.interface.http.document_names import base_name, disposition, external_id_of
 from ragcorp.interface.http.document_schema import (
     Deleted,
     DocumentBody,
-    DocumentFields,
+    DocumentForm,
     DocumentList,
     ListParameters,
     Selection,
@@ -46,12 +47,7 @@ ExternalId = Annotated[
 ]
 
 BINARY: dict[str, Any] = {"type": "string", "format": "binary"}
-FORM_SCHEMA: dict[str, Any] = {
-    "allOf": [
-        {"$ref": REF.format(model=DocumentFields.__name__)},
-        {"type": "object", "required": ["file"], "properties": {"file": BINARY}},
-    ]
-}
+FORM_SCHEMA: dict[str, Any] = {"$ref": REF.format(model=DocumentForm.__name__)}
 TAGS: list[str | Enum] = ["documents"]
 
 
@@ -173,7 +169,8 @@ class DocumentRoutes:
             limits=self._limits,
             default_language=self._services.default_language,
         )
-        return self._stored(await self._services.ingest.execute(ingest, principal=principal))
+        ingesting = self._services.ingest.execute(ingest, principal=principal)
+        return self._stored(await unless_client_leaves(request, ingesting))
 
     async def restore(self, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
         result = await self._services.restore.execute(external_id_of(external_id), principal=principal)

@@ -77,6 +77,12 @@ class DocumentBody(DocumentFields):
     )
 
 
+class DocumentForm(DocumentFields):
+    """A document as a file, with the fields that describe it: a form of several parts."""
+
+    file: str = Field(json_schema_extra={"format": "binary"})
+
+
 class BulkDocument(DocumentBody):
     """A line of a bulk request."""
 

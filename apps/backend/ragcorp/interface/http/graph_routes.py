@@ -76,7 +76,7 @@ Answers are as those of `/documents/bulk`.
 """
 EXTRACT = """\
 A language model reads chunks that it has not read yet and gives the facts in them; what the text does not bear out is
-dropped. Send the request again while `remaining` is not 0. 503 where no language model is configured.
+dropped. Send the request again while `remaining` is not 0. 409 where no language model is configured.
 """
 
 

@@ -37,6 +37,7 @@ STATUS_BY_ERROR: Mapping[type[domain.RagcorpError], int] = {
     domain.SourceUnavailableError: 503,
     # the operator's fault, not the caller's, and over once it is mended
     domain.ConfigurationError: 503,
+    domain.NotConfiguredError: 409,
 }
 
 
@@ -78,6 +79,7 @@ class Problem:
     errors: Sequence[FieldError] = ()
     reason: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self, request_id: str) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -91,7 +93,7 @@ class Problem:
         }
         if self.reason is not None:
             body["reason"] = self.reason
-        return body
+        return {**body, **self.extra}
 
     def as_line(self) -> dict[str, Any]:
         return {"code": self.code, "detail": self.detail, "errors": [error.as_json() for error in self.errors]}

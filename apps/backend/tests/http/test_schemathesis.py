@@ -1,0 +1,63 @@
+"""Schemathesis against the service's own description, with all its checks, over a socket and a real database.
+
+The phase `coverage` (every boundary of every field, alone and in pairs, some 17,000 requests) and the full counts are
+for `make soak`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from ragcorp.main.app import run_app
+from ragcorp.main.container import Parts
+from support.embedders import HashingEmbedder
+
+from .serving import serving
+
+HERE = Path(__file__).parent / "schemathesis"
+
+
+async def problems_of(make_container: Callable[..., Any], *, phases: str, examples: int) -> str:
+    """Run the tool; return what it found, nothing where it found nothing."""
+    container = await make_container(parts=Parts(embedder=HashingEmbedder()), enable_hybrid_search=True)
+    async with run_app(container) as app, serving(app) as url:
+        tool = Path(sys.executable).with_name("schemathesis")
+        done = await anyio.run_process(
+            [
+                str(tool),
+                f"--config-file={HERE / 'schemathesis.toml'}",
+                "run",
+                f"{url}/openapi.json",
+                f"--phases={phases}",
+                f"--max-examples={examples}",
+                "--checks=all",
+                "--continue-on-failure",
+                "--generation-deterministic",
+                "--warnings=off",
+                "--no-color",
+            ],
+            check=False,
+            env={**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE)},
+        )
+    return "" if done.returncode == 0 else done.stdout.decode() + done.stderr.decode()
+
+
+@pytest.mark.anyio
+async def test_no_request_breaks_the_description(make_container: Callable[..., Any]) -> None:
+    found = await problems_of(make_container, phases="examples,fuzzing,stateful", examples=20)
+    assert not found, found
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.anyio
+async def test_no_request_of_many_breaks_the_description(make_container: Callable[..., Any]) -> None:
+    found = await problems_of(make_container, phases="examples,coverage,fuzzing,stateful", examples=200)
+    assert not found, found
