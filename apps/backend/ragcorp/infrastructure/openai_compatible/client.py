@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ragcorp.domain.exceptions import ConfigurationError, MissingExtraError
+from ragcorp.infrastructure.egress import REFUSED, check_base_url, was_refused
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
@@ -39,8 +40,11 @@ def make_client(endpoint: Endpoint) -> AsyncOpenAI:
         raise MissingExtraError(feature="An OpenAI-compatible provider", extra="openai")
     import openai
 
+    from ragcorp.infrastructure.guarded_transport import GuardedTransport
     from ragcorp.infrastructure.openai_compatible.bounded_body import BoundedBodies
 
+    if endpoint.base_url is not None:
+        check_base_url(endpoint.base_url, field="OPENAI_BASE_URL")
     if not endpoint.api_key and endpoint.base_url is None:
         raise ConfigurationError(
             "The provider 'openai' needs a key.",
@@ -55,6 +59,8 @@ def make_client(endpoint: Endpoint) -> AsyncOpenAI:
         default_headers={"Accept-Encoding": "identity"},
         http_client=openai.DefaultAsyncHttpxClient(
             follow_redirects=False,
+            trust_env=False,
+            transport=GuardedTransport(),
             timeout=endpoint.timeout_seconds,
             event_hooks={"response": [BoundedBodies(limit=endpoint.max_response_bytes)]},
         ),
@@ -77,6 +83,8 @@ def reason_of(error: APIError) -> str:
     match error:
         case openai.APITimeoutError():
             return "timeout"
+        case openai.APIConnectionError() if was_refused(error):
+            return REFUSED
         case openai.APIConnectionError():
             return "unreachable"
         case openai.RateLimitError():

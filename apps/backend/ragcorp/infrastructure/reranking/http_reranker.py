@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from ragcorp.domain.exceptions import ConfigurationError, MissingExtraError, SourceUnavailableError
+from ragcorp.infrastructure.egress import REFUSED, check_base_url, was_refused
 
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 """Some servers send the passages back, asked or not."""
@@ -33,6 +34,8 @@ class HttpReranker:
             raise MissingExtraError(feature="A reranking server", extra="rerank")
         import httpx2
 
+        from ragcorp.infrastructure.guarded_transport import GuardedTransport
+
         # a client would put a key that it cannot send into its error
         if not _PRINTABLE.fullmatch(api_key):
             raise ConfigurationError(
@@ -46,12 +49,16 @@ class HttpReranker:
             raise _not_a_url() from None
         if self._url.scheme not in ("http", "https") or not self._url.host:
             raise _not_a_url()
+        check_base_url(url, field="RERANK_URL")
         self._model = model
         self._timeout_seconds = timeout_seconds
         self._client = httpx2.AsyncClient(
-            headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
+            # what is packed may be larger than it looks
+            headers={"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {api_key}"} if api_key else {}),
             timeout=timeout_seconds,
             follow_redirects=False,
+            trust_env=False,
+            transport=GuardedTransport(),
         )
 
     async def scores(self, query: str, passages: Sequence[str]) -> list[float]:
@@ -82,6 +89,8 @@ class HttpReranker:
             ):
                 if response.status_code != 200:
                     raise _unavailable(_reason_of(response.status_code))
+                if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+                    raise _unavailable("bad_response")
                 async for part in response.aiter_bytes():
                     content += part
                     if len(content) > MAX_RESPONSE_BYTES:
@@ -89,7 +98,7 @@ class HttpReranker:
         except (TimeoutError, httpx2.TimeoutException):
             raise _unavailable("timeout") from None
         except (httpx2.NetworkError, httpx2.ProxyError) as error:
-            raise _unavailable("unreachable") from error
+            raise _unavailable(REFUSED if was_refused(error) else "unreachable") from error
         except httpx2.HTTPError as error:
             raise _unavailable("bad_response") from error
         return bytes(content)
@@ -152,6 +161,7 @@ def _not_a_url() -> ConfigurationError:
     return ConfigurationError(
         "The address of the reranker is not an HTTP URL.",
         field="RERANK_URL",
+        limit="http:// or https://, and a host",
         remedy="Give the whole address of its endpoint, such as http://127.0.0.1:8080/v1/rerank.",
     )
 
