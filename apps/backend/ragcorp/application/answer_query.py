@@ -9,7 +9,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from ragcorp.application.abstention import abstention
-from ragcorp.application.citation_check import CitationFilter, best_quote, cited_lines, cited_numbers
+from ragcorp.application.answer_text import AnswerText
+from ragcorp.application.citation_check import best_quote, cited_lines, cited_numbers
 from ragcorp.application.hydrated_passages import hydrated_chunks, not_repeated
 from ragcorp.application.memory_briefing import neutral_name
 from ragcorp.application.quoting import harmless
@@ -25,7 +26,7 @@ from ragcorp.domain.answers import (
 )
 from ragcorp.domain.collections import GENERATED
 from ragcorp.domain.documents import Chunk
-from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError
 from ragcorp.domain.ports.language import LanguageDetector
 from ragcorp.domain.ports.models import Answerer
 from ragcorp.domain.ports.use_cases import ChunkSearch
@@ -35,9 +36,13 @@ from ragcorp.domain.search import SearchRequest, SearchResponse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerLimits:
-    """``max_passages`` bounds what the answerer reads; ``timeout_seconds`` is for the whole answer."""
+    """``max_passages`` bounds what the answerer reads; ``timeout_seconds`` is for the whole answer.
+
+    A request may name a ``limit`` up to ``max_limit``, as a search may.
+    """
 
     max_passages: int = 10
+    max_limit: int = 50
     max_context_tokens: int = 6000
     timeout_seconds: float = 60.0
 
@@ -62,7 +67,14 @@ class AnswerQuery:
         raise AnswererUnavailableError("The answer broke off.", reason="cut")
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
-        """Yield ``Searched``, text deltas without foreign citations, and last the ``Answer``."""
+        """Yield ``Searched``, text deltas that are safe to show, and last the ``Answer``: the deltas, put together."""
+        if request.limit > self._limits.max_limit:
+            raise InvalidInputError(
+                "limit is out of range.",
+                field="limit",
+                limit=f"1 to {self._limits.max_limit}",
+                remedy="Ask for fewer passages.",
+            )
         response = await self._search.execute(
             replace(request, limit=min(request.limit, self._limits.max_passages)), principal=principal
         )
@@ -75,7 +87,10 @@ class AnswerQuery:
         prompt = AnswerPrompt(
             question=request.query, language=language, workspace=principal.workspace, passages=passages
         )
-        checked = CitationFilter(allowed=frozenset(passage.n for passage in passages))
+        checked = AnswerText(
+            allowed=frozenset(passage.n for passage in passages),
+            sources=[passage.chunk.content for passage in passages],
+        )
         text: list[str] = []
         finished: AnswerFinished | None = None
         deadline = time.monotonic() + self._limits.timeout_seconds
@@ -137,7 +152,7 @@ class AnswerQuery:
             _citation(by_number[n], quotes.get(n) or [best_quote(text, n, by_number[n].chunk.content)]) for n in numbers
         )
         return Answer(
-            text=text.strip(),
+            text=text,
             abstained=False,
             citations=citations,
             degraded=response.degraded,
@@ -166,7 +181,7 @@ def _citation(passage: Passage, quotes: Sequence[str]) -> Citation:
         chunk_id=chunk.id,
         document_id=chunk.document_id,
         external_id=chunk.external_id,
-        title=chunk.shown_title or neutral_name(chunk.speaker or ""),
+        title=harmless(chunk.shown_title) or neutral_name(chunk.speaker or ""),
         quote=" … ".join(dict.fromkeys(map(harmless, quotes))),
         path=chunk.source_path,
         line_start=line_start,

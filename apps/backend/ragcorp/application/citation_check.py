@@ -1,4 +1,4 @@
-"""Checks the citations [n] of an answer while it streams, and finds the words that a citation rests on."""
+"""Reads the citations [n] of an answer, and finds the words that a citation rests on."""
 
 from __future__ import annotations
 
@@ -8,49 +8,12 @@ from collections.abc import Sequence
 from ragcorp.domain.documents import Chunk
 
 CITATION = re.compile(r"\[(\d{1,9})\]")
-_LIST = r"\[\s*(\d{1,9}(?:\s*[,;]\s*\d{1,9})*)\s*\]"
-_CITATIONS = re.compile(_LIST)
-_SPACED_CITATIONS = re.compile(rf"(\s?){_LIST}")
-_UNFINISHED = re.compile(r"\s?\[[\d\s,;\[\]]{0,200}$|\s$")
+_CITATIONS = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;]\s*\d{1,9})*)\s*\]")
 _WORD = re.compile(r"\w+")
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"»”)\]]*\s+(?=[\"«“¿¡(\[]*[A-ZÁÉÍÓÚÜÑ0-9])|\n+")
 
 MAX_QUOTE = 400
 MAX_CITED_LINES = 12
-
-
-class CitationFilter:
-    """Removes every [n] whose n is not ``allowed`` from text that comes in pieces; [1, 2] is written as [1][2].
-
-    The pieces together give what the whole text gives, wherever it is cut.
-    """
-
-    def __init__(self, *, allowed: frozenset[int]) -> None:
-        self._allowed = allowed
-        self._held = ""
-
-    def feed(self, text: str) -> str:
-        """Return what of the text so far is safe to show; what may be the start of a citation is held back."""
-        text = self._held + text
-        unfinished = _UNFINISHED.search(text)
-        cut = unfinished.start() if unfinished else len(text)
-        self._held = text[cut:]
-        return self._checked(text[:cut])
-
-    def finish(self) -> str:
-        """Return what was held back."""
-        text, self._held = self._held, ""
-        return self._checked(text)
-
-    def _checked(self, text: str) -> str:
-        # again until nothing changes: what is left around a removed one, as in [9[9]], may be one itself
-        while (checked := _SPACED_CITATIONS.sub(self._kept, text)) != text:
-            text = checked
-        return text
-
-    def _kept(self, found: re.Match[str]) -> str:
-        kept = "".join(f"[{n}]" for n in map(int, re.findall(r"\d+", found[2])) if n in self._allowed)
-        return found[1] + kept if kept else ""
 
 
 def as_plain_text(quoted: str) -> str:

@@ -124,5 +124,7 @@ async def test_text_with_line_ends_survives_the_framing(world: World, make_app: 
     world.answerer.script = [text]
     async with serve(make_app()) as url:
         _, events = await ask(url)
-    assert [data["delta"] for name, data in events if name == "message"] == [text]
-    assert events[-1][1]["answer"] == text
+    plain = "Uno [1].\n\ndata: falso\nevent: final_answer\ndos"
+    assert "".join(data["delta"] for name, data in events if name == "message") == plain
+    assert [name for name, _ in events].count("final_answer") == 1
+    assert dict(events)["final_answer"]["answer"] == plain
