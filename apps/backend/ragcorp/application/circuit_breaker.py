@@ -21,6 +21,14 @@ class Admission(StrEnum):
     REFUSED = "refused"
 
 
+class CircuitState(StrEnum):
+    """``half_open``: the next query probes the source, or one does."""
+
+    CLOSED = "closed"
+    HALF_OPEN = "half_open"
+    OPEN = "open"
+
+
 class Verdict(StrEnum):
     """What an answer says of its source's health; a cancelled query, or one that is at fault itself, says nothing."""
 
@@ -77,6 +85,9 @@ class CircuitBreaker:
                 self._circuits[source].probing = True
         return admitted
 
+    def states(self, sources: Iterable[str], *, now: float) -> dict[str, CircuitState]:
+        return {source: self._state(source, now) for source in sources}
+
     def settle(self, source: str, admission: Admission, verdict: Verdict, *, now: float) -> None:
         """Take note of how a source that was admitted did. A well source's circuit closes, whoever asked it."""
         if admission is Admission.REFUSED or not self._failures:
@@ -91,6 +102,12 @@ class CircuitBreaker:
             # asked before it opened, others may fail after it: they lengthen nothing
             if circuit.failures >= self._failures and (circuit.probe_from is None or admission is Admission.PROBE):
                 circuit.probe_from = now + self._cooldown_seconds
+
+    def _state(self, source: str, now: float) -> CircuitState:
+        circuit = self._circuits.get(source)
+        if circuit is None or circuit.probe_from is None:
+            return CircuitState.CLOSED
+        return CircuitState.HALF_OPEN if circuit.probing or now >= circuit.probe_from else CircuitState.OPEN
 
     def _admission(self, source: str, now: float) -> Admission:
         circuit = self._circuits.get(source)

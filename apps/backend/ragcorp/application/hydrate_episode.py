@@ -268,13 +268,12 @@ def _is_skipped(report: SourceReport) -> bool:
 
 
 def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
-    """Tell what was planned, in numbers and keys: a query is in no log."""
+    """Tell what was planned, in numbers: neither a query, nor a name out of a document, nor an episode's id."""
     for anchor in found.anchors:
-        logger.debug("anchor %r (%s, priority %d)", anchor.entity.key, anchor.reasons[0], anchor.priority)
+        logger.debug("an anchor (%s, priority %d)", anchor.reasons[0], anchor.priority)
     for dropped in hydration.dropped[:MOST_LOGGED]:
         logger.warning(
-            "an anchor was dropped: %r (%s, %d tokens, budget of %s)",
-            dropped.entity.key,
+            "an anchor was dropped (%s, %d tokens, budget of %s)",
             dropped.reasons[0],
             dropped.tokens,
             dropped.budget,
@@ -282,8 +281,7 @@ def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
     if len(hydration.dropped) > MOST_LOGGED:
         logger.warning("%d anchors more were dropped", len(hydration.dropped) - MOST_LOGGED)
     logger.info(
-        "hydration of episode %r: %d anchors, %d candidates (top score %.2f), %d entities, %d of %d tokens",
-        hydration.episode_id,
+        "hydration: %d anchors, %d candidates (top score %.2f), %d entities, %d of %d tokens",
         len(found.anchors),
         len(more.candidates),
         max((each.score for each in more.candidates), default=0.0),

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 
-from ragcorp.application import diversification
+from ragcorp.application import artifact_deduplication, diversification, temporal_decay, visibility_policy
 from ragcorp.application.artifact_deduplication import ArtifactDeduplication
 from ragcorp.application.list_fusion import Ranking
+from ragcorp.application.outage_log import log_outage
 from ragcorp.application.reranking import Reranking
 from ragcorp.application.time_bound import TimeBound
 from ragcorp.application.visibility_policy import VisibilityPolicy
 from ragcorp.domain.candidates import Candidate, StepOutcome, StepReport
 from ragcorp.domain.exceptions import InvalidRankingError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.domain.ports.collections import CandidateStore, Reranker
+from ragcorp.domain.ports.tracing import Watch
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import HitKey, SourceOutcome, SourceReport
 
@@ -57,11 +60,17 @@ class StepPipeline:
     """Applies a profile's steps to a ranking. Two round trips at most, and one more for a reranker's texts."""
 
     def __init__(
-        self, *, store: CandidateStore, reranker: Reranker | None = None, rerank_limits: RerankLimits | None = None
+        self,
+        *,
+        store: CandidateStore,
+        reranker: Reranker | None = None,
+        rerank_limits: RerankLimits | None = None,
+        watch: Watch = nullcontext,
     ) -> None:
         self._store = store
         self._reranker = reranker
         self._rerank_limits = rerank_limits or RerankLimits()
+        self._watch = watch
         self._time_bound = TimeBound()
 
     def wanted(self, ranking: Ranking, *, facets: bool) -> bool:
@@ -80,23 +89,28 @@ class StepPipeline:
         steps = ranking.profile.steps
         started = time.perf_counter()
         try:
-            outcome = await self._time_bound.run(self._described(ranking, principal), deadline=deadline)
+            with self._watch(DESCRIBE):
+                outcome = await self._time_bound.run(self._described(ranking, principal), deadline=deadline)
         except (TimeoutError, StorageUnavailableError) as error:
             count = len(ranking.hits)
             skipped = StepReport(step=DESCRIBE, before=count, after=count, skipped=_reason(error))
             return PipelineResult(candidates=None, steps=(skipped,), reports=(step_out(DESCRIBE, error, started),))
         taken = [outcome.report]
         if steps.decay is not None:
-            outcome = steps.decay.apply(outcome.candidates, now=now)
+            with self._watch(temporal_decay.STEP):
+                outcome = steps.decay.apply(outcome.candidates, now=now)
             taken.append(outcome.report)
         if steps.deduplicate:
-            outcome = ArtifactDeduplication().apply(outcome.candidates)
+            with self._watch(artifact_deduplication.STEP):
+                outcome = ArtifactDeduplication().apply(outcome.candidates)
             taken.append(outcome.report)
-        outcome = VisibilityPolicy().apply(outcome.candidates, principal=principal)
+        with self._watch(visibility_policy.STEP):
+            outcome = VisibilityPolicy().apply(outcome.candidates, principal=principal)
         taken.append(outcome.report)
         reports: list[SourceReport] = []
         if steps.rerank and self._reranker is not None:
-            outcome, report = await self._reranked(self._reranker, outcome.candidates, query, principal, deadline)
+            with self._watch(RERANK):
+                outcome, report = await self._reranked(self._reranker, outcome.candidates, query, principal, deadline)
             taken.append(outcome.report)
             reports.append(report)
         if steps.diversify is not None:
@@ -104,7 +118,8 @@ class StepPipeline:
             started = time.perf_counter()
             try:
                 look = self._store.features(keys, principal=principal)
-                features = await self._time_bound.run(look, deadline=deadline)
+                with self._watch(DIVERSIFY):
+                    features = await self._time_bound.run(look, deadline=deadline)
             except (TimeoutError, StorageUnavailableError) as error:
                 count = len(outcome.candidates)
                 taken.append(StepReport(step=DIVERSIFY, before=count, after=count, skipped=_reason(error)))
@@ -173,6 +188,7 @@ class StepPipeline:
             reason=reason,
             hits=len(keys) if reason is None else 0,
         )
+        log_outage(report)
         if reason is not None:
             judged = reranking.skipped(candidates, reason=reason)
         return judged, report
@@ -187,10 +203,12 @@ def _reason(error: TimeoutError | StorageUnavailableError) -> str:
 
 
 def step_out(step: str, error: TimeoutError | StorageUnavailableError, started: float) -> SourceReport:
-    """Return the report of a step that could not be taken."""
-    return SourceReport(
+    """Return the report of a step that could not be taken, and log it."""
+    report = SourceReport(
         source=step,
         outcome=SourceOutcome.TIMEOUT if isinstance(error, TimeoutError) else SourceOutcome.FAILED,
         elapsed_ms=round((time.perf_counter() - started) * 1000, 3),
         reason=_reason(error),
     )
+    log_outage(report)
+    return report

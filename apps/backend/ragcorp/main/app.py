@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import platform
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
@@ -11,17 +13,26 @@ from functools import partial
 from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.routing import Match, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
 
+import ragcorp
 from ragcorp.application.embedding_worker import EmbeddingWorker
 from ragcorp.application.structure_worker import StructureWorker
-from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.infrastructure.postgres.migrations import VERSION, head_revision
+from ragcorp.domain.keys import Scope
+from ragcorp.infrastructure.postgres.migrations import head_revision
+from ragcorp.infrastructure.postgres.readiness import look
+from ragcorp.interface.http.access import ScopeRequired
 from ragcorp.interface.http.app import create_app
+from ragcorp.interface.http.cors import parse_origins
 from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.state_metrics import ServiceState
+from ragcorp.main.addresses import allowed_hosts
 from ragcorp.main.container import Container, Parts, open_container
 from ragcorp.main.deadlines import ask_seconds, grep_seconds
 from ragcorp.main.mcp import mounted_mcp
+from ragcorp.main.readiness import Readiness
+from ragcorp.main.service_logs import dropped_lines
 from ragcorp.main.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -30,7 +41,8 @@ MCP_PATH = "/mcp"
 
 CANCEL_AGAIN_SECONDS = 0.5
 
-LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+WRITE_MARGIN_SECONDS = 5.0
+"""What a stream waits longer for its client than the server does, which cuts the connection."""
 
 
 @asynccontextmanager
@@ -53,6 +65,7 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
     limits = http_limits(container.settings)
     app = create_app(http_services(container, worker), limits)
+    app.add_middleware(container.tracing.application)
     tasks = []
     if container.embedder.model.dimensions > 0:
         tasks.append(asyncio.create_task(worker.run(), name="embedding worker"))
@@ -67,7 +80,8 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
         async with mounted_mcp(container, limits, app.state.metrics) as endpoint:
             app.state.mcp = endpoint
             if endpoint is not None:
-                app.router.routes.append(_McpRoute(MCP_PATH, endpoint=endpoint, include_in_schema=False))
+                guarded = ScopeRequired(endpoint, scope=Scope.TOOLS)
+                app.router.routes.append(_McpRoute(MCP_PATH, endpoint=guarded, include_in_schema=False))
             yield app
     finally:
         await _ended(tasks)
@@ -76,7 +90,7 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
 class _McpRoute(Route):
     """A route that the scope knows, as it knows the framework's own: requests are counted by it."""
 
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+    def matches(self, scope: AsgiScope) -> tuple[Match, AsgiScope]:
         match, found = super().matches(scope)
         return match, {**found, "route": self} if match is Match.FULL else found
 
@@ -103,7 +117,7 @@ class Application:
         self._lifespan = Starlette(lifespan=self._run)
         self._app: FastAPI | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._lifespan(scope, receive, send)
             return
@@ -120,17 +134,13 @@ class Application:
 
 def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices:
     head = head_revision()
-
-    async def readiness() -> None:
-        async with container.database.autocommit() as connection:
-            row = await (await connection.execute(VERSION.encode())).fetchone()
-        if row is None or row[0] != head:
-            raise StorageUnavailableError(
-                "The database schema is not the one that this version needs.",
-                reason="schema",
-                remedy="Run `ragcorp migrate`.",
-            )
-
+    readiness = Readiness(
+        look=partial(look, container.database, model=container.embedder.model),
+        model=container.embedder.model,
+        head=head,
+        now=time.monotonic,
+    )
+    build = {"version": ragcorp.__version__, "python": platform.python_version(), "schema": head}
     return HttpServices(
         search=container.use_cases.search,
         answer=container.use_cases.answer,
@@ -150,6 +160,14 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
         wake_embedding=worker.wake,
         observe_rollout=container.rollout_observers.add,
         observe_embedding_cache=container.cache_observers.add,
+        state=ServiceState(
+            breakers=container.breaker_states,
+            dropped_lines=dropped_lines,
+            build=lambda: build,
+            schema=readiness.seen,
+        ),
+        authenticator=container.authenticator,
+        idempotency=container.idempotency,
         default_language=container.use_cases.default_language,
     )
 
@@ -163,5 +181,15 @@ def http_limits(settings: Settings) -> HttpLimits:
         request_timeout_seconds=settings.request_timeout_seconds,
         grep_timeout_seconds=grep_seconds(settings),
         ask_timeout_seconds=ask_seconds(settings),
-        allowed_hosts=LOOPBACK_HOSTS | {settings.host.lower()},
+        write_timeout_seconds=settings.write_timeout_seconds + WRITE_MARGIN_SECONDS,
+        max_json_depth=settings.max_json_depth,
+        max_concurrent_requests=settings.max_concurrent_requests or max(1, settings.database_pool_size - 2),
+        admission_wait_seconds=settings.admission_wait_seconds,
+        max_streams=settings.max_streams,
+        rate_limit_per_minute=settings.rate_limit_per_minute,
+        rate_limit_burst=settings.rate_limit_burst,
+        key_concurrency=settings.key_concurrency,
+        cors_origins=parse_origins(settings.cors_origins, credentials=settings.cors_credentials),
+        cors_credentials=settings.cors_credentials,
+        allowed_hosts=allowed_hosts(settings),
     )

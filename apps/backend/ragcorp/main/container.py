@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +22,7 @@ from ragcorp.application.refresh_structure import RefreshStructure
 from ragcorp.application.restore_document import RestoreDocument
 from ragcorp.application.retrieval_profile import GRAPH_FACTS, GREP, STRUCTURE, RetrievalProfile
 from ragcorp.application.rollout_observers import RolloutObservers
+from ragcorp.application.token_budget import AnswersWithinBudget
 from ragcorp.application.token_observers import TokenObservers
 from ragcorp.application.watch_folder import WatchFolder
 from ragcorp.domain.ports.collections import Reranker
@@ -33,6 +35,7 @@ from ragcorp.infrastructure.postgres.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.episode_store import PostgresEpisodeStore
+from ragcorp.infrastructure.postgres.idempotency_store import PostgresIdempotencyStore
 from ragcorp.infrastructure.postgres.languages import WorkspaceLanguages
 from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel, LexicalOptions
 from ragcorp.infrastructure.postgres.model_registry import active_model
@@ -47,16 +50,19 @@ from ragcorp.main.graph_parts import graph_source, make_graph
 from ragcorp.main.hydration_parts import make_hydration, structure_source
 from ragcorp.main.ingestion_parts import make_ingestion
 from ragcorp.main.key_parts import make_authenticator
+from ragcorp.main.limit_parts import answers_purge, make_budget
 from ragcorp.main.model_parts import make_answerer, make_embedder, make_reranker
 from ragcorp.main.retrieval_parts import (
     chunk_search,
     chunk_sources,
     collection_sources,
+    make_breaker,
     profiles_of,
     require_names_of_their_own,
 )
 from ragcorp.main.rollout_parts import make_rolled_out
 from ragcorp.main.settings import Settings
+from ragcorp.main.tracing import Tracing, make_tracing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +106,9 @@ class Container:
     rollout_observers: RolloutObservers
     cache_observers: EmbeddingCacheObservers
     token_observers: TokenObservers
+    idempotency: PostgresIdempotencyStore
+    breaker_states: Callable[[], Mapping[str, str]]
+    tracing: Tracing
 
 
 @asynccontextmanager
@@ -111,16 +120,19 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
     parts = parts or Parts()
     require_names_of_their_own(parts.sources)
     async with AsyncExitStack() as stack:
-        embedder = parts.embedder or make_embedder(settings)
+        tracing = make_tracing(settings)
+        stack.push_async_callback(tracing.aclose)
+        embedder = tracing.embedder(parts.embedder or make_embedder(settings))
         stack.push_async_callback(embedder.aclose)
         cache_observers = EmbeddingCacheObservers()
         embedder = cached(embedder, settings, observers=cache_observers)
-        database = Database(
+        database = tracing.database(
             dsn,
             options=DatabaseOptions(
                 pool_size=settings.database_pool_size,
                 pool_timeout_seconds=settings.database_pool_timeout_seconds,
                 statement_timeout_ms=int(settings.database_statement_timeout_seconds * 1000),
+                lock_timeout_ms=int(settings.database_lock_timeout_seconds * 1000),
             ),
         )
         stack.push_async_callback(database.close)
@@ -154,16 +166,20 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             stack.push_async_callback(reranker.aclose)
         files = make_files(settings, database)
         profiles = profiles_of(settings, model, extra_sources=tuple(parts.sources)) | dict(parts.profiles)
+        sources = {
+            **chunk_sources(embedder, repository),
+            **collection_sources(settings, database, embedder, model),
+            GRAPH_FACTS: graph_source(settings, database, embedder, model),
+            **({} if files.source is None else {GREP: files.source}),
+            STRUCTURE: structure_source(settings, database),
+            **parts.sources,
+        }
+        breaker = make_breaker(settings)
         plain_search = chunk_search(
             settings,
-            sources={
-                **chunk_sources(embedder, repository),
-                **collection_sources(settings, database, embedder, model),
-                GRAPH_FACTS: graph_source(settings, database, embedder, model),
-                **({} if files.source is None else {GREP: files.source}),
-                STRUCTURE: structure_source(settings, database),
-                **parts.sources,
-            },
+            sources=sources,
+            breaker=breaker,
+            tracing=tracing,
             profiles=profiles,
             repository=repository,
             store=files.stored_with(PostgresCandidateStore(database, model=model)),
@@ -176,7 +192,9 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         )
         search = hydration.search
         token_observers = TokenObservers()
-        answerer = parts.answerer or make_answerer(settings, database, tokens=token_observers)
+        budget = make_budget(settings, stack, database=database, tokens=token_observers)
+        idempotency = PostgresIdempotencyStore(database=database)
+        answerer = tracing.answerer(parts.answerer or make_answerer(settings, database, tokens=token_observers))
         stack.push_async_callback(answerer.aclose)
         embedding = make_embedding(
             settings, database=database, embedder=embedder, statistics=statistics, observers=cache_observers
@@ -201,8 +219,11 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         )
         use_cases = UseCases(
             search=search,
-            answer=make_conversation(
-                settings, stack, database=database, answer=answer, languages=languages, tokens=token_observers
+            answer=AnswersWithinBudget(
+                answer=make_conversation(
+                    settings, stack, database=database, answer=answer, languages=languages, tokens=token_observers
+                ),
+                budget=budget,
             ),
             context=make_context(settings, search),
             introspect=hydration.introspect,
@@ -220,7 +241,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 ingest=ingestion.ingest,
                 search_timeout_seconds=settings.search_timeout_seconds,
             ),
-            graph=make_graph(settings, stack, database=database, tokens=token_observers),
+            graph=make_graph(settings, stack, database=database, tokens=token_observers, budget=budget),
             embed_pending=embedding.embed_pending,
             language=ChooseLanguage(
                 languages=WorkspaceLanguages(database=database), default_language=settings.default_language
@@ -243,7 +264,13 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             rollout_observers=rollout_observers,
             cache_observers=cache_observers,
             token_observers=token_observers,
-            purge_workers=_purge_workers(settings, repository, hydration.episodes),
+            tracing=tracing,
+            breaker_states=lambda: breaker.states(sources, now=asyncio.get_running_loop().time()),
+            idempotency=idempotency,
+            purge_workers=(
+                *_purge_workers(settings, repository, hydration.episodes),
+                answers_purge(settings, idempotency),
+            ),
         )
 
 

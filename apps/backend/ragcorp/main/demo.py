@@ -13,9 +13,12 @@ from socket import socket
 import ragcorp
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.interface.cli.services import Demo, ServeOptions, Target
+from ragcorp.main.addresses import access_over
 from ragcorp.main.command_settings import settings_for
+from ragcorp.main.service_logs import service_logs
 from ragcorp.main.serving import listening_socket, serve_container
 from ragcorp.main.sessions import open_prepared, session_of
+from ragcorp.main.shutdown import Shutdown
 
 logger = logging.getLogger(__name__)
 
@@ -38,12 +41,17 @@ async def open_demo(target: Target, options: ServeOptions | None) -> AsyncIterat
         listener: socket | None = None
         if options is not None:
             listener = stack.enter_context(listening_socket(settings.host, settings.port))
+            stack.enter_context(service_logs(settings, target))
+        ending = stack.enter_context(Shutdown(settings.shutdown_grace_seconds))
         async with open_prepared(settings) as container:
+            access = "" if listener is None else await access_over(listener, container.authenticator.any_exists)
             yield Demo(
                 session=session_of(container),
                 documents=CORPUS / "documents",
                 questions=_questions(),
-                run=partial(serve_container, container, listener) if listener is not None else None,
+                run=partial(serve_container, container, listener, shutdown=ending) if listener is not None else None,
+                hurry=ending.hurry,
+                access=access,
             )
 
 

@@ -16,6 +16,7 @@ NOISY = {
     "httpx2": logging.WARNING,  # one line a request, with the URL and whatever secret is in it
     "mcp": logging.WARNING,  # ids of sessions
     "openai": logging.WARNING,
+    "opentelemetry": logging.ERROR,  # each batch that a collector did not take
     "psycopg.pool": logging.ERROR,  # each failed attempt is a warning; what it means is raised and reported
     "uvicorn": logging.WARNING,
     "watchfiles": logging.WARNING,
@@ -42,7 +43,13 @@ def configure_logging(level: str) -> None:
     """Log from ``level`` (debug, info, ...) on; debug is for ragcorp alone, as libraries would log whole documents."""
     handler = _StderrHandler()
     handler.setFormatter(logging.Formatter(FORMAT))
-    logging.basicConfig(level="INFO" if level == "debug" else level.upper(), handlers=[handler], force=True)
+    logging.basicConfig(handlers=[handler], force=True)
+    set_levels(level)
+
+
+def set_levels(level: str) -> None:
+    """Let lines pass from ``level`` on; those of talkative libraries from where they say what somebody needs."""
+    logging.getLogger().setLevel("INFO" if level == "debug" else level.upper())
     logging.getLogger("ragcorp").setLevel(level.upper())
     for name, least in NOISY.items():
         logging.getLogger(name).setLevel(least)

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import ragcorp
-from ragcorp.domain.principal import Principal
 from ragcorp.interface.cli.services import Target
 from ragcorp.interface.mcp.held import Held
 from ragcorp.interface.mcp.server import make_mcp_server
@@ -17,12 +16,13 @@ from ragcorp.interface.mcp.services import McpServices
 from ragcorp.interface.mcp.stdio import stdio_streams
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.mcp import mcp_limits, mcp_services
+from ragcorp.main.service_logs import service_logs
+from ragcorp.main.principals import local_caller
 from ragcorp.main.sessions import open_prepared
 from ragcorp.main.settings import Settings
 
 if TYPE_CHECKING:
     from mcp.server import Server
-    from starlette.requests import Request
 
 logger = logging.getLogger(__name__)
 
@@ -34,10 +34,16 @@ async def serve_stdio(target: Target) -> None:
     error of each call, which tries anew. Raises ConfigurationError for settings that are not valid.
     """
     settings = settings_for(target)
+    with service_logs(settings, target):
+        await _serve_logged(settings)
+
+
+async def _serve_logged(settings: Settings) -> None:
+    caller = local_caller(settings)  # who starts the command may read the data folder
     opening = Held(lambda: _opened(settings), name="storage of the MCP server")
     server = make_mcp_server(
         opening.value,
-        principal_of=_local,
+        caller_of=lambda _: caller,
         limits=mcp_limits(settings),
         version=ragcorp.__version__,
     )
@@ -68,8 +74,3 @@ async def _serve(server: Server[Any], opening: Held[McpServices]) -> None:
 async def _opened(settings: Settings) -> AsyncIterator[McpServices]:
     async with open_prepared(settings) as container:
         yield mcp_services(container)
-
-
-async def _local(_: Request | None) -> Principal:
-    """Return the default principal: who starts the command may read the data folder."""
-    return Principal()

@@ -35,6 +35,7 @@ from ragcorp.infrastructure.postgres.collection_rows import TABLES
 from ragcorp.infrastructure.postgres.database import Database
 from ragcorp.infrastructure.postgres.model_registry import ActiveModel
 from ragcorp.main.settings import Settings
+from ragcorp.main.tracing import Tracing
 
 FILTER_FIELDS = {
     Collection.ARTIFACTS: DOCUMENT_FIELDS,
@@ -106,6 +107,12 @@ def profiles_of(
     )
 
 
+def make_breaker(settings: Settings) -> CircuitBreaker:
+    return CircuitBreaker(
+        failures=settings.circuit_breaker_failures, cooldown_seconds=settings.circuit_breaker_cooldown_seconds
+    )
+
+
 def chunk_search(
     settings: Settings,
     *,
@@ -115,26 +122,29 @@ def chunk_search(
     store: CandidateStore,
     fusion: FusionService | None,
     reranker: Reranker | None,
+    breaker: CircuitBreaker,
+    tracing: Tracing,
 ) -> SearchChunks:
     """Return the search over the sources; without a ``fusion`` it is dense only."""
     return SearchChunks(
         fan_out=SourceFanOut(
-            sources=sources,
+            sources=tracing.sources(sources),
             source_timeout_seconds=settings.source_timeout_seconds,
-            breaker=CircuitBreaker(
-                failures=settings.circuit_breaker_failures, cooldown_seconds=settings.circuit_breaker_cooldown_seconds
-            ),
+            breaker=breaker,
         ),
         repository=repository,
         store=store,
         pipeline=StepPipeline(
             store=store,
-            reranker=reranker,
+            reranker=tracing.reranker(reranker),
+            watch=tracing.step,
             rerank_limits=RerankLimits(
                 pool_size=settings.rerank_pool_size, timeout_seconds=settings.rerank_timeout_seconds
             ),
         ),
-        fusions={} if fusion is None else {FusionMethod.RRF: fusion, FusionMethod.LINEAR: LinearFusionService()},
+        fusions={}
+        if fusion is None
+        else {FusionMethod.RRF: tracing.fusion(fusion), FusionMethod.LINEAR: tracing.fusion(LinearFusionService())},
         profiles=profiles,
         default_mode=SearchMode.HYBRID if settings.enable_hybrid_search else SearchMode.DENSE,
         default_method=settings.fusion_method,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import ipaddress
+import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -14,39 +14,54 @@ import uvicorn
 
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError
 from ragcorp.interface.cli.services import OnListening, RunningService, ServeOptions, Target
+from ragcorp.interface.http.stopping import Stopping
+from ragcorp.main.addresses import access_over, address_of
 from ragcorp.main.app import run_app
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.container import Container
+from ragcorp.main.service_logs import service_logs
 from ragcorp.main.sessions import open_prepared, session_of
-
-GRACEFUL_SECONDS = 5
-"""How long open requests and streams may take to end when the service stops."""
+from ragcorp.main.shutdown import CANCELLING_SHARE, FINISHING_SHARE, Shutdown
+from ragcorp.main.unread_responses import cutting_protocol
 
 BACKLOG = 2048
+
+HURRIED_SECONDS = 0.5
+"""How long each step of the end may take once a second signal came."""
+
+logger = logging.getLogger(__name__)
 
 
 @asynccontextmanager
 async def open_service(target: Target, options: ServeOptions) -> AsyncIterator[RunningService]:
     """Take the port, then open the storage; ``run`` of what is yielded serves until it is cancelled.
 
-    Raises ConflictError for a port that is taken, and what opening the storage raises.
+    Raises ConflictError for a port that is taken, ConfigurationError for an address that needs a key while there is
+    none, and what opening the storage raises.
     """
     settings = settings_for(target, host=options.host, port=options.port)
-    with listening_socket(settings.host, settings.port) as listener:
+    with (
+        listening_socket(settings.host, settings.port) as listener,
+        service_logs(settings, target),
+        Shutdown(settings.shutdown_grace_seconds) as ending,
+    ):
         async with open_prepared(settings) as container:
-            yield RunningService(session=session_of(container), run=partial(serve_container, container, listener))
+            run = partial(serve_container, container, listener, shutdown=ending)
+            access = await access_over(listener, container.authenticator.any_exists)
+            yield RunningService(session=session_of(container), run=run, hurry=ending.hurry, access=access)
 
 
 @contextmanager
 def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
-    """Listen on a loopback address.
+    """Listen on the address.
 
     It listens from the start, not only when the service is ready: between a bind and a later listen another program
     could take the port. Clients that come early wait.
     """
-    family, address = _loopback(host)
+    family, address = address_of(host)
+    both = address == "::" and socket.has_dualstack_ipv6()
     try:
-        listener = socket.create_server((address, port), family=family, backlog=BACKLOG)
+        listener = socket.create_server((address, port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
     except OSError as error:
         raise _refused(error, port) from error
     with listener:
@@ -55,7 +70,9 @@ def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-async def serve_container(container: Container, listener: socket.socket, on_listening: OnListening) -> None:
+async def serve_container(
+    container: Container, listener: socket.socket, on_listening: OnListening, *, shutdown: Shutdown | None = None
+) -> None:
     """Serve the container's REST interface until cancelled; then end open requests and return.
 
     The cancellation is consumed: to be stopped is the normal end of a service.
@@ -63,12 +80,12 @@ async def serve_container(container: Container, listener: socket.socket, on_list
     async with run_app(container) as app:
         config = uvicorn.Config(
             app,
+            http=cutting_protocol(container.settings.write_timeout_seconds),
             ws="none",
             lifespan="off",
             access_log=False,
             log_config=None,
             server_header=False,
-            timeout_graceful_shutdown=GRACEFUL_SECONDS,
         )
         server = _Server(config, lambda: on_listening(_url(listener)))
         serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
@@ -78,10 +95,14 @@ async def serve_container(container: Container, listener: socket.socket, on_list
             task = asyncio.current_task()
             if task is not None:
                 task.uncancel()
+            ending = shutdown or Shutdown(container.settings.shutdown_grace_seconds)
+            if shutdown is not None:
+                shutdown.begin()
+            app.state.stopping.begin()
             if app.state.mcp is not None:
                 await app.state.mcp.end_sessions()
             server.should_exit = True
-            await serving
+            await _ended(serving, server, app.state.stopping, ending)
 
 
 class _Server(uvicorn.Server):
@@ -101,22 +122,26 @@ class _Server(uvicorn.Server):
             self._on_listening()
 
 
-def _loopback(host: str) -> tuple[socket.AddressFamily, str]:
-    if host == "localhost":
-        return socket.AF_INET, "127.0.0.1"
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        address = None
-    if address is None or not address.is_loopback:
-        raise ConfigurationError(
-            "The service listens on a loopback address only: it has no keys yet, so everyone who reaches it may read "
-            "and delete all documents.",
-            field="HOST",
-            limit="127.0.0.1, ::1 or localhost",
-            remedy="Use 127.0.0.1, and put a proxy that authenticates before it.",
-        )
-    return socket.AF_INET6 if address.version == 6 else socket.AF_INET, str(address)
+async def _ended(serving: asyncio.Task[None], server: uvicorn.Server, stopping: Stopping, shutdown: Shutdown) -> None:
+    """Wait for open requests, then tell streams, then cancel, each for its share of the grace."""
+    hurried = asyncio.create_task(shutdown.hurried.wait())
+    grace = shutdown.grace_seconds
+    await asyncio.wait({serving, hurried}, timeout=grace * FINISHING_SHARE, return_when=asyncio.FIRST_COMPLETED)
+    hurried.cancel()
+    stopping.end_streams()
+    told = min(grace * (CANCELLING_SHARE - FINISHING_SHARE), HURRIED_SECONDS if shutdown.hurried.is_set() else grace)
+    await asyncio.wait({serving}, timeout=told)
+    if running := [task for task in server.server_state.tasks if not task.done()]:
+        logger.warning("%d requests did not end in time and are cancelled", len(running))
+        for task in running:
+            task.cancel()
+        await asyncio.wait(running, timeout=told)
+    server.force_exit = True
+    await asyncio.wait({serving}, timeout=told)
+    if serving.done():
+        await serving
+    else:
+        serving.cancel()
 
 
 def _refused(error: OSError, port: int) -> ConfigurationError | ConflictError:

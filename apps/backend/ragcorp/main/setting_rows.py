@@ -15,6 +15,7 @@ from ragcorp.main.settings import Settings, origin_of
 
 MASK = "***"
 DSN_SETTINGS = frozenset({"database_url", "database_owner_url"})
+URL_SETTINGS = frozenset({"openai_base_url", "rerank_url"})
 DSN_SECRETS = frozenset({"password", "sslpassword", "sslkey", "oauth_client_secret"})
 
 
@@ -48,7 +49,7 @@ def _shown(settings: Settings, name: str) -> str | int | float | bool | None:
         return settings.embedding[0] if name == "embedding_model" else settings.embedding[1]
     if name in DSN_SETTINGS and value is not None:
         return masked_dsn(value.get_secret_value())
-    if name == "openai_base_url" and value is not None:
+    if name in URL_SETTINGS and value is not None:
         return _masked_url(value)
     if isinstance(value, SecretStr):
         return MASK if value.get_secret_value() else None

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,25 +17,39 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
+from ragcorp.application.admission import Admission
 from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.domain.keys import Scope
+from ragcorp.interface.http.access import SCOPES
+from ragcorp.interface.http.admission_gate import MCP_PATH, AdmissionGate
 from ragcorp.interface.http.ask_routes import AskRoutes
 from ragcorp.interface.http.ask_schema import AnswerBody, AskBody
+from ragcorp.interface.http.authentication import Authentication
 from ragcorp.interface.http.boundary import RequestBoundary
 from ragcorp.interface.http.bounded_route import BoundedRoute
 from ragcorp.interface.http.bulk_routes import BulkRoutes
 from ragcorp.interface.http.collection_routes import ITEM_BODIES, CollectionRoutes
 from ragcorp.interface.http.context_routes import ContextRoutes
 from ragcorp.interface.http.context_schema import ContextBody, ContextParameters
+from ragcorp.interface.http.cors import EXPOSED_HEADERS, METHODS, SENT_HEADERS, Cors
 from ragcorp.interface.http.document_routes import DocumentRoutes
-from ragcorp.interface.http.document_schema import BulkDocument, DocumentBody, DocumentFields, ListParameters
+from ragcorp.interface.http.document_schema import (
+    BulkDocument,
+    DocumentBody,
+    DocumentFields,
+    DocumentForm,
+    ListParameters,
+)
 from ragcorp.interface.http.file_routes import FileRoutes
 from ragcorp.interface.http.file_schema import FileContent, GrepBody, GrepResults, ReadBody
 from ragcorp.interface.http.graph_routes import GRAPH_BODIES, GraphRoutes
 from ragcorp.interface.http.graph_schema import EntityParameters, FactParameters
 from ragcorp.interface.http.host_check import HostCheck
 from ragcorp.interface.http.hydration_schema import HydrationTurnBody, HydrationTurnParameters
+from ragcorp.interface.http.idempotency import Idempotency
 from ragcorp.interface.http.introspection_routes import IntrospectionRoutes
 from ragcorp.interface.http.item_schema import ItemListParameters
+from ragcorp.interface.http.key_limits import KeyLimits
 from ragcorp.interface.http.lingering_close import LingeringClose
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import describe
@@ -42,6 +57,7 @@ from ragcorp.interface.http.problems import BodyStalledError, Problem, RequestRe
 from ragcorp.interface.http.search_routes import SearchRoutes
 from ragcorp.interface.http.search_schema import SearchBody, SearchResults
 from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.stopping import Stopping, StoppingGate
 from ragcorp.interface.http.system_routes import ASSETS, ASSETS_PATH, SystemRoutes
 from ragcorp.interface.http.validation import field_errors, field_names
 
@@ -50,6 +66,7 @@ BODIES: tuple[type[BaseModel], ...] = (
     AskBody,
     DocumentFields,
     DocumentBody,
+    DocumentForm,
     BulkDocument,
     GrepBody,
     ReadBody,
@@ -67,11 +84,15 @@ PARAMETER_MODELS: tuple[type[BaseModel], ...] = (
 PARAMETERS = frozenset[str]().union(*map(field_names, PARAMETER_MODELS))
 """Names of query parameters, which an error may repeat."""
 
+WAITING_PER_PLACE = 25
+"""So many requests wait for each place at most: what comes then is refused at once."""
+
 
 def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
     """Return the application. It opens and closes nothing: whoever made the services does.
 
-    ``app.state.metrics`` counts for what is mounted beside the routes, too.
+    ``app.state.metrics`` counts for what is mounted beside the routes, too; ``app.state.stopping`` is told when the
+    service is about to end.
     """
     app = FastAPI(
         openapi_url=None,
@@ -84,6 +105,7 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
     app.router.route_class = BoundedRoute
     metrics = HttpMetrics()
     app.state.metrics = metrics
+    metrics.watch(services.state)
     services.observe_rollout(metrics)
     services.observe_embedding_cache(metrics)
 
@@ -112,11 +134,53 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
         app.add_exception_handler(kind, _on_error)
     app.add_exception_handler(RequestValidationError, _on_bad_parameters)
     app.add_exception_handler(HTTPException, _on_http_error)
+    _add_limits(app, services, limits, metrics)
+    app.add_middleware(Authentication, authenticator=services.authenticator, metrics=metrics)
     if limits.allowed_hosts is not None:
         app.add_middleware(HostCheck, allowed=limits.allowed_hosts)
+    app.state.stopping = Stopping()
+    app.add_middleware(StoppingGate, stopping=app.state.stopping)
+    if limits.cors_origins:
+        app.add_middleware(
+            Cors,
+            allow_origins=limits.cors_origins,
+            allow_methods=METHODS,
+            allow_headers=SENT_HEADERS,
+            allow_credentials=limits.cors_credentials,
+            expose_headers=EXPOSED_HEADERS,
+        )
     app.add_middleware(LingeringClose)
     app.add_middleware(RequestBoundary, metrics=metrics)
     return app
+
+
+def _add_limits(app: FastAPI, services: HttpServices, limits: HttpLimits, metrics: HttpMetrics) -> None:
+    """Add what comes behind authentication, the innermost first."""
+    if services.idempotency is not None:
+        app.add_middleware(
+            Idempotency,
+            store=services.idempotency,
+            reads=_reads(app),
+            upload_seconds=limits.upload_timeout_seconds,
+        )
+    places = limits.max_concurrent_requests
+    app.state.admission = Admission(
+        places=places, wait_seconds=limits.admission_wait_seconds, most_waiting=places * WAITING_PER_PLACE
+    )
+    app.add_middleware(
+        AdmissionGate, admission=app.state.admission, max_streams=limits.max_streams, metrics=metrics
+    )
+    app.add_middleware(KeyLimits, limits=limits, metrics=metrics)
+
+
+def _reads(app: FastAPI) -> frozenset[str]:
+    """Return the paths that take a POST and need no scope to write."""
+    read = {
+        route.path
+        for route in app.routes
+        if isinstance(route, APIRoute) and SCOPES.get(route.operation_id or "") is not Scope.INGEST
+    }
+    return frozenset(read | {MCP_PATH})
 
 
 async def _on_error(request: Request, error: Exception) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
@@ -14,6 +15,7 @@ from ragcorp.domain.hydration import Channel, Hydration
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.rollout import Arm, ShadowOutcome
 from ragcorp.domain.search import SearchResponse
+from ragcorp.interface.http.state_metrics import PoolCollector, ServiceState, StateCollector
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 ANCHOR = "anchor"
@@ -24,6 +26,8 @@ CACHED = (
     *((CacheName.PASSAGE, outcome) for outcome in CacheOutcome),
 )
 HYDRATED = (ANCHOR, *(channel.value for channel in Channel))
+TOKENS = ("prompt", "completion")
+_WORD = re.compile(r"[a-z][a-z0-9_]{0,39}")
 OVERLAPS = tuple(tenths / 10 for tenths in range(11))
 
 
@@ -122,12 +126,31 @@ class HttpMetrics:
         self._failed = Gauge(
             "failed_embeddings", "Chunks whose vector was given up (NaN: unknown).", registry=self._registry
         )
-        self._pool = Gauge("database_pool", "Counters of the connection pool.", ("statistic",), registry=self._registry)
+        self._streams = Gauge("open_streams", "Responses that are being streamed.", registry=self._registry)
+        self._tokens = Counter("llm_tokens", "Tokens of language models.", ("kind",), registry=self._registry)
+        for kind in TOKENS:
+            self._tokens.labels(kind)
+        self._pool = PoolCollector()
+        self._registry.register(self._pool)
 
     def count_request(self, *, route: str, method: str, status: int, seconds: float) -> None:
         method = method if method in METHODS else "other"
         self._requests.labels(route, method, str(status)).inc()
         self._request_seconds.labels(route, method).observe(seconds)
+
+    def stream_opened(self) -> None:
+        self._streams.inc()
+
+    def stream_closed(self) -> None:
+        self._streams.dec()
+
+    def tokens_used(self, *, prompt: int, completion: int) -> None:
+        for kind, count in zip(TOKENS, (prompt, completion), strict=True):
+            self._tokens.labels(kind).inc(count)
+
+    def watch(self, state: ServiceState) -> None:
+        """Show, from now on, what the service says of itself whenever the metrics are asked for."""
+        self._registry.register(StateCollector(state))
 
     def count_refusal(self, reason: str) -> None:
         self._refusals.labels(reason).inc()
@@ -140,7 +163,7 @@ class HttpMetrics:
             for moment, candidates in (("before", step.before), ("after", step.after), ("removed", step.removed)):
                 self._step_candidates.labels(step.step, moment).inc(candidates)
             if step.skipped is not None:
-                self._step_skips.labels(step.step, step.skipped).inc()
+                self._step_skips.labels(step.step, reason_label(step.skipped)).inc()
 
     def count_hydration(self, hydration: Hydration) -> None:
         for entity in hydration.entities:
@@ -169,7 +192,7 @@ class HttpMetrics:
             if report.cut:
                 self._cuts.labels(report.source).inc()
             if report.reason is not None:
-                self._degraded.labels(report.source, report.reason).inc()
+                self._degraded.labels(report.source, reason_label(report.reason)).inc()
 
     def rollout_set(self, *, percent: float, shadow: bool) -> None:
         self._percent.set(percent)
@@ -190,6 +213,11 @@ class HttpMetrics:
         pending, failed = backlog or (math.nan, math.nan)
         self._pending.set(pending)
         self._failed.set(failed)
-        for name, value in pool.items():
-            self._pool.labels(name).set(value)
+        self._pool.read(pool)
         return generate_latest(self._registry)
+
+
+def reason_label(reason: str) -> str:
+    """Return a reason as a label: its first word, without the fields that it names; what is no word is ``other``."""
+    word = reason.partition(":")[0]
+    return word if _WORD.fullmatch(word) else "other"

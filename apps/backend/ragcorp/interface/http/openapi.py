@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, ConfigDict, Field
@@ -38,6 +38,16 @@ class ProblemField(BaseModel):
     remedy: str | None = None
 
 
+class ReadinessCheck(BaseModel):
+    """One thing that a search takes for granted."""
+
+    check: str
+    status: Literal["ok", "failed"]
+    reason: str | None = None
+    detail: str | None = None
+    remedy: str | None = None
+
+
 class ProblemDetails(BaseModel):
     """An error."""
 
@@ -65,6 +75,7 @@ class ProblemDetails(BaseModel):
     errors: list[ProblemField]
     request_id: str
     reason: str | None = Field(None, description="Why an outside system did not answer, in a short stable word.")
+    checks: list[ReadinessCheck] | None = Field(None, description="What was looked at, of /readyz alone.")
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

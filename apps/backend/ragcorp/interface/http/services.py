@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.embed_pending import EmbedPending
@@ -12,11 +12,23 @@ from ragcorp.application.introspect_hydration import IntrospectHydration
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.load_context import LoadContext
 from ragcorp.application.restore_document import RestoreDocument
+from ragcorp.domain.keys import LOCAL_CALLER, Caller
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
+from ragcorp.domain.ports.idempotency import IdempotencyStore
+from ragcorp.domain.ports.keys import Authenticator
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver, RolloutObserver
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.http.readiness import Readiness
+from ragcorp.interface.http.state_metrics import ServiceState
+
+
+class OnlyLocal:
+    """The port Authenticator where there are no keys at all: who calls is the local user."""
+
+    async def caller(self, credential: str | None) -> Caller:
+        return LOCAL_CALLER
 
 
 def _nobody_waits() -> None:
@@ -38,6 +50,7 @@ class HttpServices:
     ``readiness`` raises a RagcorpError where the service cannot serve; ``pool_statistics`` are psycopg_pool's counters;
     ``wake_embedding`` is called when chunks were stored without vectors; ``observe_rollout`` is given who counts arms
     and shadows, ``observe_embedding_cache`` who counts what the caches of vectors spared.
+    ``state`` is what metrics show of the service at any moment.
     """
 
     search: ChunkSearch
@@ -53,11 +66,14 @@ class HttpServices:
     read_file: FileReading
     introspect: IntrospectHydration
     embed_pending: EmbedPending
-    readiness: Callable[[], Awaitable[None]]
+    readiness: Readiness
     pool_statistics: Callable[[], Mapping[str, int]]
     wake_embedding: Callable[[], None] = _nobody_waits
     observe_rollout: Callable[[RolloutObserver], None] = _nothing_is_rolled_out
     observe_embedding_cache: Callable[[EmbeddingCacheObserver], None] = _no_vector_is_cached
+    idempotency: IdempotencyStore | None = None
+    authenticator: Authenticator = field(default_factory=OnlyLocal)
+    state: ServiceState = field(default_factory=ServiceState)
     default_language: str = "es"
 
 
@@ -68,7 +84,10 @@ class HttpLimits:
     ``request_timeout_seconds`` runs from when the body is in, and ``upload_timeout_seconds`` until then.
     ``ask_timeout_seconds`` is for /ask without a stream, ``grep_timeout_seconds`` for /grep, and
     ``bulk_batch_timeout_seconds`` for one batch of /documents/bulk, whose request has no bound of its own.
+    ``write_timeout_seconds`` bounds the write of one event to a client that does not read. The stream of an answer
+    begins when its search is done, or after ``stream_begins_seconds``: until then a failure has a status of its own.
     ``max_query_characters`` and ``max_limit`` are enforced by the use case and only described here.
+    ``max_concurrent_requests`` work at once, others wait ``admission_wait_seconds``; a rate of 0 is none.
     ``allowed_hosts`` are the names that a Host header may have, in lower case, without port and brackets; None takes
     any.
     """
@@ -84,4 +103,14 @@ class HttpLimits:
     upload_timeout_seconds: float = 60.0
     bulk_batch_timeout_seconds: float = 60.0
     ping_seconds: float = 15.0
+    write_timeout_seconds: float = 20.0
+    stream_begins_seconds: float = 2.0
+    max_concurrent_requests: int = 8
+    admission_wait_seconds: float = 1.5
+    max_streams: int = 100
+    rate_limit_per_minute: int = 1200
+    rate_limit_burst: int = 200
+    key_concurrency: int = 32
+    cors_origins: tuple[str, ...] = ()
+    cors_credentials: bool = False
     allowed_hosts: frozenset[str] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal
@@ -12,12 +13,15 @@ import fastapi_offline
 from fastapi import APIRouter
 from fastapi.openapi.docs import get_swagger_ui_html
 from pydantic import BaseModel
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ragcorp.domain.exceptions import SourceUnavailableError, StorageUnavailableError
+from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.interface.http.json_response import json_response
 from ragcorp.interface.http.metrics import MEDIA_TYPE, HttpMetrics
 from ragcorp.interface.http.openapi import content, problems
+from ragcorp.interface.http.problems import problem_of
+from ragcorp.interface.http.readiness import NotReadyError
 from ragcorp.interface.http.services import HttpServices
 
 ASSETS = Path(fastapi_offline.__file__).parent / "static"
@@ -74,12 +78,14 @@ class SystemRoutes:
             responses={200: content("text/plain", {"type": "string"}, "Prometheus text format."), **problems()},
         )
         for path, endpoint in (("/openapi.json", self.openapi), ("/docs", self.docs), ("/", self.root)):
-            router.add_api_route(path, endpoint, methods=["GET"], include_in_schema=False)
+            router.add_api_route(
+                path, endpoint, methods=["GET"], operation_id=endpoint.__name__, include_in_schema=False
+            )
 
     async def healthz(self) -> Response:
         return json_response({"status": "ok"})
 
-    async def readyz(self) -> Response:
+    async def readyz(self, request: Request) -> Response:
         try:
             async with asyncio.timeout(CHECK_SECONDS):
                 await self._services.readiness()
@@ -87,6 +93,11 @@ class SystemRoutes:
             raise StorageUnavailableError(
                 "The database did not answer in time.", reason="timeout", remedy="`ragcorp doctor` tells more."
             ) from None
+        except NotReadyError as error:
+            problem = problem_of(error)
+            return replace(problem, extra={"checks": [finding.as_json() for finding in error.findings]}).response(
+                request.scope
+            )
         return json_response({"status": "ok"})
 
     async def metrics(self) -> Response:
@@ -97,6 +108,11 @@ class SystemRoutes:
                 backlog = (counts.pending, counts.failed)
         except (TimeoutError, SourceUnavailableError):
             pass  # the other metrics matter most when the database is out
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                await self._services.readiness()
+        except (TimeoutError, RagcorpError):
+            pass  # it is shown as a gauge
         text = self._metrics.exposition(backlog=backlog, pool=self._services.pool_statistics())
         return Response(text, headers={"Content-Type": MEDIA_TYPE})
 

@@ -1,0 +1,153 @@
+"""What of a log record may be shown: no text of users, no message of a library's exception, nothing that forges."""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from ragcorp.domain.exceptions import RagcorpError
+
+Shown = str | int | float | bool | None
+
+FIELDS = "fields"
+"""The attribute of a record (``extra={"fields": ...}``) that holds what is counted or named beside the message."""
+
+OURS = "ragcorp"
+TEMPLATED = ("alembic", "asyncio", "httpcore", "httpcore2", "httpx", "httpx2", "openai", "psycopg", "uvicorn")
+"""Libraries whose messages are constants with arguments. What others log may hold values in the message itself."""
+
+UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Categories of Unicode that end a line, move the cursor, turn the direction of writing or cannot be encoded."""
+
+MAX_CAUSES = 8
+MAX_FRAMES = 40
+MAX_CHARACTERS = 4000
+MASK = "***"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownError:
+    """An exception without what libraries say of it: ``message`` is that of our own errors, which is safe."""
+
+    kind: str
+    message: str | None
+    frames: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRecord:
+    """A record as it may be written. ``errors`` begin with the one that was raised last."""
+
+    moment: datetime
+    level: str
+    logger: str
+    message: str
+    request_id: str | None
+    fields: Mapping[str, Shown] = field(default_factory=lambda: MappingProxyType({}))
+    errors: tuple[ShownError, ...] = ()
+
+
+class RecordReader:
+    """Reads records. ``request_id`` tells the request at hand, if there is one; ``secrets`` are masked wherever."""
+
+    def __init__(self, *, request_id: Callable[[], str | None], secrets: Iterable[str] = ()) -> None:
+        self._request_id = request_id
+        self._secrets = tuple(sorted(set(secrets), key=len, reverse=True))
+
+    def read(self, record: logging.LogRecord) -> ShownRecord:
+        given = getattr(record, FIELDS, None)
+        error = record.exc_info[1] if record.exc_info else None
+        return ShownRecord(
+            moment=datetime.fromtimestamp(record.created, UTC),
+            level=record.levelname.lower(),
+            logger=record.name,
+            message=self._masked(_message(record)),
+            request_id=self._request_id(),
+            fields={name: self._safe(value) for name, value in given.items()} if isinstance(given, Mapping) else {},
+            errors=tuple(self._shown(each) for each in _chain(error)),
+        )
+
+    def _shown(self, error: BaseException) -> ShownError:
+        return ShownError(
+            kind=type(error).__qualname__,
+            message=self._masked(str(error)) if isinstance(error, RagcorpError) else None,
+            frames=tuple(_frames(error)),
+        )
+
+    def _safe(self, value: object) -> Shown:
+        return value if value is None or isinstance(value, bool | int | float) else self._masked(str(value))
+
+    def _masked(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, MASK)
+        return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}..."
+
+
+def escaped(text: str) -> str:
+    """Return the text on one line, with what could fake another one, or hide a part of it, written as an escape."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(character) if unicodedata.category(character) in UNSAFE else character for character in text)
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _message(record: logging.LogRecord) -> str:
+    library = record.name.partition(".")[0]
+    if library == OURS:
+        try:
+            return record.getMessage()
+        except (TypeError, ValueError):
+            return str(record.msg)
+    if library not in TEMPLATED:
+        return f"(what this library says is withheld: it may hold values; {record.funcName}, line {record.lineno})"
+    template = str(record.msg).partition("\n")[0]
+    try:
+        return template % tuple(map(_argument, record.args)) if isinstance(record.args, tuple) else template
+    except (TypeError, ValueError):
+        return template
+
+
+def _argument(value: object) -> object:
+    return value if value is None or isinstance(value, bool | int | float) else f"<{type(value).__name__}>"
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception, what it came of, and the members of groups; no exception twice."""
+    waiting, seen = [error], set[int]()
+    while waiting and len(seen) < MAX_CAUSES:
+        error = waiting.pop(0)
+        if error is None or id(error) in seen:
+            continue
+        seen.add(id(error))
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            waiting += error.exceptions
+        waiting.append(error.__cause__ or (None if error.__suppress_context__ else error.__context__))
+
+
+def _frames(error: BaseException) -> Iterator[str]:
+    """Yield where the exception passed: file, line and function, the innermost last. No source, no local variable."""
+    frames = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        frames.append(f"{_short(code.co_filename)}:{traceback.tb_lineno} {code.co_name}")
+        traceback = traceback.tb_next
+    yield from frames[-MAX_FRAMES:]
+
+
+def _short(path: str) -> str:
+    """Return a module's path from its package on: where it is installed is nobody's business."""
+    for root in ("/site-packages/", "/apps/backend/", "/lib/"):
+        _, found, rest = path.rpartition(root)
+        if found:
+            return rest
+    return path.rpartition("/")[2]

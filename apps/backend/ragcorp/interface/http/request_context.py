@@ -1,0 +1,34 @@
+"""The request at hand, for lines that inner layers log. What outlives its request logs without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class _Mark:
+    """Shared by all tasks that a request begot: they carry a copy of the context, and this very object."""
+
+    request_id: str | None
+
+
+_MARK: ContextVar[_Mark | None] = ContextVar("ragcorp_request", default=None)
+
+
+@contextmanager
+def request_at_hand(request_id: str) -> Iterator[None]:
+    mark = _Mark(request_id)
+    token = _MARK.set(mark)
+    try:
+        yield
+    finally:
+        mark.request_id = None
+        _MARK.reset(token)
+
+
+def current_request_id() -> str | None:
+    mark = _MARK.get()
+    return None if mark is None else mark.request_id
