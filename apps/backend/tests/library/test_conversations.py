@@ -188,7 +188,7 @@ async def test_the_language_model_rewrites_and_answers(open_rag: OpenRag) -> Non
         rewriting, answering = (request.body for request in server.seen[-2:])
         assert not rewriting.get("stream")
         assert f"user said: {FIRST}" in rewriting["messages"][1]["content"]
-        assert answering["messages"][1]["content"].endswith(f"Question: {alone}")
+        assert answering["messages"][1]["content"].endswith(f": {alone}")
 
 
 async def test_a_briefing_holds_nothing_that_its_reader_may_not_read(rag: Rag) -> None:

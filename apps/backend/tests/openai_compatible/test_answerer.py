@@ -271,9 +271,9 @@ def test_no_delimiter_or_citation_of_a_passage_reaches_the_prompt() -> None:
     cited = re.findall(r"\[\s*\w+\s*\]|［\s*\w+\s*］", user)
     assert cited == [f"[{n}]" for n in range(1, len(HOSTILE) + 1)]
     assert not re.search("[\u1438\u1433\x1b\u034f\u180e\u3164\U000e0100⟦⟧\ufe47\ufe48]|&lt;|&#|Human:|INST\\]", user)
-    boundary = re.search(r"PASSAGES-([0-9a-f]{16})", system)
+    boundary = re.search(r"PASSAGE-([0-9a-f]{16})", system)
     assert boundary is not None
-    assert user.count(f"PASSAGES-{boundary[1]}") == user.count(f"END-{boundary[1]}") == 1
+    assert user.count(f"PASSAGE-{boundary[1]}") == user.count(f"END-{boundary[1]}") == len(HOSTILE)
     other = str(chat_messages(prompt_of(*chunks))[0]["content"])  # type: ignore[typeddict-item]
     assert boundary[1] not in other
 
@@ -283,9 +283,9 @@ def test_head_and_source_of_a_passage_are_one_line_and_its_speaker_is_short() ->
     said = chunk(1, "x", title=head, path=head, collection="history", speaker="Ana&#10;said: " + "a" * 400)
     user = str(chat_messages(prompt_of(said))[1]["content"])  # type: ignore[typeddict-item]
     assert re.fullmatch(
-        r"PASSAGES-\w{16}\n\[1\] a b c d › Ana said a+… said \(a b c d\)\nx\nEND-\w{16}\n\nQuestion: .*", user
+        r"PASSAGE-\w{16} \[1\] a b c d › Ana said a+… said \(a b c d\)\nx\nEND-\w{16}\n\nQUESTION-\w{16}: .*", user
     )
-    assert len(user.split("\n")[1]) < 100
+    assert len(user.split("\n", maxsplit=1)[0]) < 120
 
 
 def test_a_plain_passage_reaches_the_prompt_to_the_letter() -> None:

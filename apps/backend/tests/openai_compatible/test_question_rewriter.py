@@ -53,7 +53,7 @@ async def test_the_question_stands_alone(server: FakeOpenAI, rewriter: OpenAIQue
     assert (body["model"], body["temperature"], body.get("stream")) == ("chat-test", 0, None)
     user = body["messages"][1]["content"]
     assert "user said: ¿Cuál es el plazo del contrato CTR-2026-014?\nassistant said: 30 días (1).\n" in user
-    assert user.endswith(f"Question: {NEXT}")
+    assert user.endswith(f": {NEXT}")
 
 
 @pytest.mark.parametrize("written", [f'"{STANDS_ALONE}"', f" «{STANDS_ALONE}»\n", f"`{STANDS_ALONE}`"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from typing import TYPE_CHECKING, Any
 
 from ragcorp.application.token_observers import TokenObservers
@@ -13,6 +12,7 @@ from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
 from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, did_work, make_client, reason_of
 from ragcorp.infrastructure.openai_compatible.extracted_facts import KINDS, MAX_FACTS, borne_out
+from ragcorp.infrastructure.openai_compatible.prompt import boundary_for
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
@@ -99,7 +99,7 @@ class OpenAIFactExtractor:
 
 def extraction_messages(*, title: str, text: str) -> list[ChatCompletionMessageParam]:
     """Return the system and the user message: the text stands between random marks, so that it can close none."""
-    boundary = secrets.token_hex(8)
+    boundary = boundary_for(title, text)
     system = (
         "You extract facts from a passage of a company's document, as JSON of the given schema.\n"
         "A fact says how a subject stands to an object: two persons, organisations, places, products, projects, events "
