@@ -66,6 +66,7 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     limits = http_limits(container.settings)
     app = create_app(http_services(container, worker), limits)
     app.add_middleware(container.tracing.application)
+    container.token_observers.add(app.state.metrics)
     tasks = []
     if container.embedder.model.dimensions > 0:
         tasks.append(asyncio.create_task(worker.run(), name="embedding worker"))

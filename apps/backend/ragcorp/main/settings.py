@@ -227,6 +227,9 @@ class Settings(BaseSettings):
     shutdown_grace_seconds: float = Field(
         10.0, gt=0, le=600, description="How long open requests and streams may take to end when the service stops."
     )
+    write_timeout_seconds: float = Field(
+        20.0, gt=0, le=600, description="How long a client may leave a response unread before its connection is cut."
+    )
     max_concurrent_requests: int | None = Field(
         None, ge=1, le=1000, description="Requests that work at once; unset: two fewer than connections."
     )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
+import socket
+import struct
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -27,9 +30,11 @@ class FakeOpenAI:
     """What the server does next. ``faults`` are taken one a request, first first; then it behaves.
 
     Embeddings: ``ok``, ``hang``, ``drip``, ``html``, ``huge``, ``cut``, ``redirect``, ``wrong_count``, ``wrong_width``,
-    ``ignores_dimensions``, ``shuffled``, ``twice_the_same_index``, ``nan``, ``zero``, ``null``, ``no_data``,
-    ``strings``, or a status such as ``429`` or ``429:0.2`` (Retry-After). Chat: the same where they make sense, and
-    ``no_finish``, ``cut``, ``broken_json``, ``error_event``.
+    ``ignores_dimensions``, ``shuffled``, ``twice_the_same_index``, ``index_from_one``, ``nan``, ``infinity``,
+    ``overflow``, ``zero``, ``null``, ``no_data``, ``strings``, ``base64``, ``no_list``, ``no_json``, ``no_utf8``,
+    ``deep``, ``gzip_bomb``, ``endless``, ``reset``, or a status such as ``429`` or ``429:0.2`` (Retry-After). Chat: the
+    same where they make sense, and ``no_finish``, ``cut``, ``broken_json``, ``error_event``, ``hang_inside``,
+    ``huge_delta``, ``endless_deltas``.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -47,8 +52,12 @@ class FakeOpenAI:
     seen: list[Seen] = field(default_factory=list)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a client goes away before its response is whole."""
+    sent: int = 0
+    """Bytes of a body without end that were sent."""
     base_url: str = ""
     native_width: int = 16
+    proxy: Any = None
+    """The proxy before the server, where there is one."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -83,12 +92,42 @@ class FakeOpenAI:
             _body(writer, 200, b"<html><body>Sign in</body></html>", {"Content-Type": "text/html"})
         elif fault == "huge":
             _body(writer, 200, b'{"data": "' + b"x" * 30_000_000 + b'"}')
+        elif fault == "no_utf8":
+            _body(writer, 200, b'{"data": "\xff\xfe"}')
+        elif fault == "no_json":
+            _body(writer, 200, b'{"data": [')
+        elif fault == "deep":
+            _body(writer, 200, b"[" * 200_000)
+        elif fault == "gzip_bomb":
+            bomb = gzip.compress(b'{"data": "' + b"x" * 50_000_000 + b'"}')
+            _body(writer, 200, bomb, {"Content-Encoding": "gzip"})
+        elif fault == "endless":
+            return await self._endless(writer)
+        elif fault == "reset":
+            _head(writer, 200, {"Content-Type": "application/json", "Content-Length": "1000"})
+            writer.write(b'{"data": [')
+            await writer.drain()
+            reset(writer)
+            return False
         elif path.endswith("/embeddings"):
             return await self._embeddings(reader, writer, body, fault)
         else:
             return await self._chat(reader, writer, fault) if body.get("stream") else await self._whole(writer, fault)
         await writer.drain()
         return True
+
+    async def _endless(self, writer: asyncio.StreamWriter) -> bool:
+        """A body of a gigabyte, as fast as it is taken."""
+        _head(writer, 200, {"Content-Type": "application/json", "Content-Length": str(1024**3)})
+        block = b"[" + b" " * 65_535
+        try:
+            while self.sent < 1024**3:
+                writer.write(block)
+                await writer.drain()
+                self.sent += len(block)
+        except ConnectionError:
+            self.closed.set()
+        return False
 
     async def _whole(self, writer: asyncio.StreamWriter, fault: str) -> bool:
         """A chat completion in one body: ``answer`` to the request, else all pieces."""
@@ -132,6 +171,17 @@ class FakeOpenAI:
                     item["index"] = 0
             case "nan":
                 data[0]["embedding"][0] = float("nan")
+            case "infinity":
+                data[-1]["embedding"][0] = float("inf")
+            case "overflow":
+                data[-1]["embedding"] = [1e154] * width
+            case "index_from_one":
+                for item in data:
+                    item["index"] += 1
+            case "base64":
+                data[0]["embedding"] = "AACAPwAAgD8="
+            case "no_list":
+                data = {"0": data[0]}  # type: ignore[assignment]
             case "zero":
                 data[0]["embedding"] = [0.0] * width
             case "no_data":
@@ -166,6 +216,11 @@ class FakeOpenAI:
 
     async def _chat(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, fault: str) -> bool:
         _head(writer, 200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
+        if fault == "huge_delta":
+            _chunk(writer, _event({"choices": [{"index": 0, "delta": {"content": "x" * 30_000_000}}]}))
+            await writer.drain()
+        if fault == "endless_deltas":
+            return await self._endless_deltas(writer)
         for piece in self.pieces:
             _chunk(writer, _event({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}))
             await writer.drain()
@@ -175,6 +230,11 @@ class FakeOpenAI:
                         await reader.read(1)
                         self.closed.set()
                         return False
+        if fault == "hang_inside":
+            await writer.drain()
+            await reader.read()
+            self.closed.set()
+            return False
         if fault == "cut":
             await writer.drain()
             writer.transport.abort()
@@ -191,6 +251,24 @@ class FakeOpenAI:
         writer.write(b"0\r\n\r\n")
         await writer.drain()
         return True
+
+    async def _endless_deltas(self, writer: asyncio.StreamWriter) -> bool:
+        event = _event({"choices": [{"index": 0, "delta": {"content": "palabra "}, "finish_reason": None}]})
+        try:
+            while self.sent < 1024**3:
+                _chunk(writer, event)
+                await writer.drain()
+                self.sent += len(event)
+        except ConnectionError:
+            self.closed.set()
+        return False
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection with RST, as a machine that was switched off does."""
+    linger = struct.pack("ii", 1, 0)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    writer.transport.abort()
 
 
 def _head(writer: asyncio.StreamWriter, status: int, headers: dict[str, str]) -> None:

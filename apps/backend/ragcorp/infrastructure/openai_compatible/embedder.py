@@ -62,7 +62,9 @@ class OpenAIEmbedder:
         except BAD_RESPONSES:  # a body that is no embedding response at all; their words would quote it
             raise _unavailable("bad_response") from None
         data = getattr(response, "data", None)
-        if not isinstance(data, list) or len(data) != len(texts):
+        if not isinstance(data, list):
+            raise _unavailable("bad_response")
+        if len(data) != len(texts):
             raise _unavailable("wrong_count")
         try:
             by_index = {item.index: item.embedding for item in data}

@@ -18,6 +18,7 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.http.bodies import read_json
+from ragcorp.interface.http.disconnect import unless_client_leaves
 from ragcorp.interface.http.document_schema import document_json
 from ragcorp.interface.http.document_upload import document_of, read_document
 from ragcorp.interface.http.filters import filters_of_text
@@ -45,20 +46,22 @@ class ArtifactHandlers:
         body = await read_json(request, ArtifactItem, self._limits)
         name = body.external_id if body.external_id is not None else _content_name(body, principal)
         ingest = document_of(name, body, default_language=self._services.default_language)
-        return self._stored(await self._services.ingest.execute(ingest, principal=principal))
+        ingesting = self._services.ingest.execute(ingest, principal=principal)
+        return self._stored(await unless_client_leaves(request, ingesting))
 
     async def put(self, external_id: str, request: Request, principal: Principal) -> Response:
         ingest = await read_document(
             request, external_id, limits=self._limits, default_language=self._services.default_language
         )
-        return self._stored(await self._services.ingest.execute(ingest, principal=principal))
+        ingesting = self._services.ingest.execute(ingest, principal=principal)
+        return self._stored(await unless_client_leaves(request, ingesting))
 
     async def patch(self, external_id: str, request: Request, principal: Principal) -> Response:
         body = await read_json(request, ArtifactPatch, self._limits)
-        result = await self._use_cases.revise_document.execute(
+        revising = self._use_cases.revise_document.execute(
             external_id, body.as_change(), text=body.new_text, principal=principal
         )
-        return self._stored(result)
+        return self._stored(await unless_client_leaves(request, revising))
 
     async def list(self, query: ItemListParameters, principal: Principal) -> Response:
         require_no_artifact(query)

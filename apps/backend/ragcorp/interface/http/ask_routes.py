@@ -16,10 +16,11 @@ from ragcorp.domain.ports.use_cases import QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest
 from ragcorp.interface.answer_shape import answer_document, citation_document
+from ragcorp.interface.http.admission_gate import Place, place_of
 from ragcorp.interface.http.ask_schema import EVENTS, AnswerBody, AskBody
 from ragcorp.interface.http.bodies import allow, read_json
 from ragcorp.interface.http.disconnect import unless_client_leaves
-from ragcorp.interface.http.event_stream import EVENT_STREAM, Event, EventStream
+from ragcorp.interface.http.event_stream import EVENT_STREAM, BegunWork, Event, EventStream
 from ragcorp.interface.http.json_response import json_response
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import problems, request_body
@@ -59,48 +60,71 @@ class AskRoutes:
     async def ask(self, request: Request, principal: CurrentPrincipal) -> Response:
         body = await read_json(request, AskBody, self._limits)
         request_id = request_id_of(request.scope)
+        place = place_of(request.scope)
+        place.open_stream()  # without a stream, too, a model may write for as long
         if body.stream:
-            return await self._stream(body.as_request(), principal, request_id)
+            return await self._stream(request, body.as_request(), principal)
         allow(request, self._limits.ask_timeout_seconds)
-        answer = await unless_client_leaves(request, self._whole(body.as_request(), principal))
+        answer = await unless_client_leaves(request, self._whole(body.as_request(), principal, place))
         return json_response(_answer_json(answer, request_id))
 
-    async def _whole(self, request: SearchRequest, principal: Principal) -> Answer:
+    async def _whole(self, request: SearchRequest, principal: Principal, place: Place) -> Answer:
         async with aclosing(self._answer.stream(request, principal=principal)) as events:
             async for event in events:
                 if isinstance(event, Searched):
+                    place.give_back()
                     self._metrics.count_search(event.response)
                 elif isinstance(event, Answer):
                     return event
         raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")
 
-    async def _stream(self, request: SearchRequest, principal: Principal, request_id: str) -> Response:
-        """Search first: what fails before the answer starts is an ordinary response with its status."""
-        events = self._answer.stream(request, principal=principal)
-        try:
-            searched = cast("Searched", await anext(events))
-        except BaseException:
+    async def _stream(self, request: Request, asked: SearchRequest, principal: Principal) -> Response:
+        """Search first: what fails before the stream begins is an ordinary response with its status."""
+        request_id = request_id_of(request.scope)
+        events = self._answer.stream(asked, principal=principal)
+        work = await BegunWork.begin(_first(events, place_of(request.scope)))
+
+        async def close() -> None:
+            await work.close()
             await events.aclose()
+
+        try:
+            limits = self._limits
+            begins_within = min(limits.stream_begins_seconds, limits.ping_seconds, limits.request_timeout_seconds / 2)
+            found = await unless_client_leaves(request, work.arrives_within(begins_within))
+        except BaseException:
+            await close()
             raise
-        self._metrics.count_search(searched.response)
         return EventStream(
-            _told(searched, events, request_id),
-            close=events.aclose,
+            self._told(work, events, request_id, waiting=not found),
+            close=close,
             request_id=request_id,
-            ping_seconds=self._limits.ping_seconds,
+            limits=limits,
+            seconds=limits.ask_timeout_seconds + limits.write_timeout_seconds,
         )
 
+    async def _told(
+        self, work: BegunWork[Searched], events: Events, request_id: str, *, waiting: bool
+    ) -> AsyncGenerator[Event, None]:
+        if waiting:
+            yield "status", {"status": "searching"}
+        searched = await work.result(seconds=self._limits.ask_timeout_seconds)
+        self._metrics.count_search(searched.response)
+        yield "status", _status(searched)
+        yield "search_results", search_results(searched.response, request_id)
+        async for event in events:
+            if isinstance(event, AnswerDelta):
+                yield "message", {"delta": event.text}
+            elif isinstance(event, Answer):
+                for citation in event.citations:
+                    yield "citation", citation_document(citation)
+                yield "final_answer", _answer_json(event, request_id)
 
-async def _told(searched: Searched, events: Events, request_id: str) -> AsyncGenerator[Event, None]:
-    yield "status", _status(searched)
-    yield "search_results", search_results(searched.response, request_id)
-    async for event in events:
-        if isinstance(event, AnswerDelta):
-            yield "message", {"delta": event.text}
-        elif isinstance(event, Answer):
-            for citation in event.citations:
-                yield "citation", citation_document(citation)
-            yield "final_answer", _answer_json(event, request_id)
+
+async def _first(events: Events, place: Place) -> Searched:
+    searched = cast("Searched", await anext(events))
+    place.give_back()  # from here on a model speaks, and no connection is held
+    return searched
 
 
 def _answer_json(answer: Answer, request_id: str) -> dict[str, Any]:

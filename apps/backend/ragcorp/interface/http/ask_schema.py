@@ -43,6 +43,7 @@ A stream of server-sent events, when `stream` is true. `data` is JSON.
 
 | event | data |
 |---|---|
+| `status` | `{"status": "searching"}`, where the search takes long |
 | `status` | `{"status": "answering", "passages", "chunks", "characters", "files", "message"}`, with `rewritten_query` \
 where a follow-up was rewritten |
 | `search_results` | what /search answers |

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from ragcorp.application.load_context import LoadContext
 from ragcorp.interface.http.context_schema import ContextBody, ContextParameters
+from ragcorp.interface.http.disconnect import unless_client_leaves
 from ragcorp.interface.http.json_response import json_response
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import problems
@@ -42,8 +43,7 @@ class ContextRoutes:
     async def load(
         self, request: Request, query: Annotated[ContextParameters, Query()], principal: CurrentPrincipal
     ) -> Response:
-        context = await self._context.execute(
-            query.query, limit=query.limit, session=query.session, principal=principal
-        )
+        loading = self._context.execute(query.query, limit=query.limit, session=query.session, principal=principal)
+        context = await unless_client_leaves(request, loading)
         self._metrics.count_search(context.response)
         return json_response(context_document(context, request_id=request_id_of(request.scope)))

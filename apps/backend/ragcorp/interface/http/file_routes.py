@@ -76,7 +76,8 @@ class FileRoutes:
                 self._told(work, request_id),
                 close=work.close,
                 request_id=request_id,
-                ping_seconds=self._limits.ping_seconds,
+                limits=self._limits,
+                seconds=self._limits.grep_timeout_seconds + self._limits.write_timeout_seconds,
             )
         allow(request, self._limits.grep_timeout_seconds)
         result = await unless_client_leaves(request, self._grep.execute(wanted, principal=principal))

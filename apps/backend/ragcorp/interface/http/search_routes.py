@@ -12,7 +12,9 @@ from starlette.responses import Response
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.search import SearchResponse
 from ragcorp.interface.answer_shape import degraded_documents
+from ragcorp.interface.http.admission_gate import place_of
 from ragcorp.interface.http.bodies import read_json
+from ragcorp.interface.http.disconnect import unless_client_leaves
 from ragcorp.interface.http.event_stream import EVENT_STREAM, SEARCH_EVENTS, BegunWork, Event, EventStream
 from ragcorp.interface.http.json_response import json_response
 from ragcorp.interface.http.metrics import HttpMetrics
@@ -54,6 +56,8 @@ class SearchRoutes:
     async def search(self, request: Request, principal: CurrentPrincipal) -> Response:
         body = await read_json(request, SearchBody, self._limits)
         request_id = request_id_of(request.scope)
+        if body.stream:
+            place_of(request.scope).open_stream()
         searching = self._search.execute(body.as_request(), principal=principal)
         if body.stream:
             work = await BegunWork.begin(searching)
@@ -61,9 +65,10 @@ class SearchRoutes:
                 self._told(work, request_id),
                 close=work.close,
                 request_id=request_id,
-                ping_seconds=self._limits.ping_seconds,
+                limits=self._limits,
+                seconds=self._limits.request_timeout_seconds + self._limits.write_timeout_seconds,
             )
-        response = await searching
+        response = await unless_client_leaves(request, searching)
         self._metrics.count_search(response)
         return json_response(search_results(response, request_id))
 
