@@ -11,6 +11,7 @@ from ragcorp.application.load_graph import LoadGraph
 from ragcorp.application.read_graph import ReadGraph
 from ragcorp.application.save_entities import SaveEntities
 from ragcorp.application.save_facts import SaveFacts
+from ragcorp.application.token_budget import ExtractsWithinBudget, TokenBudget
 from ragcorp.domain.ports.graph import FactExtractor
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.observers import TokenObserver
@@ -29,12 +30,13 @@ SHARE_OF_DEADLINE = 0.8
 
 
 def make_graph(
-    settings: Settings, stack: AsyncExitStack, *, database: Database, tokens: TokenObserver
+    settings: Settings, stack: AsyncExitStack, *, database: Database, tokens: TokenObserver, budget: TokenBudget
 ) -> GraphUseCases:
     """Return the use cases; ``stack`` closes the model's client, if there is one."""
     extractor = make_extractor(settings, tokens=tokens)
     if extractor is not None:
         stack.push_async_callback(extractor.aclose)
+        extractor = ExtractsWithinBudget(extractor=extractor, budget=budget)
     repository = PostgresGraphRepository(database=database)
     save_entities, save_facts = SaveEntities(repository=repository), SaveFacts(repository=repository)
     return GraphUseCases(

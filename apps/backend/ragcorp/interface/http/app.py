@@ -105,7 +105,6 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
     app.router.route_class = BoundedRoute
     metrics = HttpMetrics()
     app.state.metrics = metrics
-    metrics.watch(services.state)
     services.observe_rollout(metrics)
     services.observe_embedding_cache(metrics)
 
@@ -135,6 +134,7 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _on_bad_parameters)
     app.add_exception_handler(HTTPException, _on_http_error)
     _add_limits(app, services, limits, metrics)
+    metrics.watch(services.state, admission=app.state.admission)
     app.add_middleware(Authentication, authenticator=services.authenticator, metrics=metrics)
     if limits.allowed_hosts is not None:
         app.add_middleware(HostCheck, allowed=limits.allowed_hosts)

@@ -16,7 +16,10 @@ from pydantic.fields import FieldInfo
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from ragcorp.interface.http.access import require, scope_of
+from ragcorp.interface.http.admission_gate import place_of
 from ragcorp.interface.http.bodies import DEADLINE_KEY
+from ragcorp.interface.http.principal import caller_of
 from ragcorp.interface.http.problems import FieldError, RequestRefusedError, timed_out
 from ragcorp.interface.http.services import HttpLimits
 from ragcorp.interface.http.validation import field_names
@@ -30,22 +33,28 @@ _left: set[asyncio.Task[Response]] = set()
 
 
 class BoundedRoute(APIRoute):
-    """Refuses unknown and repeated query parameters; cancels a handler that does not return its response in time.
+    """Refuses keys without the operation's scope, unknown and repeated query parameters; cancels a handler that does not return its response in time.
 
     It is not waited for: a database that hangs takes many seconds to let go of a statement that is cancelled.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
+        needed = scope_of(self.operation_id)
         parameters = frozenset[str]().union(
             *(_names(found.field_info, found.alias) for found in self.dependant.query_params)
         )
 
+        reads_body = "requestBody" in (self.openapi_extra or {})
+
         async def bounded(request: Request) -> Response:
+            require(caller_of(request.scope), needed)
             check_parameters(request, parameters)
             limits: HttpLimits = request.app.state.limits
             handling: asyncio.Task[Response] | None = None
             try:
+                if not reads_body and not await place_of(request.scope).take(request.receive):
+                    raise ClientDisconnect
                 async with asyncio.timeout(limits.request_timeout_seconds) as deadline:
                     request.scope[DEADLINE_KEY] = deadline
                     handling = asyncio.create_task(handle(request))

@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.interface.http.admission_gate import Place, place_of
 from ragcorp.interface.http.bodies import entity_headers, require_media_type, too_large, upload_time
 from ragcorp.interface.http.json_response import dumps
 from ragcorp.interface.http.ndjson import lines
@@ -104,11 +105,13 @@ class LineStream:
 
     async def respond(self, request: Request, handler: LineHandler[Any]) -> Response:
         require_media_type(entity_headers(request.scope), *ACCEPTED)
+        place = place_of(request.scope)
+        place.work_in_parts()  # the request lasts as long as its sender likes
         chunks = self._chunks(request)
         # a caller that waits for "100 Continue" gets it with the first read, which must come before the answer's head
         async with upload_time(request, self._limits):
             first = await anext(chunks, b"")
-        return TwoWayStream(self._answered(first, chunks, handler), media_type=NDJSON)
+        return TwoWayStream(self._answered(first, chunks, handler, place), media_type=NDJSON)
 
     async def _chunks(self, request: Request) -> AsyncIterator[bytes]:
         async with aclosing(request.stream()) as stream:
@@ -120,11 +123,11 @@ class LineStream:
                 yield chunk
 
     async def _answered(
-        self, first: bytes, chunks: AsyncIterator[bytes], handler: LineHandler[Any]
+        self, first: bytes, chunks: AsyncIterator[bytes], handler: LineHandler[Any], place: Place
     ) -> AsyncGenerator[bytes, None]:
         """Read on while the answer waits to be taken: a caller that sends all before it reads must not lock both up."""
         answers: asyncio.Queue[bytes | None] = asyncio.Queue()
-        reader = asyncio.create_task(self._store_all(first, chunks, handler, answers))
+        reader = asyncio.create_task(self._store_all(first, chunks, handler, answers, place))
         try:
             while (line := await answers.get()) is not None:
                 yield line
@@ -139,6 +142,7 @@ class LineStream:
         chunks: AsyncIterator[bytes],
         handler: LineHandler[Any],
         answers: asyncio.Queue[bytes | None],
+        place: Place,
     ) -> None:
         counts: Counter[str] = Counter(created=0, updated=0, unchanged=0, failed=0)
 
@@ -163,13 +167,13 @@ class LineStream:
                     continue
                 identity = handler.identity(entry)
                 if identity in batch.identities:
-                    put(await self._store(batch, handler))
+                    put(await self._store(batch, handler, place))
                     batch = _Batch()
                 batch.add(entry, identity, line=number, size=len(line))
                 if len(batch.entries) >= handler.batch_lines or batch.size >= BATCH_BYTES:
-                    put(await self._store(batch, handler))
+                    put(await self._store(batch, handler, place))
                     batch = _Batch()
-            put(await self._store(batch, handler))
+            put(await self._store(batch, handler, place))
             answers.put_nowait(dumps({"summary": counts}) + b"\n")
         except TimeoutError:
             answers.put_nowait(dumps({"error": STALLED.as_line()}) + b"\n")
@@ -178,11 +182,12 @@ class LineStream:
         finally:
             answers.put_nowait(None)
 
-    async def _store(self, batch: _Batch[Any], handler: LineHandler[Any]) -> list[dict[str, Any]]:
+    async def _store(self, batch: _Batch[Any], handler: LineHandler[Any], place: Place) -> list[dict[str, Any]]:
         if not batch.entries:
             return []
         try:
-            async with asyncio.timeout(self._limits.bulk_batch_timeout_seconds):
+            seconds = self._limits.bulk_batch_timeout_seconds
+            async with place.part(wait_seconds=seconds), asyncio.timeout(seconds):
                 outcomes = await handler.store(batch.entries)
         except Exception as error:  # the head is out, and a later batch may fare better: each line says what happened
             problem = problem_of(error)

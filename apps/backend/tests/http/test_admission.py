@@ -1,0 +1,205 @@
+"""How many requests work at once, who waits and how long, and what holds no place."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from .conftest import Serve
+from .fakes import World
+from .serving import raw_exchange
+from .waiting import until, until_true
+
+pytestmark = pytest.mark.anyio
+
+MakeApp = Callable[..., FastAPI]
+SEARCH = {"query": "plazo de pago"}
+ASK = {"query": "plazo de pago", "stream": True}
+TEXT = {"text": "El plazo de pago es de 30 días."}
+
+
+class Tap:
+    """Lets searches through only when it is told to."""
+
+    def __init__(self, world: World) -> None:
+        self.open = asyncio.Event()
+        self.inside = self.most = 0
+        real = world.repository.fault.strike
+
+        async def strike() -> None:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            try:
+                await self.open.wait()
+                await real()
+            finally:
+                self.inside -= 1
+
+        world.repository.fault.strike = strike  # type: ignore[method-assign]
+
+
+async def test_when_all_places_are_taken_the_next_is_told_to_come_back(
+    world: World, make_app: MakeApp, serve: Serve
+) -> None:
+    tap = Tap(world)
+    app = make_app(max_concurrent_requests=2, admission_wait_seconds=0.05, request_timeout_seconds=30)
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        working = [asyncio.create_task(client.post("/search", json=SEARCH)) for _ in range(2)]
+        await until(lambda: app.state.admission.taken == 2)
+        refused = await client.post("/search", json=SEARCH)
+        assert refused.status_code == 503
+        assert refused.json()["code"] == refused.json()["reason"] == "busy"
+        assert "MAX_CONCURRENT_REQUESTS" in refused.json()["detail"]
+        assert int(refused.headers["retry-after"]) >= 1
+        for path in ("/healthz", "/readyz", "/metrics"):  # whoever watches is answered
+            assert (await client.get(path)).status_code == 200
+        assert 'http_refusals_total{reason="busy"} 1.0' in (await client.get("/metrics")).text
+        tap.open.set()
+        assert {(await task).status_code for task in working} == {200}
+        assert (await client.post("/search", json=SEARCH)).status_code == 200
+        assert app.state.admission.taken == 0
+
+
+async def test_whoever_waits_in_time_is_served_and_no_more_work_than_may(
+    world: World, make_app: MakeApp, serve: Serve
+) -> None:
+    app = make_app(max_concurrent_requests=2, admission_wait_seconds=30)
+    tap = Tap(world)
+    tap.open.set()
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        answers = await asyncio.gather(*(client.get("/documents/a") for _ in range(20)))
+    assert {answer.status_code for answer in answers} == {404}
+    assert 1 <= tap.most <= 2
+
+
+@pytest.mark.parametrize("request_of", ["POST", "GET"])
+async def test_a_client_that_leaves_while_it_waits_gives_its_turn_up(
+    request_of: str, world: World, make_app: MakeApp, serve: Serve
+) -> None:
+    tap = Tap(world)
+    app = make_app(max_concurrent_requests=1, admission_wait_seconds=30, request_timeout_seconds=30)
+    admission = app.state.admission
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        working = asyncio.create_task(client.post("/search", json=SEARCH))
+        await until(lambda: admission.taken == 1)
+        body = SEARCH if request_of == "POST" else None
+        path = "/search" if request_of == "POST" else "/documents/a"
+        leaving = asyncio.create_task(client.request(request_of, path, json=body))
+        await until(lambda: admission.waiting == 1)
+        leaving.cancel()
+        await until(lambda: admission.waiting == 0)
+        tap.open.set()
+        assert (await working).status_code == 200
+        await until(lambda: admission.taken == 0)
+
+
+async def test_an_answer_that_a_model_writes_holds_a_stream_and_no_place(
+    world: World, make_app: MakeApp, serve: Serve
+) -> None:
+    world.answerer.script = ["El plazo", 30.0]
+    app = make_app(max_concurrent_requests=1, max_streams=2, ask_timeout_seconds=60)
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        await client.put("/documents/a", json=TEXT)
+        whole = asyncio.create_task(client.post("/ask", json={**ASK, "stream": False}))
+        async with client.stream("POST", "/ask", json=ASK) as stream:
+            lines = stream.aiter_lines()  # held: who lets go of it closes the stream
+            await anext(lines)
+            await until(lambda: len(world.answerer.prompts) == 2)
+            await until(lambda: app.state.admission.taken == 0)
+            assert (await client.post("/search", json=SEARCH)).status_code == 200
+            refused = await client.post("/ask", json=ASK)
+            assert refused.status_code == 503
+            assert refused.json()["code"] == "busy"
+            whole.cancel()
+
+            async def free() -> bool:
+                return (await client.post("/search", json={**SEARCH, "stream": True})).status_code == 200
+
+            await until_true(free)  # once the service sees that the other left
+    assert app.state.admission.taken == 0
+
+
+async def test_a_body_that_comes_slowly_holds_no_place(make_app: MakeApp, serve: Serve) -> None:
+    app = make_app(max_concurrent_requests=1, admission_wait_seconds=0.05, upload_timeout_seconds=1.0)
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        head = (
+            b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n"
+        )
+        slow = [asyncio.create_task(raw_exchange(url, head + b"{")) for _ in range(5)]
+        await asyncio.sleep(0.1)
+        assert app.state.admission.taken == 0
+        assert (await client.post("/search", json=SEARCH)).status_code == 200
+        for answer in await asyncio.gather(*slow):  # and it ends
+            assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+async def test_a_body_on_a_request_without_one_does_not_go_round_the_gate(
+    world: World, make_app: MakeApp, serve: Serve
+) -> None:
+    tap = Tap(world)
+    app = make_app(max_concurrent_requests=1, admission_wait_seconds=0.05, request_timeout_seconds=30)
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        working = asyncio.create_task(client.post("/search", json=SEARCH))
+        await until(lambda: app.state.admission.taken == 1)
+        for method, path in (("GET", "/documents/a"), ("DELETE", "/documents/a"), ("POST", "/documents/a/restore")):
+            answer = await client.request(method, path, content=b"x" * 10)
+            assert answer.status_code == 503, (method, path)
+        tap.open.set()
+        await working
+
+
+async def test_lines_take_a_place_for_each_batch_and_hold_none_between(make_app: MakeApp, serve: Serve) -> None:
+    app = make_app(max_concurrent_requests=1, admission_wait_seconds=0.05)
+    first_is_in, go_on = asyncio.Event(), asyncio.Event()
+
+    async def body() -> Any:
+        yield b'{"external_id": "a", "text": "uno"}\n' * 1
+        first_is_in.set()
+        await go_on.wait()
+        yield b'{"external_id": "b", "text": "dos"}\n'
+
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        bulk = asyncio.create_task(
+            client.post("/documents/bulk", content=body(), headers={"Content-Type": "application/x-ndjson"})
+        )
+        await first_is_in.wait()
+        assert (await client.post("/search", json=SEARCH)).status_code == 200
+        go_on.set()
+        answer = await bulk
+        assert answer.json is not None
+        assert '"created":2' in answer.text
+    assert app.state.admission.taken == 0
+
+
+async def test_no_place_is_lost_when_clients_leave_at_random(world: World, make_app: MakeApp, serve: Serve) -> None:
+    chance = random.Random(7)
+    app = make_app(max_concurrent_requests=2, admission_wait_seconds=0.05, max_streams=3)
+    world.answerer.script = ["El plazo", 0.01, "es [1]."]
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        await client.put("/documents/a", json=TEXT)
+        world.repository.fault.delay = 0.005
+
+        async def one() -> int:
+            path, body = chance.choice([("/search", SEARCH), ("/ask", ASK), ("/ask", {**ASK, "stream": False})])
+            try:
+                async with asyncio.timeout(chance.choice([0.004, 0.02, 20])):
+                    return (await client.post(path, json=body)).status_code
+            except TimeoutError:
+                return 0
+
+        statuses = [status for _ in range(5) for status in await asyncio.gather(*(one() for _ in range(20)))]
+        assert set(statuses) <= {0, 200, 503}
+        assert {0, 200} <= set(statuses)
+        await until(lambda: app.state.admission.taken == app.state.admission.waiting == 0)
+        world.repository.fault.delay = 0.0
+
+        async def answered() -> bool:
+            return (await client.post("/ask", json=ASK)).status_code == 200
+
+        await until_true(answered)

@@ -1,0 +1,259 @@
+"""Writes that are sent again under one Idempotency-Key, over a real database and real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.domain.ports.idempotency import IdempotencyName, KeptResponse, Working
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
+from ragcorp.infrastructure.postgres.idempotency_store import PostgresIdempotencyStore
+from ragcorp.interface.http.app import create_app
+from ragcorp.interface.http.services import HttpLimits
+from ragcorp.main.container import Container
+
+from .callers import KnownCallers, bearer
+from .conftest import Serve
+from .fakes import World
+from .waiting import until_true
+
+pytestmark = pytest.mark.anyio
+
+KEY = {"Idempotency-Key": "c1"}
+ROWS = "SELECT caller, idempotency_key, status FROM idempotent_requests ORDER BY 1, 2"
+
+
+@pytest.fixture
+async def container(make_container: Callable[..., Any]) -> Container:
+    made: Container = await make_container()
+    return made
+
+
+@pytest.fixture
+def store(container: Container) -> PostgresIdempotencyStore:
+    return PostgresIdempotencyStore(database=container.database)
+
+
+@pytest.fixture
+def app(world: World, store: PostgresIdempotencyStore) -> FastAPI:
+    services = world.services(authenticator=KnownCallers(), idempotency=store)
+    return create_app(services, HttpLimits(max_body_bytes=200_000, max_file_bytes=3_000_000))
+
+
+@pytest.fixture
+async def client(app: FastAPI, serve: Serve) -> AsyncIterator[httpx.AsyncClient]:
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        yield client
+
+
+async def rows(container: Container) -> list[tuple[Any, ...]]:
+    async with container.database.autocommit(EVERY_WORKSPACE) as connection:
+        return await (await connection.execute(ROWS.encode())).fetchall()
+
+
+async def test_a_write_that_is_sent_again_is_answered_as_it_was_first(client: httpx.AsyncClient) -> None:
+    first = await client.put("/documents/a", json={"text": "uno"}, headers=KEY)
+    again = await client.put("/v1/documents/a", json={"text": "uno"}, headers=KEY)
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.content == first.content
+    assert "idempotency-replayed" not in first.headers
+    assert again.headers["idempotency-replayed"] == "true"
+    assert again.headers["content-type"] == first.headers["content-type"]
+    assert again.headers["x-request-id"] != first.headers["x-request-id"]
+    assert (await client.put("/documents/a", json={"text": "uno"})).status_code == 200  # without one it is done again
+
+
+async def test_what_is_refused_is_answered_alike_too(client: httpx.AsyncClient) -> None:
+    first = await client.put("/documents/a", json={"text": 1}, headers=KEY)
+    again = await client.put("/documents/a", json={"text": 1}, headers=KEY)
+    assert first.status_code == again.status_code == 422
+    assert again.headers["idempotency-replayed"] == "true"
+    assert again.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/documents/a", {"text": "otro"}),
+        ("PUT", "/documents/b", {"text": "uno"}),
+        ("PATCH", "/documents/a", {"text": "uno"}),
+        ("PUT", "/documents/a?x=1", {"text": "uno"}),
+        ("DELETE", "/documents/a", None),
+    ],
+)
+async def test_a_key_that_was_used_for_another_request_is_refused(
+    method: str, path: str, body: Any, client: httpx.AsyncClient, world: World
+) -> None:
+    await client.put("/documents/a", json={"text": "uno"}, headers=KEY)
+    refused = await client.request(method, path, json=body, headers=KEY)
+    assert refused.status_code == 422
+    assert refused.json()["code"] == "idempotency_mismatch"
+    assert (await client.get("/documents/a")).status_code == 200
+    assert (await client.get("/documents/b")).status_code == 404
+
+
+async def test_of_many_at_once_one_is_done(world: World, client: httpx.AsyncClient, container: Container) -> None:
+    world.repository.fault.delay = 0.05
+
+    async def one() -> httpx.Response:
+        return await client.post("/collections/memory/items", json={"text": "una nota"}, headers=KEY)
+
+    answers = await asyncio.gather(*(one() for _ in range(20)))
+    statuses = sorted(answer.status_code for answer in answers)
+    done = [answer for answer in answers if answer.status_code == 201]
+    assert set(statuses) <= {201, 409}
+    assert sum("idempotency-replayed" not in answer.headers for answer in done) == 1
+    assert len({answer.content for answer in done}) == 1
+    for answer in answers:
+        if answer.status_code == 409:
+            assert answer.json()["code"] == "idempotency_in_progress"
+            assert int(answer.headers["retry-after"]) >= 1
+    assert (await one()).headers["idempotency-replayed"] == "true"
+    assert len((await client.get("/collections/memory/items")).json()["items"]) == 1
+    assert await rows(container) == [("", "c1", 201)]
+
+
+async def test_after_an_outage_the_same_write_is_done(
+    world: World, client: httpx.AsyncClient, container: Container
+) -> None:
+    world.repository.fault.error = StorageUnavailableError("The database is away.", reason="unreachable")
+    assert (await client.put("/documents/a", json={"text": "uno"}, headers=KEY)).status_code == 503
+    assert await rows(container) == []
+    world.repository.fault.error = None
+    done = await client.put("/documents/a", json={"text": "uno"}, headers=KEY)
+    assert done.status_code == 201
+    assert "idempotency-replayed" not in done.headers
+
+
+async def test_what_is_too_large_is_not_kept(client: httpx.AsyncClient, container: Container) -> None:
+    answer = await client.put("/documents/a", json={"text": "x" * 300_000}, headers=KEY)
+    assert answer.status_code == 413
+    assert await rows(container) == []
+
+
+async def test_callers_do_not_meet_each_others_keys(client: httpx.AsyncClient) -> None:
+    for headers in (bearer("one.secret"), bearer("two.secret"), {}):
+        answer = await client.put("/documents/a", json={"text": f"de {headers}"}, headers={**KEY, **headers})
+        assert answer.status_code in (200, 201)
+        assert "idempotency-replayed" not in answer.headers
+
+
+async def test_a_file_and_a_form_are_the_same_when_sent_again(client: httpx.AsyncClient) -> None:
+    content = "línea\n".encode() * 300_000  # many reads of the socket
+    for number, kind in enumerate(("file", "form", "form")):
+        headers = {"Idempotency-Key": kind + str(number % 2)}
+        for turn in range(2):
+            if kind == "file":
+                sent = {"content": content, "headers": {**headers, "Content-Type": "text/plain"}}
+            else:  # each time with a boundary of its own
+                sent = {"files": {"file": ("a.txt", content, "text/plain")}, "headers": headers}
+            answer = await client.put(f"/documents/{kind}", **sent)
+            assert answer.status_code in (200, 201), answer.text
+            assert ("idempotency-replayed" in answer.headers) == (turn == 1)
+    changed = {"file": ("a.txt", content + b"x", "text/plain")}
+    refused = await client.put("/documents/form", files=changed, headers={"Idempotency-Key": "form1"})
+    assert refused.status_code == 422
+
+
+async def test_lines_are_answered_again(client: httpx.AsyncClient) -> None:
+    lines = b"".join(b'{"external_id": "d%d", "text": "texto %d"}\n' % (n, n) for n in range(100))
+
+    async def one(body: bytes) -> httpx.Response:
+        headers = {**KEY, "Content-Type": "application/x-ndjson"}
+        return await client.post("/documents/bulk", content=body, headers=headers)
+
+    first, again, changed = await one(lines), await one(lines), await one(lines + b"\n")
+    assert '"created":100' in first.text
+    assert again.content == first.content
+    assert again.headers["idempotency-replayed"] == "true"
+    assert changed.status_code == 422
+
+
+async def test_a_read_knows_no_such_key(client: httpx.AsyncClient, container: Container) -> None:
+    for _ in range(2):
+        answer = await client.post("/search", json={"query": "plazo"}, headers=KEY)
+        assert answer.status_code == 200
+        assert "idempotency-replayed" not in answer.headers
+    assert await rows(container) == []
+
+
+@pytest.mark.parametrize("key", [b"", b"a b", "ñ".encode(), b"x" * 201])
+async def test_a_key_that_is_none_is_refused(key: bytes, client: httpx.AsyncClient) -> None:
+    refused = await client.put("/documents/a", json={"text": "uno"}, headers=[(b"Idempotency-Key", key)])
+    assert refused.status_code == 422
+    error = refused.json()["errors"][0]
+    assert (error["field"], "200" in error["limit"]) == ("Idempotency-Key", True)
+    assert error["remedy"]
+    twice = [(b"Idempotency-Key", b"a"), (b"Idempotency-Key", b"b")]
+    assert (await client.put("/documents/a", json={"text": "uno"}, headers=twice)).status_code == 422
+
+
+async def test_a_caller_that_leaves_in_the_middle_keeps_no_name(
+    app: FastAPI, serve: Serve, container: Container
+) -> None:
+    async with serve(app) as url:
+        host, port = url.removeprefix("http://").split(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.write(
+            b"PUT /documents/a HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: c1\r\n"
+            b"Content-Type: application/json\r\nContent-Length: 90\r\n\r\n{"
+        )
+        await writer.drain()
+
+        async def held() -> bool:
+            return await rows(container) == [("", "c1", None)]
+
+        async def free() -> bool:
+            return not await rows(container)
+
+        await until_true(held)
+        writer.close()
+        await until_true(free)
+
+
+NAME = IdempotencyName(workspace="default", caller="", key="k")
+KEPT = KeptResponse(fingerprint=b"f" * 32, status=201, headers=[("content-type", "application/json")], body=b"{}")
+
+
+async def test_a_name_whose_holder_died_is_taken_over_and_the_dead_change_nothing(
+    store: PostgresIdempotencyStore,
+) -> None:
+    dead, alive = b"d" * 32, b"a" * 32
+    assert await store.claim(NAME, owner=dead, lease_seconds=30) is None
+    assert isinstance(await store.claim(NAME, owner=alive, lease_seconds=30), Working)
+    assert await store.claim(NAME, owner=alive, lease_seconds=0) is None
+    await store.complete(NAME, KEPT, owner=dead)
+    await store.release(NAME, owner=dead)
+    assert isinstance(await store.claim(NAME, owner=b"x" * 32, lease_seconds=30), Working)
+    await store.complete(NAME, KEPT, owner=alive)
+    assert await store.claim(NAME, owner=b"x" * 32, lease_seconds=0) == KEPT
+    await store.release(NAME, owner=alive)
+    assert await store.claim(NAME, owner=b"x" * 32, lease_seconds=0) == KEPT
+
+
+async def test_a_lease_that_is_renewed_is_not_over(store: PostgresIdempotencyStore, container: Container) -> None:
+    age = b"UPDATE idempotent_requests SET created_at = now() - interval '1 hour'"
+    await store.claim(NAME, owner=b"a" * 32, lease_seconds=30)
+    async with container.database.autocommit(EVERY_WORKSPACE) as connection:
+        await connection.execute(age)
+    await store.renew(NAME, owner=b"a" * 32)
+    assert isinstance(await store.claim(NAME, owner=b"b" * 32, lease_seconds=30), Working)
+
+
+async def test_old_answers_are_forgotten(store: PostgresIdempotencyStore, container: Container) -> None:
+    for key in ("old", "young"):
+        name = IdempotencyName(workspace="default", caller="", key=key)
+        await store.claim(name, owner=b"a" * 32, lease_seconds=30)
+        await store.complete(name, KEPT, owner=b"a" * 32)
+    old = b"UPDATE idempotent_requests SET created_at = now() - interval '25 hours' WHERE idempotency_key = 'old'"
+    async with container.database.autocommit(EVERY_WORKSPACE) as connection:
+        await connection.execute(old)
+    assert await store.purge(older_than_hours=24) == 1
+    assert [row[1] for row in await rows(container)] == ["young"]
+    assert "answers to repeated writes" in [worker.what for worker in container.purge_workers]
