@@ -90,6 +90,8 @@ async def fault_proxy(host: str, port: int) -> AsyncIterator[FaultProxy]:
         tasks.add(task)
         try:
             await _serve(proxy, reader, writer)
+        except asyncio.CancelledError:
+            pass  # the proxy ends; the protocol would report a cancelled task as an error
         finally:
             tasks.discard(task)
             writer.close()

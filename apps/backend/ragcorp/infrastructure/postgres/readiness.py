@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
@@ -29,7 +30,11 @@ class Sight:
 
 async def look(database: Database, *, model: EmbeddingModel) -> Sight:
     """Raises StorageUnavailableError, of reason ``schema`` for a database that holds none."""
-    async with database.autocommit(EVERY_WORKSPACE) as connection:
-        row = await (await connection.execute(LOOK.encode(), (model.name,))).fetchone()
+
+    async def looked() -> tuple[Any, ...] | None:
+        async with database.autocommit(EVERY_WORKSPACE) as connection:
+            return await (await connection.execute(LOOK.encode(), (model.name,))).fetchone()
+
+    row = await database.read(looked)
     revision, widths, invalid, has_spanish = row or (None, [], [], False)
     return Sight(revision=revision, widths=tuple(widths), invalid_indexes=tuple(invalid), has_spanish=bool(has_spanish))

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import signal
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -36,6 +36,20 @@ COMMON: dict[str, tuple[Any, object]] = {
 """The options that every command has: annotation and default."""
 
 
+class SecondSignal:
+    """What a signal does that comes while a command ends: nothing, unless the command says what."""
+
+    def __init__(self) -> None:
+        self._action: Callable[[], None] | None = None
+
+    def does(self, action: Callable[[], None]) -> None:
+        self._action = action
+
+    def came(self) -> None:
+        if self._action is not None:
+            self._action()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """What every command is given beside its own arguments."""
@@ -43,6 +57,7 @@ class Call:
     services: Services
     output: Output
     target: Target
+    second_signal: SecondSignal = field(default_factory=SecondSignal)
 
 
 CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
@@ -69,7 +84,7 @@ def add_command(app: typer.Typer, name: str, function: CommandFunction, *, servi
         )
         arguments.pop("json")  # read before parsing, so that errors of parsing obey it
         call = Call(services=services, output=output, target=target)
-        code = run_until_stopped(function(call, **arguments), services.new_event_loop)
+        code = run_until_stopped(function(call, **arguments), services.new_event_loop, second=call.second_signal)
         if code:
             raise typer.Exit(code)
 
@@ -81,26 +96,31 @@ def add_command(app: typer.Typer, name: str, function: CommandFunction, *, servi
 
 
 def run_until_stopped(
-    main: Coroutine[Any, Any, int | None], new_event_loop: Callable[[], asyncio.AbstractEventLoop]
+    main: Coroutine[Any, Any, int | None],
+    new_event_loop: Callable[[], asyncio.AbstractEventLoop],
+    *,
+    second: SecondSignal | None = None,
 ) -> int | None:
-    """Run ``main``. The first SIGINT, SIGTERM or SIGHUP cancels it; while it cleans up, further ones are passed over.
+    """Run ``main``. The first SIGINT, SIGTERM or SIGHUP cancels it; while it cleans up, ``second`` is told of others.
 
     Raises CancelledError if ``main`` ends by the cancellation.
     """
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(_stoppable(main))
+        return runner.run(_stoppable(main, second or SecondSignal()))
 
 
-async def _stoppable(main: Coroutine[Any, Any, int | None]) -> int | None:
+async def _stoppable(main: Coroutine[Any, Any, int | None], second: SecondSignal) -> int | None:
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(main)
     stopped = False
 
     def stop() -> None:
         nonlocal stopped
-        if not stopped:
-            stopped = True
-            task.cancel()
+        if stopped:
+            second.came()
+            return
+        stopped = True
+        task.cancel()
 
     loop.add_signal_handler(signal.SIGINT, stop)
     loop.add_signal_handler(signal.SIGTERM, stop)

@@ -38,6 +38,7 @@ async def demo(
     options = None if no_serve else ServeOptions(host=host, port=port)
     call.output.note("Starting PostgreSQL (the first time takes a few seconds) ...")
     async with call.services.demo(call.target, options) as opened:
+        call.second_signal.does(opened.hurry)
         call.output.note("Hybrid search is on for the demo (ENABLE_HYBRID_SEARCH=true turns it on elsewhere).")
         totals = IngestTotals()
         await ingest_path(
@@ -60,7 +61,7 @@ async def demo(
             )
         _print_pending(call.output, pending, opened)
         if opened.run is not None:
-            await _serve(call.output, opened.session, opened.run)
+            await _serve(call.output, opened, opened.run)
     return EXIT_FAILED if no_serve and totals.failures else 0
 
 
@@ -84,11 +85,12 @@ def _print_pending(output: Output, pending: int, opened: Demo) -> None:
         output.note(f"{pending:,} passages still wait for their vectors; the service goes on in the background.")
 
 
-async def _serve(output: Output, session: Session, run: Callable[[OnListening], Awaitable[None]]) -> None:
+async def _serve(output: Output, opened: Demo, run: Callable[[OnListening], Awaitable[None]]) -> None:
+    session = opened.session
     watching: list[asyncio.Task[None]] = []
 
     def listening(url: str) -> None:
-        announce(output, url, session.facts, json=False)
+        announce(output, url, session.facts, opened.access, json=False)
         if session.makes_vectors:
             watching.append(asyncio.create_task(_watch_vectors(output, session)))
 

@@ -17,14 +17,18 @@ Port = Annotated[
 
 
 async def serve(call: Call, host: Host = None, port: Port = None) -> None:
-    """Serve the REST interface, and make missing vectors in the background. Ctrl-C stops it."""
+    """Serve the REST interface, and make missing vectors in the background.
+
+    Ctrl-C stops it: what is open may end first. A second Ctrl-C ends that at once.
+    """
     async with call.services.service(call.target, ServeOptions(host=host, port=port)) as service:
+        call.second_signal.does(service.hurry)
         facts = service.session.facts
-        await service.run(lambda url: announce(call.output, url, facts, json=call.output.json))
+        await service.run(lambda url: announce(call.output, url, facts, service.access, json=call.output.json))
     call.output.note("Stopped.")
 
 
-def announce(output: Output, url: str, facts: Facts, *, json: bool) -> None:
+def announce(output: Output, url: str, facts: Facts, access: str, *, json: bool) -> None:
     """Say where the service listens and what is in force."""
     if json:
         output.write_json({"url": url, **facts_document(facts)})
@@ -36,6 +40,7 @@ def announce(output: Output, url: str, facts: Facts, *, json: bool) -> None:
     )
     output.notes.print(plain(f"  embeddings:    {facts.embedding}"))
     output.notes.print(plain(f"  answers:       {facts.answers}"))
+    output.notes.print(plain(f"  access:        {access}"))
     output.notes.print(plain("Ctrl-C stops it."))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ragcorp.application.calibrate_fusion import CalibrateFusion
 from ragcorp.application.choose_language import ChooseLanguage
+from ragcorp.application.create_key import CreateKey
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.distinct_names import RequireDistinctNames
 from ragcorp.application.drop_vectors import DropVectors
@@ -21,12 +22,14 @@ from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.ingest_folder import IngestFolder
 from ragcorp.application.introspect_hydration import IntrospectHydration
 from ragcorp.application.list_documents import ListDocuments
+from ragcorp.application.list_keys import ListKeys
 from ragcorp.application.load_context import LoadContext
 from ragcorp.application.load_evaluation_set import LoadEvaluationSet
 from ragcorp.application.prune_embeddings import PruneEmbeddings
 from ragcorp.application.reembed import Reembed
 from ragcorp.application.refresh_structure import RefreshStructure
 from ragcorp.application.restore_document import RestoreDocument
+from ragcorp.application.revoke_key import RevokeKey
 from ragcorp.application.settle_workspace import SettleWorkspace
 from ragcorp.application.switch_back import SwitchBack
 from ragcorp.application.watch_folder import WatchFolder
@@ -88,6 +91,16 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """The keys of an open database. ``workspace`` is that of a key for which none is named."""
+
+    create: CreateKey
+    list: ListKeys
+    revoke: RevokeKey
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
     """What the command line says of the service; None is the setting's."""
 
@@ -101,10 +114,15 @@ OnListening = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningService:
-    """An open session with a service ready to start on it; ``run`` returns when the service was stopped."""
+    """An open session with a service ready to start on it; ``run`` returns when the service was stopped.
+
+    ``hurry`` makes it end what is open at once; ``access`` says who may call it.
+    """
 
     session: Session
     run: Callable[[OnListening], Awaitable[None]]
+    hurry: Callable[[], None]
+    access: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +133,8 @@ class Demo:
     documents: Path
     questions: Sequence[str]
     run: Callable[[OnListening], Awaitable[None]] | None
+    hurry: Callable[[], None]
+    access: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +211,43 @@ class Migration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """A backup's file, and what it says of itself."""
+
+    file: Path
+    bytes: int
+    version: str
+    created_at: str
+    postgresql: str
+    revision: str
+    embedding_model: str | None
+    rows: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restoration:
+    """``kept`` is the backup of what was there before, where something was."""
+
+    backup: Backup
+    revision: str | None
+    kept: Path | None
+
+
+OnBytes = Callable[[int, int], None]
+"""Told how many bytes of how many are done; the total of a backup that is being made is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerUpgrade:
+    """From which major version of PostgreSQL to which, and what was kept of the old one."""
+
+    before: str
+    after: str
+    backup: Path
+    old_files: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
     """An embedding model by name. Without them, its width is the known one, and its provider the one that has it."""
 
@@ -247,8 +304,13 @@ class Services:
     demo: Callable[[Target, ServeOptions | None], AbstractAsyncContextManager[Demo]]
     mcp: Callable[[Target], Awaitable[None]]
     tui: Callable[[Target, str | None], Awaitable[None]]
+    keys: Callable[[Target], AbstractAsyncContextManager[Keys]]
     migrate: Callable[[Target], Awaitable[Migration]]
     schema: Callable[[Target], Awaitable[SchemaState]]
+    upgrade_server: Callable[[Target, Path | None], Awaitable[ServerUpgrade | None]]
+    backup: Callable[[Target, Path, bool, OnBytes], Awaitable[Backup]]
+    restore: Callable[[Target, Path, bool, OnBytes], Awaitable[Restoration]]
+    read_backup: Callable[[Path], Backup]
     models: Callable[[Target, ModelChoice | None], AbstractAsyncContextManager[Models]]
     settings: Callable[[Target], Sequence[SettingRow]]
     diagnose: Callable[[Target], Awaitable[Sequence[Check]]]

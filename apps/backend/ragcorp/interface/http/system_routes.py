@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -17,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError, StorageUnavailableError
+from ragcorp.interface.http.in_time import in_time
 from ragcorp.interface.http.json_response import json_response
 from ragcorp.interface.http.metrics import MEDIA_TYPE, HttpMetrics
 from ragcorp.interface.http.openapi import content, problems
@@ -87,8 +89,7 @@ class SystemRoutes:
 
     async def readyz(self, request: Request) -> Response:
         try:
-            async with asyncio.timeout(CHECK_SECONDS):
-                await self._services.readiness()
+            await in_time(self._ready(), seconds=CHECK_SECONDS)
         except TimeoutError:
             raise StorageUnavailableError(
                 "The database did not answer in time.", reason="timeout", remedy="`ragcorp doctor` tells more."
@@ -101,20 +102,23 @@ class SystemRoutes:
         return json_response({"status": "ok"})
 
     async def metrics(self) -> Response:
-        backlog: tuple[int, int] | None = None
-        try:
-            async with asyncio.timeout(CHECK_SECONDS):
-                counts = await self._services.embed_pending.counts()
-                backlog = (counts.pending, counts.failed)
-        except (TimeoutError, SourceUnavailableError):
-            pass  # the other metrics matter most when the database is out
-        try:
-            async with asyncio.timeout(CHECK_SECONDS):
-                await self._services.readiness()
-        except (TimeoutError, RagcorpError):
-            pass  # it is shown as a gauge
+        backlog, _ = await asyncio.gather(self._backlog(), self._looked_at())
         text = self._metrics.exposition(backlog=backlog, pool=self._services.pool_statistics())
         return Response(text, headers={"Content-Type": MEDIA_TYPE})
+
+    async def _backlog(self) -> tuple[int, int] | None:
+        try:
+            counts = await in_time(self._services.embed_pending.counts(), seconds=CHECK_SECONDS)
+        except (TimeoutError, SourceUnavailableError):
+            return None  # the other metrics matter most when the database is out
+        return counts.pending, counts.failed
+
+    async def _looked_at(self) -> None:
+        with suppress(TimeoutError, RagcorpError):  # it is shown as a gauge
+            await in_time(self._ready(), seconds=CHECK_SECONDS)
+
+    async def _ready(self) -> None:
+        await self._services.readiness()
 
     async def openapi(self) -> Response:
         return json_response(self._description())
