@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from ragcorp.application.admission import Admission
 from ragcorp.domain.embedding_cache import CacheName, CacheOutcome
 from ragcorp.domain.files import GrepResult
 from ragcorp.domain.hydration import Channel, Hydration
@@ -148,9 +149,9 @@ class HttpMetrics:
         for kind, count in zip(TOKENS, (prompt, completion), strict=True):
             self._tokens.labels(kind).inc(count)
 
-    def watch(self, state: ServiceState) -> None:
+    def watch(self, state: ServiceState, *, admission: Admission) -> None:
         """Show, from now on, what the service says of itself whenever the metrics are asked for."""
-        self._registry.register(StateCollector(state))
+        self._registry.register(StateCollector(state, admission))
 
     def count_refusal(self, reason: str) -> None:
         self._refusals.labels(reason).inc()

@@ -9,6 +9,8 @@ from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from ragcorp.application.admission import Admission
+
 POOL_GAUGES = ("pool_min", "pool_max", "pool_size", "pool_available", "requests_waiting")
 
 POOL_COUNTERS = {
@@ -35,20 +37,15 @@ def _none_dropped() -> int:
     return 0
 
 
-def _nobody() -> tuple[int, int]:
-    return 0, 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceState:
     """What the service says of itself at any moment. None of it waits.
 
-    ``breakers`` are states by source (closed, half_open, open); ``admission`` is (working, waiting); ``build`` are the
-    labels of build_info; ``revision`` is the schema's as it was last seen, None where it is unknown.
+    ``breakers`` are states by source (closed, half_open, open); ``build`` are the labels of build_info; ``schema``
+    is whether the last look found the service ready, and the schema's revision; None before the first.
     """
 
     breakers: Callable[[], Mapping[str, str]] = _nothing
-    admission: Callable[[], tuple[int, int]] = _nobody
     dropped_lines: Callable[[], int] = _none_dropped
     build: Callable[[], Mapping[str, str]] = _nothing
     schema: Callable[[], tuple[bool, str] | None] = lambda: None
@@ -76,8 +73,9 @@ class PoolCollector(Collector):
 class StateCollector(Collector):
     """What the service says of itself."""
 
-    def __init__(self, state: ServiceState) -> None:
+    def __init__(self, state: ServiceState, admission: Admission) -> None:
         self._state = state
+        self._admission = admission
 
     def describe(self) -> Iterator[Metric]:
         """Nothing is read when it is registered."""
@@ -90,10 +88,9 @@ class StateCollector(Collector):
         for source, state in sorted(self._state.breakers().items()):
             breakers.add_metric((source,), BREAKER_STATES[state])
         yield breakers
-        working, waiting = self._state.admission()
         admission = GaugeMetricFamily("admission_requests", "Requests that work, or wait to.", labels=("state",))
-        admission.add_metric(("working",), working)
-        admission.add_metric(("waiting",), waiting)
+        admission.add_metric(("working",), self._admission.taken)
+        admission.add_metric(("waiting",), self._admission.waiting)
         yield admission
         yield CounterMetricFamily(
             "log_lines_dropped", "Log lines that found no room, or no sink.", value=self._state.dropped_lines()

@@ -1,0 +1,163 @@
+"""Traces of a real service: a span for each thing that a request had done, and nothing of what was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from ragcorp.domain.exceptions import MissingExtraError
+from ragcorp.main import tracing
+from ragcorp.main.app import run_app
+from ragcorp.main.container import Container
+from ragcorp.main.settings import load_settings
+
+pytestmark = pytest.mark.anyio
+
+TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+CANARY = "canarybird"
+BACKEND = Path(__file__).resolve().parents[2]
+
+
+class Collector:
+    """An OTLP collector on a socket."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.services: set[str] = set()
+        self.raw = b""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:] if b": " in line)
+                body = await reader.readexactly(int(fields[b"content-length"]))
+                self.raw += body
+                request = ExportTraceServiceRequest.FromString(body)
+                for resource in request.resource_spans:
+                    self.services |= {
+                        each.value.string_value for each in resource.resource.attributes if each.key == "service.name"
+                    }
+                    for scope in resource.scope_spans:
+                        self.spans += scope.spans
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\ncontent-length: 0\r\n\r\n")
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def collecting(patch: pytest.MonkeyPatch) -> AsyncIterator[Collector]:
+    collector = Collector()
+    server = await asyncio.start_server(collector.serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    patch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
+    patch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")  # only the end flushes
+    try:
+        yield collector
+    finally:
+        server.close()
+
+
+@asynccontextmanager
+async def asked(container: Container) -> AsyncIterator[httpx.AsyncClient]:
+    async with (
+        run_app(container) as app,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
+    ):
+        yield client
+
+
+def attributes(span: Span) -> dict[str, Any]:
+    return {each.key: getattr(each.value, str(each.value.WhichOneof("value"))) for each in span.attributes}
+
+
+async def test_a_request_is_a_tree_of_spans(
+    make_container: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with collecting(monkeypatch) as collector:
+        container = await make_container(enable_tracing=True, enable_hybrid_search=True)
+        async with asked(container) as client:
+            await client.put(f"/documents/{CANARY}-id", json={"text": f"El plazo {CANARY}.", "title": CANARY})
+            answer = await client.post(
+                "/search",
+                json={"query": f"plazo {CANARY}", "mode": "hybrid", "facets": True},
+                headers={"traceparent": f"00-{TRACE}-{PARENT}-01"},
+            )
+            assert answer.status_code == 200, answer.text
+            await client.post("/ask", json={"query": f"¿Qué plazo {CANARY}?"})
+            await client.get(f"/documents/{CANARY}-other")
+        await container.tracing.aclose()
+    names = {span.name for span in collector.spans}
+    assert {"PUT /documents/{external_id}", "POST /search", "POST /ask", "GET /documents/{external_id}"} <= names
+    assert {"source dense", "source full_text", "embed query", "fuse", "database", "answer"} <= names
+    assert {"step describe", "step visibility"} <= names
+    (search,) = [span for span in collector.spans if span.name == "POST /search"]
+    assert (search.trace_id.hex(), search.parent_span_id.hex()) == (TRACE, PARENT)
+    assert attributes(search) == {
+        "http.request.method": "POST",
+        "http.route": "/search",
+        "http.response.status_code": 200,
+    }
+    ours = {span.span_id: span for span in collector.spans if span.trace_id == search.trace_id}
+    (dense,) = [span for span in ours.values() if span.name == "source dense"]
+    assert dense.parent_span_id == search.span_id
+    assert attributes(dense)["ragcorp.hits"] == 1
+    inner = [span.name for span in ours.values() if span.parent_span_id == dense.span_id]
+    assert sorted(inner) == ["database", "embed query"]
+    assert collector.services == {"ragcorp"}
+    assert CANARY.encode() not in collector.raw
+
+
+async def test_what_fails_is_marked_by_its_reason(
+    make_container: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with collecting(monkeypatch) as collector:
+        container = await make_container(enable_tracing=True)
+        with pytest.raises(ValueError, match=CANARY):
+            async with container.database.driver_transaction("default"):
+                raise ValueError(CANARY)
+        await container.tracing.aclose()
+    failed = [span for span in collector.spans if span.status.code == span.status.STATUS_CODE_ERROR]
+    assert [attributes(span)["error.type"] for span in failed] == ["ValueError"]
+    assert CANARY.encode() not in collector.raw
+
+
+async def test_a_collector_that_is_gone_holds_nothing_up(
+    make_container: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    container = await make_container(enable_tracing=True)
+    async with asked(container) as client:
+        assert (await client.post("/search", json={"query": "a"})).status_code == 200
+    async with asyncio.timeout(30):
+        await container.tracing.aclose()
+
+
+async def test_off_nothing_is_wrapped_and_the_package_is_not_imported(make_container: Callable[..., Any]) -> None:
+    container = await make_container()
+    assert type(container.database).__name__ == "Database"
+    assert isinstance(container.tracing, tracing.Untraced)
+    asked_for = "'opentelemetry.sdk' in sys.modules or 'ragcorp.infrastructure.otel.tracer' in sys.modules"
+    script = f"import sys, ragcorp.main.app, ragcorp.main.cli; sys.exit({asked_for})"
+    done = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, cwd=BACKEND, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    assert await done.wait() == 0
+
+
+def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracing, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match="otel"):
+        tracing.make_tracing(load_settings({"enable_tracing": True}))
