@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 
 from ragcorp.application.read_file import ReadFile
 from ragcorp.domain.files import FileAccess
-from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.principal import Sensitivity
 from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.interface.cli.services import FileOptions, FileTools, Target
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.file_search_parts import make_grep, make_repository
+from ragcorp.main.principals import local_principal
 
 
 @asynccontextmanager
@@ -19,7 +20,7 @@ async def open_files(target: Target, options: FileOptions) -> AsyncIterator[File
     """Yield the tools over the roots of the options, else of the settings. Raises ConfigurationError."""
     settings = settings_for(target, allowed_paths=":".join(options.paths) or None)
     repository = make_repository(settings)
-    principal, documents = Principal(), NoFileDocuments()
+    principal, documents = local_principal(settings), NoFileDocuments()
     access = FileAccess(workspace=principal.workspace, sensitivity=Sensitivity.PUBLIC)
     yield FileTools(
         grep=make_grep(settings, repository, documents, access),

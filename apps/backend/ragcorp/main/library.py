@@ -11,8 +11,9 @@ from anyio.from_thread import start_blocking_portal
 
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.library.blocking import BlockingRag
-from ragcorp.interface.library.rag import LOCAL, Rag
+from ragcorp.interface.library.rag import Rag
 from ragcorp.main.container import Container, Parts, open_container
+from ragcorp.main.principals import local_principal
 from ragcorp.main.settings import Settings, load_settings
 from ragcorp.main.storage import open_storage, prepare_storage
 
@@ -62,19 +63,27 @@ def open_rag(
     database_url: str | None = None,
     data_dir: str | Path | None = None,
     parts: Parts | None = None,
-    principal: Principal = LOCAL,
+    workspace: str | None = None,
+    principal: Principal | None = None,
     **settings: Any,
 ) -> RagHandle:
     """Open ragcorp over the embedded PostgreSQL in ``data_dir``, or over ``database_url``.
 
     Any setting may be given by its name in lower case (``enable_hybrid_search=True``); what is not given comes from
-    the environment. ``parts`` are sources, models or a fusion service of your own.
+    the environment. ``parts`` are sources, models or a fusion service of your own. ``workspace`` is the one to work in
+    (else RAGCORP_WORKSPACE), ``principal`` who asks in place of the local user.
     Raises ConfigurationError for settings that are not valid; entering raises what opening the database raises.
     """
-    overrides = {"database_url": database_url, "ragcorp_data_dir": data_dir, **settings}
-    return RagHandle(load_settings(overrides), parts or Parts(), principal)
+    overrides = {
+        "database_url": database_url,
+        "ragcorp_data_dir": data_dir,
+        "ragcorp_workspace": workspace,
+        **settings,
+    }
+    loaded = load_settings(overrides)
+    return RagHandle(loaded, parts or Parts(), principal or local_principal(loaded))
 
 
-def make_rag(container: Container, *, principal: Principal = LOCAL) -> Rag:
+def make_rag(container: Container, *, principal: Principal | None = None) -> Rag:
     """Return the facade over a container's use cases."""
-    return Rag(container.use_cases, principal=principal)
+    return Rag(container.use_cases, principal=principal or local_principal(container.settings))

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import ragcorp
+from ragcorp.domain.keys import Caller
 from ragcorp.domain.principal import Principal
 from ragcorp.main.container import Container
 from ragcorp.main.deadlines import ask_seconds, grep_seconds
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 MAX_SESSIONS = 256
 IDLE_SECONDS = 600.0
 
+NOBODY = Caller(principal=Principal(), scopes=frozenset())
+
 
 @asynccontextmanager
 async def mounted_mcp(
@@ -34,8 +37,13 @@ async def mounted_mcp(
     if find_spec("mcp") is None:
         yield None
         return
+    from ragcorp.interface.http.principal import caller_of
     from ragcorp.interface.mcp.endpoint import EndpointLimits, McpEndpoint
     from ragcorp.interface.mcp.server import make_mcp_server
+
+    def caller_by(request: Request | None) -> Caller:
+        """Tell who calls as for any other path; a message that no request carried, of which there is none, has none."""
+        return NOBODY if request is None else caller_of(request.scope)
 
     services = replace(mcp_services(container), counts=counts)
     stopping = asyncio.Event()
@@ -45,7 +53,7 @@ async def mounted_mcp(
 
     server = make_mcp_server(
         opened,
-        principal_of=_principal_of,
+        caller_of=caller_by,
         limits=mcp_limits(container.settings),
         version=ragcorp.__version__,
         stopping=stopping,
@@ -59,6 +67,7 @@ async def mounted_mcp(
             idle_seconds=IDLE_SECONDS,
             allowed_hosts=limits.allowed_hosts,
         ),
+        owner_of=lambda scope: caller_of(scope).key_id,
         stopping=stopping,
     )
     async with endpoint.running():
@@ -87,10 +96,3 @@ def mcp_limits(settings: Settings) -> McpLimits:
         grep_seconds=grep_seconds(settings),
         ask_seconds=ask_seconds(settings),
     )
-
-
-async def _principal_of(_: Request | None) -> Principal:
-    """Return whom the credential of the request stands for, as for any other path of the service."""
-    from ragcorp.interface.http.principal import current_principal
-
-    return await current_principal()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from ragcorp.domain.principal import Principal
 from ragcorp.interface.cli.services import Facts, Session, Target
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.container import Container, open_container
+from ragcorp.main.principals import local_principal
 from ragcorp.main.setting_rows import masked_dsn
 from ragcorp.main.settings import AnswerProvider, Settings
 from ragcorp.main.storage import open_storage, prepare_storage
@@ -53,7 +53,7 @@ def session_of(container: Container) -> Session:
         embed_pending=use_cases.embed_pending,
         prune_embeddings=container.prune_embeddings,
         language=use_cases.language,
-        principal=Principal(),
+        principal=local_principal(container.settings),
         default_language=use_cases.default_language,
         makes_vectors=container.embedder.model.dimensions > 0,
         facts=facts_of(container.settings),

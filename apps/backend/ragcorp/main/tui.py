@@ -11,12 +11,12 @@ from contextlib import contextmanager
 
 from ragcorp.application.standard_profiles import standard_profiles
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.principal import Principal
 from ragcorp.interface.cli.services import Target
 from ragcorp.interface.tui.app import RagTui
 from ragcorp.interface.tui.services import AUTO, TuiServices
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.container import Container
+from ragcorp.main.principals import local_principal
 from ragcorp.main.sessions import facts_of, open_prepared
 
 PROFILES = (AUTO, *standard_profiles())
@@ -57,7 +57,7 @@ def tui_services(container: Container, profile: str | None = None) -> TuiService
         search=use_cases.search,
         answer=use_cases.answer,
         read=use_cases.read_file,
-        principal=Principal(),
+        principal=local_principal(settings),
         profiles=PROFILES,
         profile=profile or ("files" if container.file_roots else AUTO),
         limit=min(SHOWN, settings.max_limit),

@@ -15,6 +15,7 @@ from ragcorp.application.load_context import ContextLimits, LoadContext
 from ragcorp.domain.answers import Answer, AskEvent, Citation
 from ragcorp.domain.files import FileText, GrepPassage, GrepRequest, GrepResult, Mark
 from ragcorp.domain.filters import Filters
+from ragcorp.domain.keys import EVERY_SCOPE, Caller
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
@@ -129,12 +130,12 @@ def server_over(
     async def opened() -> McpServices:
         return services
 
-    async def principal_of(_: object) -> Principal:
-        return principal or Principal()
+    def caller_of(_: object) -> Caller:
+        return Caller(principal=principal or Principal(), scopes=EVERY_SCOPE)
 
     return make_mcp_server(
         opened,
-        principal_of=principal_of,
+        caller_of=caller_of,
         limits=McpLimits(tool_seconds=seconds, grep_seconds=seconds, ask_seconds=seconds),
         version="1.2.3",
         stopping=stopping,

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from mcp import Client
 
+from ragcorp.domain.keys import EVERY_SCOPE, Caller
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.interface.mcp.server import make_mcp_server
 from ragcorp.interface.mcp.services import McpLimits, McpServices
@@ -353,10 +354,11 @@ async def test_each_request_tells_who_asks() -> None:
     async def opened() -> McpServices:
         return services
 
-    async def principal_of(request: Any) -> Principal:
-        return Principal(subject=request.headers["x-who"], clearance=levels[request.headers["x-who"]])
+    def caller_of(request: Any) -> Caller:
+        who = request.headers.get("x-who", "publica")
+        return Caller(principal=Principal(subject=who, clearance=levels[who]), scopes=EVERY_SCOPE)
 
-    server = make_mcp_server(opened, principal_of=principal_of, limits=McpLimits(), version="1")
+    server = make_mcp_server(opened, caller_of=caller_of, limits=McpLimits(), version="1")
     async with serving_endpoint(server) as (url, _), httpx.AsyncClient() as client:
         headers = {**JSON_AND_EVENTS, SESSION: (await open_session(client, url)).headers[SESSION]}
         for number, who in enumerate(levels, start=2):

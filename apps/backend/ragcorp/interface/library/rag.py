@@ -31,14 +31,11 @@ from ragcorp.interface.request_values import (
     text_file,
 )
 
-LOCAL = Principal()
-"""Who calls where no credential says otherwise."""
-
 
 class Rag:
     """Search, ask and ingest in one workspace. Every method raises errors of ``ragcorp.RagcorpError`` only."""
 
-    def __init__(self, use_cases: UseCases, *, principal: Principal = LOCAL) -> None:
+    def __init__(self, use_cases: UseCases, *, principal: Principal) -> None:
         self._use_cases = use_cases
         self._principal = principal
 

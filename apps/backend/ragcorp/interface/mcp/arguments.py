@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters
+from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.mcp.services import McpLimits, McpServices
 from ragcorp.interface.request_values import parse_filters
@@ -48,6 +49,8 @@ class ToolCall(BaseModel, ABC):
     title: ClassVar[str]
     description: ClassVar[str]
     output_schema: ClassVar[dict[str, Any]]
+    scope: ClassVar[Scope]
+    """What a key needs to be shown and to call it."""
 
     @classmethod
     def of(cls, arguments: Mapping[str, object]) -> Self:

@@ -20,7 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ragcorp.interface.mcp.held import Held
 from ragcorp.interface.mcp.messages import STOPPING, refusals
-from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions
+from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, OwnerOf, nobody
 
 RETRY_SECONDS = 10
 
@@ -47,11 +47,20 @@ class EndpointLimits:
 class McpEndpoint:
     """Serves an MCP server at one path. Sessions last from ``running`` to its end, or to ``end_sessions``.
 
-    ``stopping`` is set when they end: the server's calls then answer that it stops.
+    ``stopping`` is set when they end: the server's calls then answer that it stops. ``owner_of`` tells whose request
+    one is: a session is for its owner alone.
     """
 
-    def __init__(self, server: Server[Any], *, limits: EndpointLimits, stopping: asyncio.Event | None = None) -> None:
+    def __init__(
+        self,
+        server: Server[Any],
+        *,
+        limits: EndpointLimits,
+        owner_of: OwnerOf = nobody,
+        stopping: asyncio.Event | None = None,
+    ) -> None:
         self._server = server
+        self._owner_of = owner_of
         self._limits = limits
         self._stopping = stopping or asyncio.Event()
         self._answering: set[asyncio.Task[Any]] = set()
@@ -137,7 +146,7 @@ class McpEndpoint:
             max_request_body_size=self._limits.max_body_bytes,
         )
         async with manager.run():
-            yield BoundedSessions(manager.handle_request, most=self._limits.max_sessions)
+            yield BoundedSessions(manager.handle_request, most=self._limits.max_sessions, owner_of=self._owner_of)
 
     def _refusal(self, scope: Scope) -> Response | None:
         """A page of a stranger reaches a loopback address through the browser: its Host or its Origin tells."""

@@ -25,9 +25,11 @@ from mcp_types import (
 )
 
 from ragcorp.domain.exceptions import FileAccessError, RagcorpError, SourceUnavailableError
+from ragcorp.domain.keys import ForbiddenError
+from ragcorp.domain.principal import Principal
 from ragcorp.interface.mcp.arguments import ToolCall, ToolOutcome
 from ragcorp.interface.mcp.messages import STOPPING
-from ragcorp.interface.mcp.services import McpLimits, OpenedServices, PrincipalOf
+from ragcorp.interface.mcp.services import CallerOf, McpLimits, OpenedServices
 from ragcorp.interface.mcp.status import send_status, set_level
 from ragcorp.interface.mcp.tools import TOOLS
 
@@ -50,7 +52,7 @@ _left: set[asyncio.Task[Any]] = set()
 def make_mcp_server(
     services: OpenedServices,
     *,
-    principal_of: PrincipalOf,
+    caller_of: CallerOf,
     limits: McpLimits,
     version: str,
     stopping: asyncio.Event | None = None,
@@ -59,13 +61,13 @@ def make_mcp_server(
 
     It is the SDK's low-level one: MCPServer ignores unknown arguments, and repeats values in its errors.
     """
-    calls = _Calls(services=services, principal_of=principal_of, limits=limits, stopping=stopping or asyncio.Event())
+    calls = _Calls(services=services, caller_of=caller_of, limits=limits, stopping=stopping or asyncio.Event())
     server: Server[Any] = Server(
         "ragcorp",
         title="ragcorp",
         version=version,
         instructions=INSTRUCTIONS,
-        on_list_tools=_list_tools,
+        on_list_tools=calls.list_tools,
         on_call_tool=calls.call,
         get_tool_input_schema={tool.name: tool.input_schema() for tool in TOOLS}.get,
     )
@@ -82,10 +84,6 @@ async def _silent_about_methods(ctx: ServerRequestContext[Any, Any], call_next: 
         if error.error.code != METHOD_NOT_FOUND:
             raise
         raise MCPError(METHOD_NOT_FOUND, "There is no such method.") from None
-
-
-async def _list_tools(_: ServerRequestContext[Any, Any], __: PaginatedRequestParams | None) -> ListToolsResult:
-    return ListToolsResult(tools=[_described(tool) for tool in TOOLS])
 
 
 def _described(tool: type[ToolCall]) -> Tool:
@@ -105,13 +103,20 @@ class _Calls:
     """Calls tools."""
 
     def __init__(
-        self, *, services: OpenedServices, principal_of: PrincipalOf, limits: McpLimits, stopping: asyncio.Event
+        self, *, services: OpenedServices, caller_of: CallerOf, limits: McpLimits, stopping: asyncio.Event
     ) -> None:
         self._services = services
         self._stopping = stopping
-        self._principal_of = principal_of
+        self._caller_of = caller_of
         self._limits = limits
         self._tools = {tool.name: tool for tool in TOOLS}
+
+    async def list_tools(
+        self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        """Return the tools that the caller's key allows."""
+        scopes = self._caller_of(context.request).scopes
+        return ListToolsResult(tools=[_described(tool) for tool in TOOLS if tool.scope in scopes])
 
     async def call(self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         """Return the tool's result; what goes wrong in it is a result too, for the model to read."""
@@ -119,7 +124,10 @@ class _Calls:
         if tool is None:
             raise MCPError(INVALID_PARAMS, "There is no such tool. tools/list names those that there are.")
         try:
-            outcome = await self._outcome(context, tool.of(params.arguments or {}))
+            caller = self._caller_of(context.request)
+            if tool.scope not in caller.scopes:
+                raise ForbiddenError(tool.scope)
+            outcome = await self._outcome(tool.of(params.arguments or {}), caller.principal)
             if outcome.status is not None:
                 await send_status(context, outcome.status)
             return CallToolResult(
@@ -137,8 +145,7 @@ class _Calls:
             logger.exception("%s failed", tool.name)
             return _failed(UNEXPECTED)
 
-    async def _outcome(self, context: ServerRequestContext[Any, Any], call: ToolCall) -> ToolOutcome:
-        principal = await self._principal_of(context.request)
+    async def _outcome(self, call: ToolCall, principal: Principal) -> ToolOutcome:
         services = await self._services()
         seconds = call.seconds(self._limits)
         return await _in_time(call.run(services, principal), seconds=seconds, stopping=self._stopping)

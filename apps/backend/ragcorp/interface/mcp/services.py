@@ -10,9 +10,9 @@ from starlette.requests import Request
 
 from ragcorp.application.load_context import LoadContext
 from ragcorp.domain.files import GrepResult
+from ragcorp.domain.keys import Caller
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
-from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchResponse
 
 
@@ -58,5 +58,5 @@ class McpLimits:
 OpenedServices = Callable[[], Awaitable[McpServices]]
 """Gives the services; waits until they are open. Raises what their opening raised."""
 
-PrincipalOf = Callable[[Request | None], Awaitable[Principal]]
+CallerOf = Callable[[Request | None], Caller]
 """Tells who asks by the HTTP request that carried the call; None where there is none (stdio)."""

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SESSION = b"mcp-session-id"
 
 
-class BoundedSessions:
-    """Keeps count of the sessions of an MCP application. Clients that vanish leave theirs open."""
+OwnerOf = Callable[[Scope], str | None]
+"""Tells by which key a request is made, None for the local user."""
 
-    def __init__(self, app: ASGIApp, *, most: int) -> None:
+NO_SESSION = b"0" * 32
+
+
+def nobody(_: Scope) -> str | None:
+    return None
+
+
+class BoundedSessions:
+    """Keeps count of the sessions of an MCP application. Clients that vanish leave theirs open.
+
+    A session is its opener's: to the holder of another key it is one that there is not.
+    """
+
+    def __init__(self, app: ASGIApp, *, most: int, owner_of: OwnerOf = nobody) -> None:
         self._app = app
         self._most = most
+        self._owner_of = owner_of
+        self._owners: dict[str, str | None] = {}
         self._requests: dict[str, int] = {}  # that are answered now, by session; the one used last is the last
         self._opening = 0
 
@@ -23,13 +40,14 @@ class BoundedSessions:
             ended = next((session for session, requests in self._requests.items() if not requests), None)
             if ended is None:
                 return False
-            del self._requests[ended]
+            self._forget(ended)
         opened: list[str] = []
 
         async def heard(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] < 400:
                 opened.extend(_sessions(message["headers"]))
                 self._requests.update(dict.fromkeys(opened, 1))
+                self._owners.update(dict.fromkeys(opened, self._owner_of(scope)))
             await send(message)
 
         self._opening += 1
@@ -50,6 +68,10 @@ class BoundedSessions:
         if session is None:
             await self._app(scope, receive, send)
             return
+        if self._owners[session] != self._owner_of(scope):
+            others = [(name, value) for name, value in scope["headers"] if name.lower() != SESSION]
+            await self._app({**scope, "headers": [*others, (SESSION, NO_SESSION)]}, receive, send)
+            return
         gone = False
 
         async def heard(message: Message) -> None:
@@ -64,7 +86,11 @@ class BoundedSessions:
         finally:
             self._answered(session)
             if gone:
-                self._requests.pop(session, None)
+                self._forget(session)
+
+    def _forget(self, session: str) -> None:
+        self._requests.pop(session, None)
+        self._owners.pop(session, None)
 
     def _answered(self, session: str) -> None:
         if session in self._requests:

@@ -23,6 +23,7 @@ from ragcorp.domain.files import (
     GrepMode,
     GrepRequest,
 )
+from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest
 from ragcorp.interface.file_shape import file_document, grep_document
@@ -52,6 +53,7 @@ class Search(ToolCall):
     """A search of the pipeline."""
 
     output_schema: ClassVar[dict[str, Any]] = SEARCH_SCHEMA
+    scope: ClassVar[Scope] = Scope.SEARCH
 
     @abstractmethod
     def request(self) -> SearchRequest: ...
@@ -174,6 +176,7 @@ class GrepSearch(ToolCall):
         "around its matches, which are marked with >. A text that no file holds whole is looked for by its words."
     )
     output_schema: ClassVar[dict[str, Any]] = GREP_SCHEMA
+    scope: ClassVar[Scope] = Scope.TOOLS
 
     query: str = Field(
         min_length=1, max_length=MAX_GREP_QUERY, description="The text, or the regular expression, of one line."
@@ -217,6 +220,7 @@ class ReadFile(ToolCall):
         "[ERROR: DECODE]."
     )
     output_schema: ClassVar[dict[str, Any]] = FILE_SCHEMA
+    scope: ClassVar[Scope] = Scope.TOOLS
 
     path: str = Field(min_length=1, max_length=MAX_PATH, description="root/relative, or relative to any root.")
     line_start: int | None = Field(None, ge=1, le=2**31 - 1, description="First line, from 1.")
@@ -240,6 +244,7 @@ class Ask(ToolCall):
         f"{LINES} Nothing of it is stored."
     )
     output_schema: ClassVar[dict[str, Any]] = ANSWER_SCHEMA
+    scope: ClassVar[Scope] = Scope.ASK
 
     query: Question
     limit: Limit = 10
@@ -275,6 +280,7 @@ class Context(ToolCall):
     title = "Recall what is known"
     description = "Recall memories, turns of conversations and facts as a briefing, fenced as data for a prompt."
     output_schema: ClassVar[dict[str, Any]] = CONTEXT_SCHEMA
+    scope: ClassVar[Scope] = Scope.SEARCH
 
     query: str | None = Field(None, description="What the conversation is about; left out: what is recent.")
     limit: int | None = Field(None, ge=1, le=MAX_CONTEXT_ITEMS, description="Items at most.")

@@ -1,0 +1,47 @@
+"""What a key looks like, ``<id>.<secret>``, and the digest of it that is kept."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Callable
+
+from ragcorp.domain.ports.keys import KeyStore
+
+ID_PREFIX = "rk_"
+ID_CHARACTERS = "abcdefghijklmnopqrstuvwxyz234567"
+ID_LENGTH = 16
+SECRET_BYTES = 32
+
+KEY_ID = re.compile(f"{ID_PREFIX}[a-z2-7]{{{ID_LENGTH}}}")
+CREDENTIAL = re.compile(rf"({KEY_ID.pattern})\.[A-Za-z0-9_-]{{43}}")
+
+RandomBytes = Callable[[int], bytes]
+
+
+def make_key_id(random: bytes) -> str:
+    """Return the id of a new key from ``ID_LENGTH`` random bytes."""
+    return ID_PREFIX + "".join(ID_CHARACTERS[byte % len(ID_CHARACTERS)] for byte in random)
+
+
+def key_id_of(credential: str) -> str | None:
+    """Return the part before the dot; None where it cannot be a credential of ours."""
+    found = CREDENTIAL.fullmatch(credential)
+    return found[1] if found else None
+
+
+class CredentialDigests:
+    """HMAC-SHA256 of credentials, under the operator's ``secret``, or without one under the database's own.
+
+    It covers the id too: the digest of one key is of no use in the row of another.
+    """
+
+    def __init__(self, *, store: KeyStore, secret: str = "") -> None:
+        self._store = store
+        self._secret = secret.encode()
+
+    async def of(self, credential: str) -> bytes:
+        """Raises StorageUnavailableError where the database's secret is not known yet."""
+        if not self._secret:
+            self._secret = await self._store.secret()
+        return hmac.digest(self._secret, credential.encode(), "sha256")

@@ -1,0 +1,43 @@
+"""Use case: list the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from ragcorp.domain.keys import ApiKey
+from ragcorp.domain.ports.keys import KeyStore
+
+
+class KeyState(StrEnum):
+    ACTIVE = "active"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedKey:
+    """A key and whether it opens anything now."""
+
+    key: ApiKey
+    state: KeyState
+
+
+class ListKeys:
+    """Tells of all keys, or of a workspace's, those that have ended too: the newest first."""
+
+    def __init__(self, *, store: KeyStore, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
+
+    async def execute(self, *, workspace: str | None = None) -> Sequence[ListedKey]:
+        now = self._now()
+        return [ListedKey(key=key, state=_state(key, now)) for key in await self._store.list(workspace=workspace)]
+
+
+def _state(key: ApiKey, now: datetime) -> KeyState:
+    if key.is_active(now):
+        return KeyState.ACTIVE
+    return KeyState.EXPIRED if key.revoked_at is None else KeyState.REVOKED
