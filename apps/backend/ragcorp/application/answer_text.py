@@ -43,7 +43,7 @@ _BREAK = re.compile(rf"\s|(?<![!-~])[{_EAST_ASIAN}]")
 
 _LINK = re.compile(r"\](?=\()")
 _DEFINITION = re.compile(r"(\[[^\[\]\s]*)?\](?=:)")
-_TAG = re.compile(r"<(?=[/!?A-Za-z])([^<>\s]*)(>?)")
+_TAG = re.compile(r"<(?=[/!?|\uff5cA-Za-z])([^<>\s]*)(>?)")
 _ENTITY = re.compile(r"&(?=#?\w{1,32};)")
 _MARK = re.compile(r"(?:PASSAGES?|QUESTION|END|TEXT|CONVERSATION|MEMORY)-[0-9a-f]{16,}", re.IGNORECASE)
 _ADDRESS = re.compile(

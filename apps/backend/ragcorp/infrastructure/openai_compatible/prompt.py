@@ -6,6 +6,7 @@ neutralised in content, title and path, in whatever Unicode form it comes.
 
 from __future__ import annotations
 
+import re
 import secrets
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ ABSTAIN = "NO_ANSWER"
 
 BOUNDARY_BYTES = 8
 """2^64 boundaries, one for each request: a text that is stored before can hold none on purpose."""
+
+_OTHER_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 LANGUAGE_NAMES = {
     "ca": "Catalan",
@@ -74,7 +77,7 @@ def _block(passage: Passage) -> tuple[str, str]:
 
 def neutralised(text: str) -> str:
     """Return ``text`` without any form of a tag, a comment, a citation or a role that a reader could take for ours."""
-    return neutral_lines(text)
+    return _OTHER_LINE_ENDS.sub("\n", neutral_lines(text))
 
 
 def neutralised_line(text: str) -> str:
