@@ -10,8 +10,11 @@ import re
 from ragcorp.application.citation_check import as_plain_text
 
 _LINE_ENDS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 """Controls of direction among them: one that is left open turns all that follows."""
+
+HIDDEN = re.compile("[\u00ad\u034f\u200b\u2060-\u2064\u206a-\u206f\u3164\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]")
+"""Characters that no reader sees and a language model reads; joiners, which scripts need, are none of them."""
 
 _LINK = re.compile(r"\](?=\()")
 _TAG = re.compile(
@@ -31,7 +34,7 @@ def harmless(text: str) -> str:
 
     A link [a](b) becomes [a] (b), the angles of a tag <img> single guillemets.
     """
-    plain = _LINK.sub("] ", _CONTROLS.sub("", _LINE_ENDS.sub(" ", text)))
+    plain = _LINK.sub("] ", HIDDEN.sub("", _CONTROLS.sub("", _LINE_ENDS.sub(" ", text))))
     return _TAG.sub(lambda tag: f"\u2039{tag[1]}{tag[2] and chr(0x203A)}", plain)
 
 

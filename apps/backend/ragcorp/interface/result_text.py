@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ragcorp.application.quoting import harmless
+from ragcorp.application.neutral_text import neutral_lines
+from ragcorp.application.quoting import HIDDEN, harmless
 from ragcorp.application.retrieval_profile import (
     DENSE_SOURCES,
     FULL_TEXT_SOURCES,
@@ -45,6 +46,7 @@ _COLLECTIONS = {
 _LINE_BREAKING = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160), 0x2028, 0x2029), " ")
 _DIRECTION = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "")
 _SHOWN = str.maketrans({**_LINE_BREAKING, **_DIRECTION})
+"""Of a file's line: its signs stay, which are code; it stands behind its number."""
 
 
 def search_text(response: SearchResponse) -> str:
@@ -165,9 +167,11 @@ def _passage_lines(number: int, passage: GrepPassage) -> Iterator[str]:
     yield f"[{number}] {_on_one_line(passage.path)}:{passage.line_start}-{passage.line_end} (terms: {terms})"
     matched = {mark.line for mark in passage.marks}
     for line, text in enumerate(passage.text.split("\n"), passage.line_start):
-        yield f"{'>' if line in matched else ' '} {line}: {text.translate(_SHOWN)}"
+        shown = HIDDEN.sub("", text.translate(_SHOWN))
+        yield f"{'>' if line in matched else ' '} {line}: {shown}"
     yield ""
 
 
 def _on_one_line(text: str) -> str:
-    return " ".join(harmless(text).split())
+    """Return text on one line, as it may stand in an assistant's prompt: no tag, role, citation or link of its own."""
+    return " ".join(harmless(neutral_lines(text)).split())

@@ -6,6 +6,7 @@ With ``--json`` stdout carries one JSON document and nothing besides, in success
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from io import TextIOWrapper
 
@@ -37,6 +38,10 @@ _CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x20
 del _CONTROLS[0x0A], _CONTROLS[0x09]
 
 
+_UNESCAPED = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What JSON leaves as it is and a terminal obeys."""
+
+
 class Output:
     """The two streams of a command."""
 
@@ -57,7 +62,8 @@ class Output:
 
     def write_json(self, document: Mapping[str, object]) -> None:
         indent = None if self.json_lines else 2
-        self._stdout.write(json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
+        text = json.dumps(document, ensure_ascii=False, indent=indent)
+        self._stdout.write(_UNESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
         self._stdout.flush()
 
     def write_bytes(self, content: bytes) -> None:
