@@ -34,6 +34,14 @@ def create(path: Path) -> Credentials:
     return made
 
 
+def load_or_create(path: Path) -> Credentials:
+    """Return those of an initialisation that was interrupted, or new ones."""
+    try:
+        return load(path)
+    except ConfigurationError:
+        return create(path)
+
+
 def load(path: Path) -> Credentials:
     """Raises ConfigurationError when the file is missing, damaged or readable by other users."""
     try:

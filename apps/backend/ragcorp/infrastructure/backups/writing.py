@@ -1,0 +1,80 @@
+"""Makes a backup: one snapshot for the counts and the dump, whatever is written meanwhile."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import LiteralString
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.infrastructure.backups.archive import CHUNK_BYTES, Manifest, new_archive, refuse_existing
+from ragcorp.infrastructure.backups.contents import (
+    EVERY_ROW,
+    bypasses_row_security,
+    connected,
+    count_rows,
+    extensions,
+)
+from ragcorp.infrastructure.backups.programs import Child, Programs
+
+OnBytes = Callable[[int, int], None]
+"""Told how many bytes of how many are done; what a dump will be is not known, so its total is what is done."""
+
+_SNAPSHOT: LiteralString = "SELECT pg_export_snapshot(), current_setting('server_version')"
+_REVISION: LiteralString = "SELECT version_num FROM public.alembic_version"
+_MODEL: LiteralString = "SELECT name FROM public.embedding_models WHERE active"
+
+
+def write_backup(
+    file: Path, *, dsn: str, programs: Programs, version: str, overwrite: bool = False, on_bytes: OnBytes | None = None
+) -> Manifest:
+    """Write the whole database to a file that only we may read. Blocking; services may go on meanwhile.
+
+    ``dsn`` is that of a role that reads every row: a superuser, or the owner of the schema.
+    """
+    refuse_existing(file, overwrite=overwrite)
+    with connected(dsn) as connection, connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        row = connection.execute(_SNAPSHOT).fetchone()
+        if row is None or connection.execute("SELECT to_regclass('public.alembic_version')").fetchone() == (None,):
+            raise ConfigurationError(
+                "The database holds no ragcorp yet: there is nothing to back up.",
+                remedy="Check DATABASE_URL or the data folder; `ragcorp migrate` makes a new database.",
+            )
+        manifest = Manifest(
+            ragcorp=version,
+            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            postgresql=str(row[1]),
+            revision=_one(connection, _REVISION) or "",
+            embedding_model=_one(connection, _MODEL),
+            extensions=extensions(connection),
+            rows=count_rows(connection),
+        )
+        arguments = [programs.pg_dump, "--format=custom", f"--snapshot={row[0]}", "--schema=public"]
+        arguments += ["--lock-wait-timeout=10s", "--no-password"]
+        if not bypasses_row_security(connection):
+            arguments.append("--enable-row-security")
+        with tempfile.TemporaryFile() as errors, new_archive(file, manifest, overwrite=overwrite) as stream:
+            child = Child(arguments, dsn=dsn, options=EVERY_ROW, writes=True, errors=errors)
+            try:
+                done = 0
+                while chunk := child.stdout.read(CHUNK_BYTES):
+                    stream.write(chunk)
+                    done += len(chunk)
+                    if on_bytes is not None:
+                        on_bytes(done, done)
+                if child.wait() != 0:
+                    raise child.failure("The backup failed, and nothing was written")
+            finally:
+                child.end()
+    return manifest
+
+
+def _one(connection: psycopg.Connection[TupleRow], query: LiteralString) -> str | None:
+    row = connection.execute(query).fetchone()
+    return str(row[0]) if row else None
