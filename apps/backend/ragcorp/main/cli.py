@@ -16,6 +16,7 @@ from ragcorp.domain.exceptions import MissingExtraError
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from ragcorp.interface.cli import services as ports
 
@@ -65,8 +66,13 @@ def make_services() -> ports.Services:
         demo=_demo,
         mcp=_mcp,
         tui=_tui,
+        keys=_keys,
         migrate=_migrate,
         schema=_schema,
+        upgrade_server=_upgrade_server,
+        backup=_backup,
+        restore=_restore,
+        read_backup=_read_backup,
         models=_models,
         settings=_settings,
         diagnose=_diagnose,
@@ -133,6 +139,12 @@ def _require_service() -> None:
         raise MissingExtraError(feature="The service", extra="service")
 
 
+def _keys(target: ports.Target) -> AbstractAsyncContextManager[ports.Keys]:
+    from ragcorp.main.keys import open_keys
+
+    return open_keys(target)
+
+
 async def _migrate(target: ports.Target) -> ports.Migration:
     from ragcorp.main.migrating import migrate_database
 
@@ -143,6 +155,30 @@ async def _schema(target: ports.Target) -> ports.SchemaState:
     from ragcorp.main.migrating import schema_state
 
     return await schema_state(target)
+
+
+async def _upgrade_server(target: ports.Target, old_programs: Path | None) -> ports.ServerUpgrade | None:
+    from ragcorp.main.upgrading import upgrade_server
+
+    return await upgrade_server(target, old_programs)
+
+
+async def _backup(target: ports.Target, file: Path, overwrite: bool, on_bytes: ports.OnBytes) -> ports.Backup:
+    from ragcorp.main.backup import back_up
+
+    return await back_up(target, file, overwrite, on_bytes)
+
+
+async def _restore(target: ports.Target, file: Path, replace: bool, on_bytes: ports.OnBytes) -> ports.Restoration:
+    from ragcorp.main.backup import restore
+
+    return await restore(target, file, replace, on_bytes)
+
+
+def _read_backup(file: Path) -> ports.Backup:
+    from ragcorp.main.backup import read_backup
+
+    return read_backup(file)
 
 
 def _models(target: ports.Target, choice: ports.ModelChoice | None) -> AbstractAsyncContextManager[ports.Models]:

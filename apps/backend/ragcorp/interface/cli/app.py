@@ -16,6 +16,8 @@ import typer
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.interface.cli.admin_commands import config, doctor, migrate
 from ragcorp.interface.cli.answer_commands import ask, search
+from ragcorp.interface.cli.backup_commands import backup
+from ragcorp.interface.cli.backup_commands import restore as restore_backup
 from ragcorp.interface.cli.calls import CommandFunction, DataDir, Json, Verbose, add_command
 from ragcorp.interface.cli.collection_commands import add_collection_groups, collections
 from ragcorp.interface.cli.context_command import context
@@ -28,6 +30,7 @@ from ragcorp.interface.cli.file_commands import grep, read
 from ragcorp.interface.cli.graph_commands import add_graph_group
 from ragcorp.interface.cli.ingest_commands import embed, ingest
 from ragcorp.interface.cli.introspect_command import introspect
+from ragcorp.interface.cli.key_commands import add_key_group
 from ragcorp.interface.cli.language_command import language
 from ragcorp.interface.cli.mcp_command import mcp
 from ragcorp.interface.cli.output import (
@@ -71,6 +74,8 @@ COMMANDS: dict[str, CommandFunction] = {
     "eval": evaluate,
     "reembed": reembed,
     "migrate": migrate,
+    "backup": backup,
+    "restore": restore_backup,
     "config": config,
     "doctor": doctor,
 }
@@ -123,6 +128,7 @@ def build_app(services: Services, output: Output) -> typer.Typer:
     add_entity_group(app, services=services, output=output)
     add_embedding_group(app, services=services, output=output)
     add_graph_group(app, services=services, output=output)
+    add_key_group(app, services=services, output=output)
     return app
 
 
