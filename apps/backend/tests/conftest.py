@@ -19,6 +19,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
+from ragcorp.infrastructure.postgres.database import of_every_workspace
 from ragcorp.infrastructure.postgres.migrations import migrate
 from ragcorp.main.container import Container, Parts, open_container
 from ragcorp.main.settings import load_settings
@@ -42,7 +43,10 @@ class TestServer:
     passwords: dict[str, str]
 
     def dsn(self, database: str, *, role: str = "ragcorp_app") -> str:
-        return make_conninfo(host=self.host, port=self.port, dbname=database, user=role, password=self.passwords[role])
+        """Return a DSN whose plain sessions see every workspace; the pool of ``Database`` opens its own with none."""
+        return of_every_workspace(
+            make_conninfo(host=self.host, port=self.port, dbname=database, user=role, password=self.passwords[role])
+        )
 
     def superuser(self, database: str = "postgres") -> psycopg.Connection[TupleRow]:
         return psycopg.connect(self.dsn(database, role="postgres"), autocommit=True)
@@ -101,6 +105,7 @@ def template_database(postgres_server: TestServer) -> str:
         postgres_server.dsn("ragcorp", role="ragcorp_owner"),
         embedding_model=(TEST_MODEL.name, TEST_MODEL.dimensions),
         application_dsn=postgres_server.dsn("ragcorp"),
+        superuser_dsn=postgres_server.dsn("ragcorp", role="postgres"),
     )
     return "ragcorp"
 

@@ -15,7 +15,7 @@ from ragcorp.domain.graph import Fact, GraphSelection
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.fact_extractor import OpenAIFactExtractor
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.extraction_store import PostgresExtractionStore
 from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
@@ -134,7 +134,7 @@ async def test_nothing_is_kept_of_a_text_that_is_gone(
     database: Database, documents: PostgresDocumentRepository, extract: ExtractFacts
 ) -> None:
     async def kept() -> list[object]:
-        async with database.autocommit() as connection:
+        async with database.autocommit(EVERY_WORKSPACE) as connection:
             cursor = await connection.execute("SELECT answer -> 0 ->> 'quote' FROM fact_extractions ORDER BY 1")
             return [row[0] for row in await cursor.fetchall()]
 

@@ -10,7 +10,7 @@ from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.graph import EntityReference, FactDraft, GraphFailure, GraphSelection, Provenance
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.workspaces import PostgresWorkspaces
 from support.graph import day, entity, named, reader, said
@@ -33,7 +33,7 @@ async def entity_names(graph: PostgresGraphRepository, principal: Principal = AN
 
 
 async def rows(database: Database, table: str) -> int:
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         row = await (await connection.execute(f"SELECT count(*) FROM {table}")).fetchone()
     assert row
     return int(row[0])
@@ -169,7 +169,7 @@ async def test_an_entity_goes_with_its_facts_and_what_only_they_named(
     assert await rows(database, "entities") == 2
     # a new name is in the text of the facts at once, and in their lexemes
     await graph.save_entities([entity("Beatriz", external_id=named("bea"))], principal=ANYONE)
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         cursor = await connection.execute("SELECT lexemes @@ to_tsquery('simple', 'beatriz') FROM facts")
         assert await cursor.fetchall() == [(True,)]
 

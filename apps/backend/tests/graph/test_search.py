@@ -10,7 +10,7 @@ from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.graph import GraphSelection
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.item_rows import ENTITY_TABLES
@@ -133,7 +133,7 @@ async def statement_timeouts(database: Database) -> set[str]:
     """Return the timeout that statements have on each of the pool's connections that were used."""
     found = set()
     for _ in range(10):
-        async with database.autocommit() as connection:
+        async with database.autocommit(EVERY_WORKSPACE) as connection:
             row = await (await connection.execute("SHOW statement_timeout")).fetchone()
             assert row
             found.add(row[0])
@@ -150,7 +150,7 @@ async def test_a_node_with_ten_thousand_facts_is_bounded_and_still_answers(
         ],
         principal=ANYONE,
     )
-    async with database.driver_transaction() as connection:
+    async with database.driver_transaction(EVERY_WORKSPACE) as connection:
         await connection.execute("""
             INSERT INTO entities (workspace, external_id, name, content_hash)
             SELECT 'default', 'customer:' || n, 'Cliente ' || n, '' FROM generate_series(11, 10_008) AS n

@@ -13,7 +13,7 @@ from ragcorp.domain.filters import FACT_FIELDS
 from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.null_models.embedder import NullEmbedder
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
 from support.embedders import BrokenEmbedder, HashingEmbedder
 from support.graph import graph_search, said
@@ -69,7 +69,7 @@ async def test_it_says_what_it_is(database: Database) -> None:
 
 
 async def _name_of(database: Database, fact_id: str | None) -> str:
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         row = await (
             await connection.execute("SELECT external_id FROM facts WHERE id = %s", (int(fact_id or 0),))
         ).fetchone()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.graph import GraphFailure, GraphSelection, Provenance
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.item_rows import ENTITY_TABLES
@@ -115,7 +115,7 @@ async def build(database: Database, world: World, workspace: str, *, only: set[i
         return {"s": policy.sensitivity, "v": policy.scope, "o": policy.owner, "w": workspace}
 
     change = "UPDATE {} SET sensitivity = %(s)s, visibility_scope = %(v)s, owner = %(o)s WHERE workspace = %(w)s AND {}"
-    async with database.driver_transaction() as connection:
+    async with database.driver_transaction(EVERY_WORKSPACE) as connection:
         for name, policy in world.declared.items():
             await connection.execute(
                 change.format("entities", "declared AND name = %(name)s"), columns(policy) | {"name": name}

@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
 from ragcorp.main.app import run_app
 from ragcorp.main.container import Container
 from ragcorp.main.library import make_rag
@@ -185,7 +186,7 @@ async def test_a_call_that_runs_when_the_service_stops_is_told(place: Place) -> 
         endpoint = f"{await url}/mcp"
         async with (
             httpx.AsyncClient(timeout=60) as client,
-            place.container.database.driver_transaction() as connection,
+            place.container.database.driver_transaction(EVERY_WORKSPACE) as connection,
         ):
             await connection.execute("LOCK TABLE chunk_embeddings IN ACCESS EXCLUSIVE MODE")
             session = (await open_session(client, endpoint)).headers[SESSION]

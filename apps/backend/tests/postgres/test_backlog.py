@@ -13,7 +13,7 @@ from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
@@ -89,7 +89,7 @@ async def test_a_failed_chunk_is_put_off_twice_as_long_each_time_and_given_up_at
     waits = []
     for _ in range(3):
         await backlog.fail([item], reason="timeout", retry_in_seconds=100, max_attempts=4)
-        async with database.autocommit() as connection:
+        async with database.autocommit(EVERY_WORKSPACE) as connection:
             cursor = await connection.execute(
                 "SELECT extract(epoch FROM available_at - now())::float8 FROM embedding_backlog"
             )
@@ -110,7 +110,7 @@ async def test_enqueue_missing_lists_what_lacks_a_vector_of_the_active_model_and
     await repository.save_many([written("a.txt", "uno", "dos", "tres")], principal=ANYONE)
     await embed_all(backlog)
     assert await backlog.enqueue_missing() == 0
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         await connection.execute("DELETE FROM chunk_embeddings WHERE chunk_id = (SELECT min(id) FROM chunks)")
     assert await backlog.enqueue_missing() == 1
     leased = await backlog.claim(limit=9, lease_seconds=60)

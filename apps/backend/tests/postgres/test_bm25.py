@@ -224,7 +224,7 @@ def test_no_posting_adds_more_than_its_level_allows(connection: Connection[Tuple
 def test_a_search_of_a_large_workspace_scores_a_part_of_what_matches(connection: Connection[TupleRow]) -> None:
     for batch in range(4):
         texts = [f"zorro {'luna ' * (n % 7 == batch)}{'relleno ' * (n * 7 % 61)}" for n in range(500)]
-        insert_chunks(connection, HOME, texts, by_copy=True)
+        insert_chunks(connection, HOME, texts)
     refresh(connection)
     found = search(connection, ["zorro", "luna"])
     assert found.scored < 1000

@@ -61,7 +61,6 @@ WORKSPACE = st.sampled_from(WORKSPACES)
 NUMBER = st.integers(0, 50)
 WRITE = st.one_of(
     st.tuples(st.just("insert"), WORKSPACE, TEXTS),
-    st.tuples(st.just("copy"), WORKSPACE, TEXTS),
     st.tuples(st.just("rewrite"), NUMBER, TEXT),
     st.tuples(st.just("renumber"), NUMBER, st.just(None)),
     st.tuples(st.just("move"), NUMBER, WORKSPACE),
@@ -90,8 +89,8 @@ STATEMENTS = {
 
 
 def write(connection: Connection[TupleRow], kind: str, key: Any, value: Any) -> None:
-    if kind in ("insert", "copy"):
-        insert_chunks(connection, key, value, by_copy=kind == "copy")
+    if kind == "insert":
+        insert_chunks(connection, key, value)
     elif kind == "roll back":
         with connection.transaction(force_rollback=True):
             insert_chunks(connection, key, value)
@@ -130,7 +129,7 @@ def fill(connection: Connection[TupleRow], rng: random.Random, *, chunks: int, l
     ids: list[int] = []
     while len(ids) < chunks:
         texts = [zipfian(rng, rng.randint(1, longest)) for _ in range(250)]
-        ids += insert_chunks(connection, "east", texts, by_copy=bool(rng.randrange(2)))
+        ids += insert_chunks(connection, "east", texts)
     return ids
 
 
@@ -199,7 +198,7 @@ def test_concurrent_writers_and_refreshes_leave_the_formula(
                 mine: list[int] = []
                 for turn in range(writes):
                     with own.transaction():
-                        mine += insert_chunks(own, "east", [zipfian(rng, 20) for _ in range(5)], by_copy=turn % 2 == 0)
+                        mine += insert_chunks(own, "east", [zipfian(rng, 20) for _ in range(5)])
                         if turn % 3 == 2:
                             gone = {mine.pop(rng.randrange(len(mine))) for _ in range(3)}
                             own.execute("DELETE FROM chunks WHERE id = ANY(%s)", (list(gone),))

@@ -14,7 +14,7 @@ from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import HitKey
 from ragcorp.infrastructure.postgres.collection_rows import OPENING
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from support.collections import NOON, backlog_of, fill, save, store_over
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, EAST, embed_all, towards, written
@@ -40,7 +40,7 @@ async def database(dsn: str) -> AsyncIterator[Database]:
 
 async def stored_keys(database: Database) -> dict[str, HitKey]:
     """Return a key of each collection, by external id."""
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         rows = await (
             await connection.execute(
                 """
@@ -73,7 +73,7 @@ async def one_of_each(database: Database) -> dict[str, HitKey]:
         metadata={"k": "v"},
     )
     await save(database, Collection.HISTORY, "¿Vamos a Goa?", name="turn", session="s1", speaker="Priya", language="en")
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         await connection.execute(INSERT_FACT, {"noon": NOON, "end": NOON + timedelta(days=9)})
     return await stored_keys(database)
 

@@ -14,7 +14,7 @@ from ragcorp.domain.collections import Collection
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import ScoreType
 from ragcorp.infrastructure.postgres import collection_statements
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from support.collections import (
     NOON,
     WITH_CHANNELS,
@@ -186,7 +186,7 @@ async def test_words_that_no_chunk_holds_are_found(database: Database, collectio
     await save(database, Collection.ARTIFACT_CHUNKS, "La planta embotelladora", name="doc")
     await save(database, collection, "Rajesh planta tomates", name="tomatoes", speaker="Rajesh")
     await save(database, collection, "Las pinturas de Priya", name="paint")
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         await connection.execute("SELECT refresh_lexicon('default')")
     assert await found(database, collection, "¿quién pinta con Rajesh?") == ["tomatoes"]
     assert await found(database, collection, "pintura") == ["paint"]
@@ -202,7 +202,7 @@ async def test_a_misspelt_word_is_found_only_by_words_that_the_caller_may_read(
     await save(
         database, Collection.ARTIFACT_CHUNKS, "Embotellamiento", name="secret", sensitivity=Sensitivity.RESTRICTED
     )
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         await connection.execute("SELECT refresh_lexicon('default')")
     assert await found(database, collection, "embotelamiento") == ["mine"]
     assert await found(database, collection, "embotelamiento", principal=clerk) == []

@@ -12,7 +12,7 @@ import pytest
 
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import PendingChunk
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from support.embedders import TEST_MODEL, HashingEmbedder
@@ -46,7 +46,7 @@ def backlog(database: Database) -> PostgresEmbeddingBacklog:
 
 
 async def vectors(database: Database) -> dict[str, list[float]]:
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         rows = await (await connection.execute(STORED)).fetchall()
     return {row[0]: [float(number) for number in row[3].strip("[]").split(",")] for row in rows}
 
@@ -128,7 +128,7 @@ async def test_what_another_writer_left_out_is_made_up_for(
 ) -> None:
     await repository.save_many([written("a.txt", "uno"), written("b.txt", "dos")], principal=ANYONE)
     await embed_all(backlog)
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         await connection.execute("DELETE FROM document_embeddings")
     assert await backlog.enqueue_missing() == 0
     assert await vectors(database) == {"a.txt": list(EAST), "b.txt": list(EAST)}
@@ -148,7 +148,7 @@ async def test_a_second_model_has_its_own(
     await embed_all(backlog, {"uno": (1.0, 0.0, 0.0), "dos": (0.0, 0.0, 1.0)}, model=second)
     half = math.sqrt(0.5)
     assert await vectors(database) == {"a.txt": pytest.approx([half, 0.0, half])}
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         row = await (await connection.execute("SELECT count(*) FROM document_embeddings")).fetchone()
     assert row == (2,)
 

@@ -19,7 +19,7 @@ from ragcorp.application.vector_memory import VectorMemory
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
@@ -48,7 +48,7 @@ def cache(database: Database) -> PostgresEmbeddingCache:
 
 
 async def run(database: Database, statement: str, *values: object) -> list[Any]:
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         cursor = await connection.execute(statement.encode(), values)
         return await cursor.fetchall() if cursor.description else []
 

@@ -11,7 +11,7 @@ import pytest
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.facet_counts import PostgresFacetCounts
 from support.collections import NOON, save
 from support.postgres import open_database, repository_over
@@ -46,7 +46,7 @@ async def database(dsn: str) -> AsyncIterator[Database]:
                 artifact_type="turn",
                 occurred_at=spring,
             )
-        async with database.autocommit() as connection:
+        async with database.autocommit(EVERY_WORKSPACE) as connection:
             await connection.execute(
                 "WITH ends AS (INSERT INTO entities (workspace, external_id, name, declared, content_hash)"
                 " VALUES ('default', 'x', 'X', true, ''), ('default', 'y', 'Y', true, '') RETURNING id)"
@@ -113,6 +113,6 @@ async def test_a_count_that_takes_too_long_is_ended(database: Database, owner_ds
             await hasty.count(principal=ANYONE)
         assert ended.value.reason == "timeout"
     assert (await hasty.count(principal=ANYONE)).counts["collection"]["history"] == 2
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         row = await (await connection.execute("SHOW statement_timeout")).fetchone()
     assert row == ("30s",)

@@ -23,7 +23,7 @@ from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres import candidate_statements
 from ragcorp.infrastructure.postgres.collection_rows import ARTIFACTS
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.file_documents import PostgresFileDocuments, known_lines
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, where, written
@@ -105,7 +105,7 @@ async def test_a_document_is_known_by_any_name_of_its_file(database: Database) -
     assert (bare.document, rooted.document, other.document) == (True, True, False)
     assert bare.chunk is not None
     assert rooted.chunk is not None
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         rows = await (
             await connection.execute(
                 "SELECT c.id::text, d.id::text FROM chunks c JOIN documents d ON d.id = document_id ORDER BY d.path"
@@ -342,8 +342,8 @@ async def test_documents_are_found_by_the_indexes_of_their_names(database: Datab
     plan = "\n".join(row[0] for row in rows)
     scans = re.findall(r"Index (?:Only )?Scan using (\w+) on .*\n +Index Cond: (.*)", plan)
     conditions = dict(scans)
-    for name in ("path", "external_id"):
-        assert "::uuid >= " in conditions[f"ix_documents_workspace_plain_{name}"]
+    for name, column in (("path_key", "path"), ("external_id_key", "external_id")):
+        assert f"path_key({column}) >= " in conditions[f"ix_documents_workspace_{name}"]
     assert "(folder >= decode(" in conditions["pk_folder_files"]
     assert "(ROW((relative)::text, folder) >= ROW(" in conditions["ix_folder_files_relative"]
     assert "external_id" in conditions["uq_documents_workspace_external_id"]

@@ -15,7 +15,7 @@ from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.domain.collections import Collection, ItemSelection
 from ragcorp.domain.exceptions import IncompatibleEmbeddingsError, NotFoundError
 from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
@@ -53,7 +53,7 @@ def backlog(database: Database) -> PostgresItemBacklog:
 
 
 async def fetch(database: Database, query: str) -> list[Any]:
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         return await (await connection.execute(query)).fetchall()  # type: ignore[call-overload, no-any-return]
 
 

@@ -13,7 +13,7 @@ from ragcorp.application.embed_pending import EmbedPending
 from ragcorp.domain.collections import Collection, ItemSelection
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
@@ -60,7 +60,7 @@ def embed_pending(database: Database, embedder: HashingEmbedder) -> EmbedPending
 
 
 async def fetch(database: Database, query: str) -> list[Any]:
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         return await (await connection.execute(query)).fetchall()  # type: ignore[call-overload, no-any-return]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.wire import Trace, traced
 from ragcorp.domain.ports.models import Vector
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.container import Container, Parts
 from ragcorp.main.library import make_rag
@@ -43,6 +44,7 @@ async def filled(container: Container, dsn: str = "") -> Rag:
 def kind(statement: str) -> str:
     """Name a statement by the table or function that only it reads."""
     for mark, name in (
+        ("ragcorp.workspace", "workspace"),
         ("set_config(", "settings"),
         ("AS half", "half-centred"),
         ("<=>", "dense"),
@@ -58,7 +60,11 @@ def kind(statement: str) -> str:
     return statement
 
 
-FULL_TEXT = ["bm25", "settings", "terms", "totals"]
+FULL_TEXT = ["bm25", "settings", "terms", "totals", "workspace", "workspace"]
+"""The workspace is named once a round trip, in front of what is asked."""
+
+CONTENTS = ["contents", "workspace"]
+DENSE = ["dense", "settings", "workspace"]
 
 
 @pytest.mark.parametrize("filters", [None, {"language": "es"}])
@@ -72,7 +78,7 @@ async def test_with_the_flag_off_a_search_is_one_retrieval_statement_and_the_con
         assert len(response.hits) == 10
         assert response.mode_used == "dense"
         seen = trace.take()
-        assert sorted(map(kind, seen.statements)) == ["contents", "dense", "settings"]
+        assert sorted(map(kind, seen.statements)) == sorted([*CONTENTS, *DENSE])
     assert seen.round_trips == 2  # the settings travel with the statement
 
 
@@ -99,7 +105,7 @@ async def test_a_hybrid_search_asks_dense_once_and_full_text_twice_and_reads_the
 ) -> None:
     rag = await filled(await make_container(enable_hybrid_search=True), dsn)
     statements, round_trips = await counted(rag, trace, "contrato de marzo")
-    assert statements == sorted(["contents", "dense", "settings", *FULL_TEXT])
+    assert statements == sorted([*CONTENTS, *DENSE, *FULL_TEXT])
     # full text: the terms with the totals, then the lists with their settings, each pipelined
     assert round_trips == 1 + 2 + 1
     with_code, round_trips = await counted(rag, trace, "contrato REQ-2024-001")
@@ -112,7 +118,9 @@ async def test_linear_fusion_scores_all_candidates_by_two_statements_more(
 ) -> None:
     rag = await filled(await make_container(enable_hybrid_search=True), dsn)
     statements, round_trips = await counted(rag, trace, "contrato de marzo", method="linear")
-    assert statements == sorted(["contents", "dense", "settings", *FULL_TEXT, "half-centred", "lexeme counts"])
+    assert statements == sorted(
+        [*CONTENTS, *DENSE, *FULL_TEXT, "half-centred", "workspace", "lexeme counts", "workspace"]
+    )
     assert round_trips == 1 + 2 + 2 + 1
 
 
@@ -121,7 +129,7 @@ async def test_a_sparse_search_is_two_round_trips_and_the_contents(
 ) -> None:
     rag = await filled(await make_container(), dsn)
     statements, round_trips = await counted(rag, trace, "contrato", mode="sparse")
-    assert statements == sorted(["contents", *FULL_TEXT])
+    assert statements == sorted([*CONTENTS, *FULL_TEXT])
     assert round_trips == 2 + 1
 
 
@@ -129,7 +137,10 @@ async def test_settings_of_a_search_end_with_it(make_container: Callable[..., An
     container = await make_container(database_pool_size=2)
     rag = await filled(container)
     await rag.search("contrato de marzo")
-    async with container.database.autocommit() as first, container.database.autocommit() as second:
+    async with (
+        container.database.autocommit(EVERY_WORKSPACE) as first,
+        container.database.autocommit(EVERY_WORKSPACE) as second,
+    ):
         for connection in (first, second):
             cursor = await connection.execute(
                 "SELECT current_setting('plan_cache_mode'), current_setting('enable_seqscan'),"

@@ -18,7 +18,7 @@ from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure import DocumentStructure, EntityKind
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.structure_backlog import FIND, PostgresStructureBacklog
 from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
@@ -61,7 +61,7 @@ def backlog(database: Database) -> PostgresStructureBacklog:
 
 
 async def fetch(database: Database, query: str) -> list[Any]:
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         return await (await connection.execute(query)).fetchall()
 
 
@@ -187,11 +187,11 @@ async def test_a_look_begins_after_an_id_and_reads_no_more_than_it_returns(
         after = found[-1]
     assert found == ids
     values = {"after": ids[9], "limit": 5, "replaced": ["x"], "replaced_without_symbols": []}
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         row = await (await connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {FIND}", values)).fetchone()
     assert row is not None
     limit = row[0][0]["Plan"]
-    scan = limit["Plans"][0]
+    (scan,) = (plan for plan in limit["Plans"] if plan["Parent Relationship"] == "Outer")
     assert (limit["Node Type"], scan["Node Type"], scan["Actual Rows"]) == ("Limit", "Index Scan", 5)
 
 
@@ -294,7 +294,7 @@ async def test_writers_embedders_and_refreshers_never_fail_for_one_another_nor_l
         await stir(database, rounds=rounds, seed=7)
     entities, embedder = PostgresStructureVectors(database=database), HashingEmbedder()
     await entities.enqueue_missing()
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         await connection.execute("UPDATE structural_entity_backlog SET available_at = now()")
     while batch := await entities.claim(limit=99, lease_seconds=60):
         await entities.complete({each: embedder.vector(each.index_text) for each in batch}, model=TEST_MODEL)

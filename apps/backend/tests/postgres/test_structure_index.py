@@ -9,7 +9,7 @@ import pytest
 from ragcorp.application.entity_names import clause_name, file_name, heading_name, stem_name, symbol_name
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.structure import EntityDraft, EntityIdentity, EntityKind, EntityRef
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.structure_index import PostgresStructureIndex
 from support.postgres import open_database, repository_over
@@ -250,7 +250,7 @@ async def test_a_chunk_has_the_entities_whose_own_text_it_holds(
         (12, 12, "de 2"),
     ]
     await repository.save_many([chunked(write, spans)], principal=ANYONE)
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         rows = await (await connection.execute("SELECT id::text FROM chunks ORDER BY chunk_index")).fetchall()
     chunk_ids = [row[0] for row in rows]
     found = await index.at_chunks([*chunk_ids, "no chunk"], principal=ANYONE)

@@ -11,7 +11,7 @@ from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.ports.structure import SimilarEntity
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure import EntityKind
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
 from support.postgres import open_database, repository_over
@@ -126,7 +126,7 @@ async def test_what_documents_lack_leaves_nothing(database: Database) -> None:
 
 async def test_of_the_stored_models_the_active_one_is_asked(database: Database) -> None:
     await stored(database, code("a.py", "one"), vectors={"def one in a.py": towards(0.9)})
-    async with database.driver_transaction() as connection:
+    async with database.driver_transaction(EVERY_WORKSPACE) as connection:
         await connection.execute("INSERT INTO embedding_models (name, dimensions) VALUES ('next', 8)")
         await connection.execute("""
             INSERT INTO structural_entity_embeddings (item_id, model_id, workspace, embedding)

@@ -11,7 +11,7 @@ from ragcorp.application.entity_names import file_name, symbol_name
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.structure import EntityRef
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.structure_index import PostgresStructureIndex
 from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
@@ -75,7 +75,7 @@ async def told(
 async def everything(database: Database, index: PostgresStructureIndex) -> tuple[list[EntityRef], list[str]]:
     (file,) = (await index.files([file_name("a.py")], principal=ANA, limit=9))["file:a.py"].found
     refs = list((await index.of_documents([file.document_id], principal=ANA, limit=9))[file.document_id])
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         rows = await (await connection.execute("SELECT id::text FROM chunks")).fetchall()
     return refs, [row[0] for row in rows]
 

@@ -12,7 +12,7 @@ from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.structure import EntityKind
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
@@ -52,7 +52,7 @@ def vectors(database: Database) -> PostgresStructureVectors:
 
 
 async def fetch(database: Database, query: str) -> list[Any]:
-    async with database.autocommit() as connection:
+    async with database.autocommit(EVERY_WORKSPACE) as connection:
         return await (await connection.execute(query)).fetchall()
 
 
@@ -224,7 +224,7 @@ async def test_a_worker_of_another_model_takes_nothing_and_leaves_the_entity_wai
 ) -> None:
     await repository.save_many([code("a.py", "one")], principal=ANYONE)
     (claimed,) = await vectors.claim(limit=9, lease_seconds=0, model=TEST_MODEL)
-    async with database.driver_transaction() as connection:
+    async with database.driver_transaction(EVERY_WORKSPACE) as connection:
         await connection.execute("UPDATE embedding_models SET active = false")
         await connection.execute("INSERT INTO embedding_models (name, dimensions, active) VALUES ('next', 3, true)")
     assert await vectors.claim(limit=9, lease_seconds=0, model=TEST_MODEL) == []

@@ -40,7 +40,6 @@ def insert_chunks(
     workspace: str,
     contents: Sequence[str],
     *,
-    by_copy: bool = False,
     language: str = PLAIN,
     sensitivity: Sensitivity = Sensitivity.NORMAL,
     artifact_type: str = "document",
@@ -58,17 +57,12 @@ def insert_chunks(
     )
     columns = "document_id, workspace, chunk_index, content, language, artifact_type, sensitivity"
     rest = "line_start, line_end, token_count, content_hash"
-    if by_copy:
-        with connection.cursor().copy(f"COPY chunks ({columns}, {rest}) FROM STDIN") as copy:
-            for index, content in enumerate(contents):
-                copy.write_row((document_id, workspace, index, content, *shared, 1, 1, 1, b""))
-    else:
-        connection.execute(
-            f"INSERT INTO chunks ({columns}, {rest})"
-            " SELECT %s, %s, n - 1, content, %s, %s, %s, 1, 1, 1, ''"
-            " FROM unnest(%s::text[]) WITH ORDINALITY AS given (content, n)",
-            (document_id, workspace, *shared, list(contents)),
-        )
+    connection.execute(
+        f"INSERT INTO chunks ({columns}, {rest})"
+        " SELECT %s, %s, n - 1, content, %s, %s, %s, 1, 1, 1, ''"
+        " FROM unnest(%s::text[]) WITH ORDINALITY AS given (content, n)",
+        (document_id, workspace, *shared, list(contents)),
+    )
     rows = connection.execute("SELECT id FROM chunks WHERE document_id = %s ORDER BY chunk_index", (document_id,))
     return [row[0] for row in rows]
 

@@ -30,7 +30,7 @@ class PostgresSparseStatistics:
         """Refresh if the changes since the last time exceed 5 % of the chunks counted then; return whether it did."""
 
         async def work() -> tuple[bool, int]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(workspace) as connection:
                 row = await (await connection.execute(STATE, {"workspace": workspace})).fetchone()
             return (row[0], row[1]) if row else (False, 0)
 
@@ -49,7 +49,7 @@ class PostgresSparseStatistics:
         return refreshed
 
     async def _alone(self, statement: str, workspace: str) -> bool:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(workspace) as connection:
             await connection.execute(NO_TIMEOUT)
             row: TupleRow | None = await (await connection.execute(statement, {"workspace": workspace})).fetchone()
         return bool(row and row[0])

@@ -56,7 +56,7 @@ class PostgresCandidateStore:
         asked = _asked(keys, principal, filters)
         if not asked.tables:
             return {}
-        rows = await self._rows(candidate_statements.described(asked.tables), asked.values)
+        rows = await self._rows(candidate_statements.described(asked.tables), asked.values, principal.workspace)
         return {key: _description(collection, row) for key, collection, row in asked.rows(rows)}
 
     async def features(self, keys: Sequence[HitKey], *, principal: Principal) -> Features:
@@ -67,7 +67,7 @@ class PostgresCandidateStore:
         statement = candidate_statements.features(asked.tables, model_id=model_id, dimensions=dimensions)
         cosines: dict[tuple[HitKey, HitKey], float] = {}
         lexemes: dict[HitKey, frozenset[str]] = {}
-        for number, other, cosine, held in await self._rows(statement, asked.values):
+        for number, other, cosine, held in await self._rows(statement, asked.values, principal.workspace):
             if other is None:
                 lexemes[asked.keys[number]] = frozenset(held or ())
             else:
@@ -79,7 +79,7 @@ class PostgresCandidateStore:
         asked = _asked(keys, principal)
         if not asked.tables:
             return {}
-        rows = await self._rows(candidate_statements.passages(asked.tables), asked.values)
+        rows = await self._rows(candidate_statements.passages(asked.tables), asked.values, principal.workspace)
         return {key: _passage(key[0], collection, row) for key, collection, row in asked.rows(rows)}
 
     async def neighbours(
@@ -93,13 +93,13 @@ class PostgresCandidateStore:
             "indexes": [index for _, index in centres],
             "distance": distance,
         }
-        rows = await self._rows(candidate_statements.neighbours(visible.sql), values)
+        rows = await self._rows(candidate_statements.neighbours(visible.sql), values, principal.workspace)
         chunks = [_passage(str(row[0]), CHUNK_COLLECTION, row[1:]) for row in rows]
         return {(chunk.document_id, chunk.chunk_index): chunk for chunk in chunks}
 
-    async def _rows(self, statement: str, values: Mapping[str, object]) -> list[TupleRow]:
+    async def _rows(self, statement: str, values: Mapping[str, object], workspace: str) -> list[TupleRow]:
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(workspace) as connection:
                 async with connection.pipeline():
                     await connection.execute(candidate_statements.SETTINGS, prepare=True)
                     cursor = await execute(connection, statement, values)

@@ -58,7 +58,7 @@ class ChunkChannels:
         }
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 async with connection.pipeline():
                     await connection.execute(statements.SCAN_SETTINGS, scan, prepare=True)
                     cursor = await connection.execute(statement, values, prepare=True, binary=True)
@@ -87,7 +87,7 @@ class ChunkChannels:
         values = visible.values | {"ids": database_ids(chunk_ids), "embedding": PgVector(list(embedding))}
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 cursor = await connection.execute(statement, values, prepare=True, binary=True)
                 return await cursor.fetchall()
 
@@ -99,7 +99,7 @@ class ChunkChannels:
         values = visible.values | {"ids": database_ids(chunk_ids)}
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 cursor = await connection.execute(statement, values, prepare=True, binary=True)
                 return await cursor.fetchall()
 
@@ -116,7 +116,7 @@ class ChunkChannels:
         }
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 return await (await connection.execute(statement, values)).fetchall()
 
         return {(row[0], row[1]): str(row[2]) for row in await self._database.read(work)}

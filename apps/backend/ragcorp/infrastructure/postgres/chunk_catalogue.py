@@ -54,7 +54,7 @@ class PostgresChunkCatalogue:
         statement = LIST_CHUNKS.format(conditions=" AND ".join(conditions))
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 return await (await connection.execute(statement.encode(), values)).fetchall()
 
         rows = await self._database.read(work)

@@ -70,6 +70,7 @@ class PostgresCollectionChannels:
             scan,
             statement,
             visible.values | narrowed.values | {"embedding": PgVector(list(embedding))},
+            principal.workspace,
         )
         waiting, embedded = rows[0][:2]
         return SimilarChunks(
@@ -92,7 +93,7 @@ class PostgresCollectionChannels:
         )
         values = visible.values | narrowed.values
         values |= {"query": query, "language": self._default_language, "since": since}
-        rows = await self._rows(collection_statements.SETTINGS, {}, statement, values)
+        rows = await self._rows(collection_statements.SETTINGS, {}, statement, values, principal.workspace)
         ranked = self._ranked(f"{self._table.collection}.{FULL_TEXT}", ScoreType.BM25, [row[1:] for row in rows])
         return ranked, rows[0][0]
 
@@ -108,10 +109,15 @@ class PostgresCollectionChannels:
         )
 
     async def _rows(
-        self, scan_settings: str, scan: Mapping[str, object], statement: str, values: Mapping[str, object]
+        self,
+        scan_settings: str,
+        scan: Mapping[str, object],
+        statement: str,
+        values: Mapping[str, object],
+        workspace: str,
     ) -> list[TupleRow]:
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(workspace) as connection:
                 async with connection.pipeline():
                     await connection.execute(scan_settings, scan, prepare=True)
                     cursor = await execute(connection, statement, values)

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection, OperationalError
+from psycopg import AsyncConnection, AsyncCursor, AsyncPipeline, OperationalError
+from psycopg.abc import Params, QueryNoTemplate
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 from sqlalchemy import NullPool
@@ -29,21 +31,59 @@ Result = TypeVar("Result")
 EVERY_WORKSPACE = "*"
 """What no workspace is called: work that serves all of them (backlogs, upkeep, keys) reads and writes under it."""
 
+SET_WORKSPACE = "SELECT set_config('ragcorp.workspace', %s, true)"
+"""Whose rows the policies of migration 016 let through, until the end of the transaction. Unset: none."""
+
+
+def of_every_workspace(dsn: str) -> str:
+    """Return the DSN of sessions that see every workspace from their start: upkeep on connections of its own."""
+    options = conninfo_to_dict(dsn).get("options") or ""
+    return make_conninfo(dsn, options=f"{options} -c ragcorp.workspace={EVERY_WORKSPACE}".strip())
+
+
 DriverConnection = AsyncConnection[TupleRow]
 
 
 class PooledConnection(AsyncConnection[TupleRow]):
-    """A connection that SQLAlchemy cannot close while it ``is_lent``.
+    """A connection that SQLAlchemy cannot close while it ``is_lent``, and whose statements know their ``workspace``.
 
     A request that is cancelled at the wrong moment leaves SQLAlchemy without the connection that it was about to take
     or to give back, so it is this side that takes and returns: then nothing can be lost to the pool.
+
+    Without a transaction around them, every pipeline and every single statement is one of its own, and carries the
+    workspace in front: in the same round trip, and gone at its end.
     """
 
     is_lent = False
+    workspace: str | None = None
+
+    @asynccontextmanager
+    async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
+        async with super().pipeline() as pipeline:
+            if self.workspace is not None:
+                await super().execute(SET_WORKSPACE, (self.workspace,), prepare=True)
+            yield pipeline
+
+    async def execute(  # type: ignore[override]  # no templates: nothing here sends one
+        self, query: QueryNoTemplate, params: Params | None = None, *, prepare: bool | None = None, binary: bool = False
+    ) -> AsyncCursor[TupleRow]:
+        if self.workspace is None or self._pipeline is not None:
+            return await super().execute(query, params, prepare=prepare, binary=binary)
+        async with self.pipeline():
+            return await super().execute(query, params, prepare=prepare, binary=binary)
 
     async def close(self) -> None:
         if not self.is_lent:
             await super().close()
+
+
+async def _begin(connection: PooledConnection, workspace: str) -> None:
+    """Begin a transaction that sees the workspace, in one round trip. Whoever has the connection ends it."""
+    if not connection.autocommit:  # else psycopg would begin it, and wait for the answer
+        await connection.set_autocommit(True)
+    async with connection.pipeline():
+        await connection.execute("BEGIN")
+        await connection.execute(SET_WORKSPACE, (workspace,), prepare=True)
 
 
 _LENT: ContextVar[PooledConnection] = ContextVar("_LENT")
@@ -55,13 +95,20 @@ async def _lent_connection() -> PooledConnection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseOptions:
-    """Sizes and times of the pool. ``statement_timeout_ms`` bounds every statement of the application role."""
+    """Sizes and times of the pool. Statement and lock timeouts bound every statement of the application role."""
 
     pool_size: int = 10
     pool_timeout_seconds: float = 2.0
     connect_timeout_seconds: int = 5
     statement_timeout_ms: int = 30_000
+    lock_timeout_ms: int = 5_000
 
+
+RECONNECT_SECONDS = 2.0
+"""How long one attempt to connect is repeated; after that the next request makes another.
+
+The pauses between repetitions double: with a long time a server that is back could go unnoticed for half of it.
+"""
 
 WAITING_PER_CONNECTION = 100
 """A search asks for up to ten connections at once, each for some milliseconds: a burst of them waits, and for no longer
@@ -84,7 +131,7 @@ class Database:
             timeout=self._options.pool_timeout_seconds,
             connection_class=self._pooled_connection(),
             configure=self._configure,
-            reconnect_timeout=30.0,
+            reconnect_timeout=RECONNECT_SECONDS,
             kwargs=self.connect_arguments(),
         )
         self.engine: AsyncEngine = create_async_engine(
@@ -100,7 +147,11 @@ class Database:
             "keepalives_interval": 5,
             "keepalives_count": 3,
             "tcp_user_timeout": 20_000,
-            "options": f"-c statement_timeout={self._options.statement_timeout_ms} -c timezone=UTC",
+            "options": (
+                f"-c statement_timeout={self._options.statement_timeout_ms} "
+                f"-c lock_timeout={self._options.lock_timeout_ms} "
+                f"-c idle_in_transaction_session_timeout={2 * self._options.statement_timeout_ms} -c timezone=UTC"
+            ),
         }
 
     async def open(self) -> None:
@@ -123,36 +174,38 @@ class Database:
         return self._pool.get_stats()
 
     @asynccontextmanager
-    async def autocommit(self, workspace: str = EVERY_WORKSPACE) -> AsyncIterator[DriverConnection]:
-        """A bare connection on which each statement, or each pipeline of them, is its own transaction."""
+    async def autocommit(self, workspace: str) -> AsyncIterator[DriverConnection]:
+        """A bare connection on which each ``execute``, or each pipeline of them, is its own transaction."""
         async with self._guarded():
             # not pool.connection(): it would commit, which here costs as much as the statement's own dispatch
             connection = await self._pool.getconn()
             try:
                 if not connection.autocommit:
                     await connection.set_autocommit(True)
+                connection.workspace = workspace
                 yield connection
             finally:
+                connection.workspace = None
                 await asyncio.shield(self._pool.putconn(connection))
 
     @asynccontextmanager
-    async def driver_transaction(self, workspace: str = EVERY_WORKSPACE) -> AsyncIterator[DriverConnection]:
+    async def driver_transaction(self, workspace: str) -> AsyncIterator[DriverConnection]:
         """A bare connection in a transaction that commits at the end of the block."""
-        async with self._guarded(), self._pool.connection() as connection, connection.transaction():
+        async with self._guarded(), self._pool.connection() as connection:
+            await _begin(connection, workspace)
             yield connection
 
     @asynccontextmanager
-    async def transaction(self, workspace: str = EVERY_WORKSPACE) -> AsyncIterator[CoreConnection]:
+    async def transaction(self, workspace: str) -> AsyncIterator[CoreConnection]:
         """A SQLAlchemy Core connection in a transaction that commits at the end of the block."""
         async with self._guarded():
             connection = await self._pool.getconn()
             try:
-                if connection.autocommit:
-                    await connection.set_autocommit(False)
                 connection.is_lent = True
                 lent = _LENT.set(connection)
                 try:
                     async with self.engine.begin() as core:
+                        await _begin(connection, workspace)  # now: SQLAlchemy's first look at the server rolls back
                         yield core
                 finally:
                     _LENT.reset(lent)

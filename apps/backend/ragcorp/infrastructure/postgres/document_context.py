@@ -40,18 +40,18 @@ class PostgresDocumentContext:
         self._database = database
 
     async def openings(self, document_ids: Sequence[UUID], *, workspace: str) -> dict[UUID, str]:
-        rows = await self._rows(OPENINGS, {"documents": list(document_ids), "workspace": workspace})
+        rows = await self._rows(OPENINGS, {"documents": list(document_ids), "workspace": workspace}, workspace)
         return dict(rows)
 
     async def holdings(
         self, lexemes: Sequence[str], document_ids: Sequence[UUID], *, workspace: str
     ) -> dict[UUID, frozenset[str]]:
         values = {"documents": list(document_ids), "lexemes": list(lexemes), "workspace": workspace}
-        return {document: frozenset(held) for document, held in await self._rows(HOLDINGS, values)}
+        return {document: frozenset(held) for document, held in await self._rows(HOLDINGS, values, workspace)}
 
-    async def _rows(self, statement: str, values: Mapping[str, object]) -> list[TupleRow]:
+    async def _rows(self, statement: str, values: Mapping[str, object], workspace: str) -> list[TupleRow]:
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(workspace) as connection:
                 return await (await connection.execute(statement, values)).fetchall()
 
         return await self._database.read(work)

@@ -27,7 +27,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import QuerySyntax
 from ragcorp.infrastructure.postgres import document_reads as reads
 from ragcorp.infrastructure.postgres.channels import ChunkChannels
-from ragcorp.infrastructure.postgres.database import Database, Result
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database, Result
 from ragcorp.infrastructure.postgres.document_writes import find_unchanged, save_documents
 from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel
 from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
@@ -93,35 +93,37 @@ class PostgresDocumentRepository:
         self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
     ) -> dict[str, WriteOutcome]:
         async def work() -> dict[str, WriteOutcome]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 return await find_unchanged(connection, hashes, chunker=chunker, principal=principal)
 
         return await self._database.read(work)
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[WriteOutcome]:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             outcomes = await save_documents(connection, writes, principal=principal)
         self._changed(principal)
         return outcomes
 
     async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> WriteOutcome:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             (outcome,) = await save_documents(connection, [write], principal=principal, expected=expected)
         self._changed(principal)
         return outcome
 
     async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             (outcome,) = await save_documents(connection, [write], principal=principal, restoring=True)
         self._changed(principal)
         return outcome
 
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
         query = reads.document_query(deleted=deleted)
-        return reads.document(await self._read(lambda c: reads.find_one(c, query, external_id, principal)))
+        return reads.document(await self._read(lambda c: reads.find_one(c, query, external_id, principal), principal))
 
     async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
-        return reads.source(await self._read(lambda c: reads.find_one(c, reads.source_query(), external_id, principal)))
+        return reads.source(
+            await self._read(lambda c: reads.find_one(c, reads.source_query(), external_id, principal), principal)
+        )
 
     async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
         async def both(connection: CoreConnection) -> tuple[Row[Any], bytes | None]:
@@ -129,7 +131,7 @@ class PostgresDocumentRepository:
             row = await reads.find_one(connection, query, external_id, principal)
             return row, (await connection.execute(reads.original(row.id))).scalar_one_or_none()
 
-        row, content = await self._read(both)
+        row, content = await self._read(both, principal)
         if content is None:  # purged between the two statements
             raise NotFoundError("There is no such document.", field="external_id")
         document = reads.document(row)
@@ -140,11 +142,11 @@ class PostgresDocumentRepository:
         self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
     ) -> DocumentPage:
         return await self._read(
-            lambda c: reads.list_documents(c, selection, principal=principal, limit=limit, after=after)
+            lambda c: reads.list_documents(c, selection, principal=principal, limit=limit, after=after), principal
         )
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             hidden = await reads.hide(connection, selection, principal=principal)
         self._changed(principal)
         return hidden
@@ -155,16 +157,16 @@ class PostgresDocumentRepository:
             raise NotFoundError("There is no such document.", field="external_id")
 
     async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(principal.workspace if principal else EVERY_WORKSPACE) as connection:
             return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
 
     def _changed(self, principal: Principal) -> None:
         if self._statistics is not None:
             self._statistics.touch(principal.workspace)
 
-    async def _read(self, query: Callable[[CoreConnection], Awaitable[Result]]) -> Result:
+    async def _read(self, query: Callable[[CoreConnection], Awaitable[Result]], principal: Principal) -> Result:
         async def work() -> Result:
-            async with self._database.transaction() as connection:
+            async with self._database.transaction(principal.workspace) as connection:
                 return await query(connection)
 
         return await self._database.read(work)

@@ -1,4 +1,4 @@
-"""Writes of documents: one transaction a batch, set-based statements, COPY for the chunks and entities."""
+"""Writes of documents: one transaction a batch, set-based statements, the chunks and entities as arrays."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.ports.storage import DocumentWrite, WriteOutcome
 from ragcorp.domain.principal import Principal
+from ragcorp.infrastructure.postgres.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.database import DriverConnection
 from ragcorp.infrastructure.postgres.document_vectors import refresh_document_vectors
 from ragcorp.infrastructure.postgres.embedding_cache import MARK_USED
@@ -78,17 +79,12 @@ RESERVE_CHUNK_IDS = """
     SELECT nextval(pg_get_serial_sequence('chunks', 'id')) FROM generate_series(1, %(count)s)
 """
 
-COPY_CHUNKS = """
-    COPY chunks (
-        id, document_id, workspace, chunk_index, title, heading_path, content, language, artifact_type, sensitivity,
-        visibility_scope, owner, occurred_at, line_start, line_end, page_start, page_end, token_count, content_hash)
-    FROM STDIN WITH (FORMAT binary)
-"""
-
-COPY_CHUNK_TYPES = (
-    "int8", "uuid", "text", "int4", "text", "text[]", "text", "text", "text", "int2",
-    "text", "text", "timestamptz", "int4", "int4", "int4", "int4", "int4", "bytea",
-)  # fmt: skip
+CHUNK_COLUMNS = {
+    "id": "int8", "document_id": "uuid", "workspace": "text", "chunk_index": "int4", "title": "text",
+    "heading_path": "text[]", "content": "text", "language": "text", "artifact_type": "text", "sensitivity": "int2",
+    "visibility_scope": "text", "owner": "text", "occurred_at": "timestamptz", "line_start": "int4",
+    "line_end": "int4", "page_start": "int4", "page_end": "int4", "token_count": "int4", "content_hash": "bytea",
+}  # fmt: skip
 
 REUSE_CACHED_VECTORS = f"""
     WITH cached AS (
@@ -330,20 +326,20 @@ async def _write_contents(
     total = sum(len(write.chunks) for write in writes.values())
     await cursor.execute(RESERVE_CHUNK_IDS, {"count": total})
     chunk_ids = iter([row[0] for row in await cursor.fetchall()])
-    async with cursor.copy(COPY_CHUNKS) as copy:
-        copy.set_types(COPY_CHUNK_TYPES)
-        for document_id, write in writes.items():
-            row = _attribute_row(write.attributes)
-            for chunk, index_hash in zip(write.chunks, write.index_hashes, strict=True):
-                await copy.write_row(
-                    (
-                        next(chunk_ids), document_id, principal.workspace, chunk.chunk_index, row["title"],
-                        list(chunk.heading_path), chunk.content, row["language"], row["artifact_type"],
-                        row["sensitivity"], row["visibility_scope"], row["owner"], row["occurred_at"],
-                        chunk.line_start, chunk.line_end, chunk.page_start, chunk.page_end, chunk.token_count,
-                        index_hash,
-                    )
-                )  # fmt: skip
+    rows: list[tuple[object, ...]] = []
+    for document_id, write in writes.items():
+        row = _attribute_row(write.attributes)
+        rows += [
+            (
+                next(chunk_ids), document_id, principal.workspace, chunk.chunk_index, row["title"],
+                list(chunk.heading_path), chunk.content, row["language"], row["artifact_type"],
+                row["sensitivity"], row["visibility_scope"], row["owner"], row["occurred_at"],
+                chunk.line_start, chunk.line_end, chunk.page_start, chunk.page_end, chunk.token_count,
+                index_hash,
+            )
+            for chunk, index_hash in zip(write.chunks, write.index_hashes, strict=True)
+        ]  # fmt: skip
+    await insert_rows(cursor, "chunks", CHUNK_COLUMNS, rows)
     document_ids = {"document_ids": list(writes)}
     await cursor.execute(REUSE_CACHED_VECTORS, document_ids)
     await cursor.execute(ENQUEUE_REST, document_ids)

@@ -11,7 +11,7 @@ from psycopg.rows import TupleRow
 from ragcorp.domain.documents import index_text
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.document_vectors import refresh_document_vectors
 from ragcorp.infrastructure.postgres.embedding_models import serving
 from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
@@ -131,7 +131,7 @@ class PostgresEmbeddingBacklog:
         clause, values = _narrowed(document_id, workspace)
         serves = serving(model)
         values |= serves.values | {"limit": limit, "lease_seconds": lease_seconds}
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             cursor = await connection.execute(CLAIM.format(narrowed=clause, serves=serves.sql), values)
             rows = await cursor.fetchall()
         return [
@@ -155,7 +155,7 @@ class PostgresEmbeddingBacklog:
             }
             for chunk, vector in sorted(vectors.items(), key=lambda entry: (entry[0].index_hash, entry[0].chunk_id))
         ]
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             chunk_ids = {"chunk_ids": [row["chunk_id"] for row in rows]}
             locked = await (await connection.execute(LOCK_DOCUMENTS, chunk_ids)).fetchall()
             await connection.cursor().executemany(STORE_VECTOR, rows)
@@ -169,7 +169,7 @@ class PostgresEmbeddingBacklog:
     ) -> None:
         # a chunk's text never changes: another one is another chunk
         chunk_ids = [chunk.chunk_id for chunk in chunks]
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             cursor = await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": chunk_ids})
             locked = await cursor.fetchall()
             await connection.execute(
@@ -185,12 +185,12 @@ class PostgresEmbeddingBacklog:
             await refresh_document_vectors(connection, [row[0] for row in locked])
 
     async def release(self, chunk_ids: Sequence[int]) -> None:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(LOCK_DOCUMENTS, {"chunk_ids": list(chunk_ids)})
             await connection.execute(RELEASE, {"chunk_ids": list(chunk_ids)})
 
     async def enqueue_missing(self) -> int:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             locked = await (await connection.execute(LOCK_DOCUMENTS_WITHOUT_VECTORS)).fetchall()
             document_ids = [row[0] for row in locked]
             enqueued = (await connection.execute(ENQUEUE_MISSING, {"document_ids": document_ids})).rowcount
@@ -201,7 +201,7 @@ class PostgresEmbeddingBacklog:
         clause, values = _narrowed(document_id, workspace)
 
         async def work() -> TupleRow | None:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(EVERY_WORKSPACE) as connection:
                 return await (await connection.execute(COUNTS.format(narrowed=clause), values)).fetchone()
 
         row = await self._database.read(work)

@@ -8,7 +8,7 @@ from pgvector import Vector as PgVector
 
 from ragcorp.domain.embedding_cache import CachedVectors
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.item_rows import TABLES
 
 MARK_USED = """
@@ -92,7 +92,7 @@ class PostgresEmbeddingCache:
         self._database = database
 
     async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> dict[bytes, Vector]:
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(workspace) as connection:
             cursor = await connection.execute(
                 KNOWN,
                 {
@@ -116,11 +116,11 @@ class PostgresEmbeddingCache:
             }
             for key, vector in sorted(vectors.items())  # writers lock in one order
         ]
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(workspace) as connection:
             await connection.cursor().executemany(CACHE, rows)
 
     async def status(self) -> list[CachedVectors]:
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             rows = await (await connection.execute(STATUS)).fetchall()
         return [
             CachedVectors(
@@ -134,10 +134,10 @@ class PostgresEmbeddingCache:
         ]
 
     async def count_unused(self, *, days: float, model: str | None) -> int:
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             row = await (await connection.execute(COUNT_UNUSED, {"days": days, "model": model})).fetchone()
         return int(row[0]) if row else 0
 
     async def prune(self, *, days: float, model: str | None, limit: int) -> int:
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             return (await connection.execute(PRUNE, {"days": days, "model": model, "limit": limit})).rowcount

@@ -25,7 +25,7 @@ from ragcorp.domain.hydration import (
 )
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure import EntityIdentity
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.predicates import visibility
 
 HYDRATED = """
@@ -120,7 +120,7 @@ class PostgresEpisodeStore:
         values = {**_whose(episode_id, principal), "limit": limit}
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 return await (await connection.execute(HYDRATED, values, prepare=True)).fetchall()
 
         return tuple(EntityIdentity(document_id=row[0], key=row[1]) for row in await self._database.read(work))
@@ -138,7 +138,7 @@ class PostgresEpisodeStore:
         principal: Principal,
     ) -> int:
         rows = [*map(_shown_row, entities), *map(_dropped_row, dropped)]
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             episode = await (await connection.execute(NEXT_TURN, _whose(episode_id, principal))).fetchone()
             if episode is None:
                 raise StorageUnavailableError("The episode could not be stored.", reason="error")
@@ -162,7 +162,7 @@ class PostgresEpisodeStore:
         visible = visibility(principal, alias="d")
 
         async def work() -> tuple[TupleRow, list[TupleRow], frozenset[str]]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 found = await (await connection.execute(TURN, values)).fetchone()
                 if found is None:
                     raise _missing(await (await connection.execute(TURNS, values)).fetchone())
@@ -192,7 +192,7 @@ class PostgresEpisodeStore:
         )
 
     async def purge(self, *, older_than_days: float) -> int:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             purged = (await connection.execute(PURGE, {"seconds": older_than_days * 86_400.0})).rowcount
             empty = await (await connection.execute(LOCK_EMPTY)).fetchall()
             await connection.execute(PURGE_EMPTY, {"ids": [row[0] for row in empty]})

@@ -108,7 +108,9 @@ class PostgresExtractionStore:
         self, version: ExtractorVersion, *, principal: Principal, document: str | None, limit: int, after: int = 0
     ) -> list[ExtractionTask]:
         chosen = await self._chosen(version, principal, document)
-        rows = await self._rows(TASKS.format(visible=chosen.sql), chosen.values | {"limit": limit, "after": after})
+        rows = await self._rows(
+            TASKS.format(visible=chosen.sql), chosen.values | {"limit": limit, "after": after}, principal.workspace
+        )
         return [
             ExtractionTask(
                 chunk_id=row[0],
@@ -123,7 +125,9 @@ class PostgresExtractionStore:
 
     async def count_waiting(self, version: ExtractorVersion, *, principal: Principal, document: str | None) -> int:
         chosen = await self._chosen(version, principal, document)
-        ((count,),) = await self._rows(COUNT.format(visible=chosen.sql), chosen.values | {"after": 0})
+        ((count,),) = await self._rows(
+            COUNT.format(visible=chosen.sql), chosen.values | {"after": 0}, principal.workspace
+        )
         return int(count)
 
     async def store(
@@ -131,7 +135,7 @@ class PostgresExtractionStore:
     ) -> int:
         visible = visibility(principal)
         which = {"workspace": principal.workspace} | asdict(version)
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             await connection.execute(LOCK_DOCUMENT, {"document_id": task.document_id})
             cursor = await connection.execute(
                 LOCK_CHUNK.format(visible=visible.sql),
@@ -154,7 +158,7 @@ class PostgresExtractionStore:
 
     async def remove_stale(self, *, principal: Principal) -> int:
         visible = visibility(principal, alias="f")
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             cursor = await connection.execute(REMOVE_STALE.format(visible=visible.sql), visible.values)
             gone = await cursor.fetchall()
             await connection.execute(FORGET, {"workspace": principal.workspace})
@@ -168,16 +172,18 @@ class PostgresExtractionStore:
         if document is not None:
             readable = visibility(principal, alias="d")
             rows = await self._rows(
-                READABLE_DOCUMENT.format(visible=readable.sql), readable.values | {"document": document}
+                READABLE_DOCUMENT.format(visible=readable.sql),
+                readable.values | {"document": document},
+                principal.workspace,
             )
             if not rows:
                 raise NotFoundError("There is no such document.", field="document")
             values["document_id"] = rows[0][0]
         return Predicate(clauses=visible.clauses, values=values)
 
-    async def _rows(self, statement: str, values: dict[str, object]) -> list[TupleRow]:
+    async def _rows(self, statement: str, values: dict[str, object], workspace: str) -> list[TupleRow]:
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(workspace) as connection:
                 return await (await connection.execute(statement, values)).fetchall()
 
         return await self._database.read(work)

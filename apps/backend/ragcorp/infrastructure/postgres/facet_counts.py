@@ -59,7 +59,7 @@ class PostgresFacetCounts:
             return Facets(counts={facet: {} for facet in FACETS})
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 async with connection.pipeline():
                     await connection.execute(TIMEOUT, {"timeout_ms": str(self._timeout_ms)}, prepare=True)
                     cursor = await connection.execute(counts(branches), values, binary=True)

@@ -156,7 +156,7 @@ class PostgresFileDocuments:
         values["folders"] = Jsonb(asked.folders)
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 async with connection.pipeline():
                     await connection.execute(candidate_statements.SETTINGS, prepare=True)
                     cursor = await execute(connection, statement, values)

@@ -42,13 +42,13 @@ def matched(*, visible: str, passing: str, lines_kept: str) -> str:
             FROM (SELECT DISTINCT name, md5(name)::uuid AS key FROM spelt) AS names
             CROSS JOIN LATERAL (
                 (SELECT *, true AS by_path FROM documents
-                 WHERE workspace = %(workspace)s AND md5(plain_path(path))::uuid BETWEEN key AND key
-                 ORDER BY md5(plain_path(path))::uuid OFFSET 0)
+                 WHERE workspace = %(workspace)s AND path_key(path) BETWEEN key AND key
+                 ORDER BY path_key(path) OFFSET 0)
                 UNION ALL
                 (SELECT *, false AS by_path FROM documents
-                 WHERE workspace = %(workspace)s AND md5(plain_path(external_id))::uuid BETWEEN key AND key
+                 WHERE workspace = %(workspace)s AND path_key(external_id) BETWEEN key AND key
                    AND path IS DISTINCT FROM external_id
-                 ORDER BY md5(plain_path(external_id))::uuid OFFSET 0)) AS d),
+                 ORDER BY path_key(external_id) OFFSET 0)) AS d),
         ingested AS MATERIALIZED (
             SELECT f.number, decode(f.key, 'hex') AS key, f.skipped
             FROM jsonb_to_recordset(%(folders)s::jsonb) AS f (number integer, key text, skipped integer)

@@ -122,7 +122,7 @@ class PostgresFolderRecords:
             statement += BELOW
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 return await (await connection.execute(statement, values)).fetchall()
 
         return [
@@ -143,7 +143,7 @@ class PostgresFolderRecords:
 
     async def count(self, folder: bytes, *, prefix: str, principal: Principal) -> int:
         async def work() -> TupleRow | None:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 return await (await connection.execute(COUNT, _tree(folder, prefix, principal))).fetchone()
 
         row = await self._database.read(work)
@@ -157,7 +157,7 @@ class PostgresFolderRecords:
             "relatives": [claim.relative for claim in claims],
             "hashes": [claim.content_hash for claim in claims],
         }
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             others = await (await connection.execute(OF_OTHERS, values)).fetchall()
             await connection.execute(CLAIM, values)
         return frozenset(external_id for (external_id,) in others)
@@ -165,7 +165,7 @@ class PostgresFolderRecords:
     async def confirm(self, folder: bytes, records: Sequence[FileRecord], *, principal: Principal) -> None:
         if not records:
             return
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             await connection.execute(
                 CONFIRM,
                 {
@@ -183,7 +183,7 @@ class PostgresFolderRecords:
 
     async def forget(self, folder: bytes, external_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
         values = {"workspace": principal.workspace, "folder": folder, "external_ids": list(external_ids)}
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             owned = tuple((await connection.execute(text(LOCK_OWNED), values)).scalars().all())
             for start in range(0, len(owned), MAX_FILTER_VALUES):
                 some = Condition(name="external_id", values=owned[start : start + MAX_FILTER_VALUES])

@@ -36,7 +36,7 @@ class PostgresGraphRepository:
     async def save_entities(
         self, drafts: Sequence[EntityDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             usual = await made_names(
                 connection,
                 [
@@ -73,13 +73,13 @@ class PostgresGraphRepository:
         return EntityPage(entities=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def delete_entity(self, external_id: str, *, principal: Principal) -> None:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             await graph_entities.delete_entity(connection, external_id, principal=principal)
 
     async def save_facts(
         self, drafts: Sequence[FactDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             return await graph_facts.save_facts(connection, drafts, principal=principal)
 
     async def get_fact(self, external_id: str, *, principal: Principal) -> Fact:
@@ -101,18 +101,18 @@ class PostgresGraphRepository:
         return FactPage(facts=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def delete_fact(self, external_id: str, *, principal: Principal) -> None:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             await graph_facts.delete_fact(connection, external_id, principal=principal)
 
     async def _entity_rows(self, chosen: Predicate, *, principal: Principal, limit: int) -> list[TupleRow]:
-        return await self._rows(graph_rows.ENTITY_ROWS, _both(readable_entities(principal), chosen), limit)
+        return await self._rows(graph_rows.ENTITY_ROWS, _both(readable_entities(principal), chosen), principal, limit)
 
     async def _fact_rows(self, chosen: Predicate, *, principal: Principal, limit: int) -> list[TupleRow]:
-        return await self._rows(graph_rows.FACT_ROWS, _both(readable_facts(principal), chosen), limit)
+        return await self._rows(graph_rows.FACT_ROWS, _both(readable_facts(principal), chosen), principal, limit)
 
-    async def _rows(self, statement: str, condition: Predicate, limit: int) -> list[TupleRow]:
+    async def _rows(self, statement: str, condition: Predicate, principal: Principal, limit: int) -> list[TupleRow]:
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 cursor = await connection.execute(
                     statement.format(condition=condition.sql), condition.values | {"limit": limit}
                 )

@@ -106,7 +106,7 @@ class PostgresGraphSearch:
             values["embedding"] = PgVector(list(embedding))
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 async with connection.pipeline():
                     await connection.execute(SETTINGS, {"timeout_ms": str(self._options.timeout_ms)}, prepare=True)
                     cursor = await execute(connection, statement, values)

@@ -8,9 +8,11 @@ import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from ragcorp.infrastructure.postgres.database import of_every_workspace
 from ragcorp.infrastructure.postgres.embedding_models import BACKLOG_TABLES, has_vectors
 from ragcorp.infrastructure.postgres.errors import translate
 from ragcorp.infrastructure.postgres.indexes import INVALID_INDEXES_IN_USE
+from ragcorp.infrastructure.postgres.leakproof import statements, unmarked
 
 CONNECT_TIMEOUT_SECONDS = 5
 
@@ -31,6 +33,24 @@ CONTENTS = f"""
 
 STORED_MODEL = f"""
     SELECT name, dimensions, {has_vectors("embedding_models.id")} FROM embedding_models WHERE active
+"""
+
+IS_BOUND = """
+    SELECT NOT EXISTS (
+        SELECT FROM pg_roles r
+        WHERE (r.rolsuper OR r.rolbypassrls) AND pg_has_role(current_user, r.oid, 'MEMBER'))
+"""
+
+OF_NO_WORKSPACE = ("alembic_version", "embedding_models", "item_name_key", "key_secret")
+"""Tables without rows of anybody: they stand under no policy."""
+
+UNPROTECTED = """
+    SELECT c.relname FROM pg_class c
+    WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'documents'::regclass)
+      AND c.relkind IN ('r', 'p') AND c.relname <> ALL (%s)
+      AND NOT (c.relrowsecurity AND c.relforcerowsecurity
+               AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
+    ORDER BY c.relname
 """
 
 
@@ -91,5 +111,37 @@ def inspect_contents(dsn: str) -> Contents:
         raise translate(error) from error
 
 
+def role_is_bound(dsn: str) -> bool:
+    """Return whether policies hold for the role of ``dsn``: it is no superuser, has not BYPASSRLS, nor can become such.
+
+    An owner is bound too, since row-level security is forced. Raises as ``inspect_server``. Blocking.
+    """
+    try:
+        with _connect(dsn) as connection:
+            ((bound,),) = connection.execute(IS_BOUND).fetchall()
+        return bool(bound)
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def unprotected_tables(dsn: str) -> tuple[str, ...]:
+    """Return tables of the schema whose policy was taken away or is not forced. Raises as ``inspect_server``."""
+    try:
+        with _connect(dsn) as connection:
+            found = connection.execute(UNPROTECTED, (list(OF_NO_WORKSPACE),)).fetchall()
+        return tuple(row[0] for row in found)
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def slow_under_policies(dsn: str) -> tuple[str, ...]:
+    """Return what an administrator has yet to run so that searches use their indexes. Raises as ``inspect_server``."""
+    try:
+        with _connect(dsn) as connection:
+            return tuple(statements(unmarked(connection)))
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
 def _connect(dsn: str) -> Connection[TupleRow]:
-    return psycopg.connect(dsn, connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp")
+    return psycopg.connect(of_every_workspace(dsn), connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp")

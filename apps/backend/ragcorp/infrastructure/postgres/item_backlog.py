@@ -10,7 +10,7 @@ from psycopg.rows import TupleRow
 
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embedding_models import serving
 from ragcorp.infrastructure.postgres.item_rows import ItemTables
 
@@ -107,7 +107,7 @@ class PostgresItemBacklog:
             return []
         serves = serving(model)
         values = serves.values | {"limit": limit, "lease_seconds": lease_seconds, "workspace": workspace}
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             cursor = await connection.execute(self._sql(CLAIM, workspace, serves=serves.sql), values)
             rows = await cursor.fetchall()
         return [
@@ -125,7 +125,7 @@ class PostgresItemBacklog:
             }
             for pending, vector in vectors.items()
         ]
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(self._sql(LOCK_ITEMS), {"ids": [row["id"] for row in rows]})
             await connection.cursor().executemany(self._sql(STORE_VECTOR), rows)
 
@@ -140,7 +140,7 @@ class PostgresItemBacklog:
         await self._change(RELEASE, chunk_ids, {})
 
     async def enqueue_missing(self) -> int:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             locked = await (await connection.execute(self._sql(LOCK_ITEMS_WITHOUT_VECTORS))).fetchall()
             cursor = await connection.execute(self._sql(ENQUEUE_MISSING), {"ids": [row[0] for row in locked]})
             return cursor.rowcount
@@ -150,7 +150,7 @@ class PostgresItemBacklog:
             return BacklogCounts(pending=0, failed=0)
 
         async def work() -> TupleRow | None:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(EVERY_WORKSPACE) as connection:
                 cursor = await connection.execute(self._sql(COUNTS, workspace), {"workspace": workspace})
                 return await cursor.fetchone()
 
@@ -158,7 +158,7 @@ class PostgresItemBacklog:
         return BacklogCounts(pending=row[0], failed=row[1]) if row else BacklogCounts(pending=0, failed=0)
 
     async def _change(self, statement: str, ids: Sequence[int], values: dict[str, object]) -> None:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(self._sql(LOCK_ITEMS), {"ids": list(ids)})
             await connection.execute(self._sql(statement), values | {"ids": list(ids)})
 

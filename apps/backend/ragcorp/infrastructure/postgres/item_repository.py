@@ -59,7 +59,7 @@ class PostgresItemRepository:
             return await self._save(drafts, principal)
 
     async def _save(self, drafts: Sequence[ItemDraft], principal: Principal) -> list[ItemOutcome]:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             if self._name_key is None and any(draft.external_id is None for draft in drafts):
                 self._name_key = await read_name_key(connection)
             return await save_items(
@@ -70,7 +70,7 @@ class PostgresItemRepository:
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
     ) -> ItemOutcome:
         readable = visibility(principal, alias="i")
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             cursor = await connection.execute(
                 self._sql(LOCK_ONE, readable=readable.sql), readable.values | {"external_id": external_id}
             )
@@ -85,7 +85,9 @@ class PostgresItemRepository:
 
     async def get(self, external_id: str, *, principal: Principal) -> Item:
         readable = visibility(principal, alias="i")
-        rows = await self._read(self._sql(GET, readable=readable.sql), readable.values | {"external_id": external_id})
+        rows = await self._read(
+            self._sql(GET, readable=readable.sql), readable.values | {"external_id": external_id}, principal
+        )
         if not rows:
             raise _missing()
         return item(rows[0], collection=self._collection)
@@ -97,14 +99,18 @@ class PostgresItemRepository:
         if after is not None:
             selected.clauses.append("i.external_id > %(after)s")
             selected.values["after"] = after
-        rows = await self._read(self._sql(LIST, selected=selected.sql), selected.values | {"limit": limit + 1})
+        rows = await self._read(
+            self._sql(LIST, selected=selected.sql), selected.values | {"limit": limit + 1}, principal
+        )
         items = tuple(item(row, collection=self._collection) for row in rows[:limit])
         return ItemPage(items=items, next_after=items[-1].external_id if len(rows) > limit else None)
 
     async def latest_of_session(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         readable = visibility(principal, alias="i")
         rows = await self._read(
-            self._sql(LATEST_OF_SESSION, readable=readable.sql), readable.values | {"session": session, "limit": limit}
+            self._sql(LATEST_OF_SESSION, readable=readable.sql),
+            readable.values | {"session": session, "limit": limit},
+            principal,
         )
         return [item(row, collection=self._collection) for row in reversed(rows)]
 
@@ -112,14 +118,14 @@ class PostgresItemRepository:
         exactly = visibility(principal, alias="i")
         exactly.clauses.append("i.external_id = %(external_id)s")
         exactly.values["external_id"] = external_id
-        if not await self._delete(exactly):
+        if not await self._delete(exactly, principal):
             raise _missing()
 
     async def delete(self, selection: ItemSelection, *, principal: Principal) -> int:
-        return await self._delete(self._selected(selection, principal))
+        return await self._delete(self._selected(selection, principal), principal)
 
-    async def _delete(self, selected: Predicate) -> int:
-        async with self._database.driver_transaction() as connection:
+    async def _delete(self, selected: Predicate, principal: Principal) -> int:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             return (await connection.execute(self._sql(DELETE, selected=selected.sql), selected.values)).rowcount
 
     def _selected(self, selection: ItemSelection, principal: Principal) -> Predicate:
@@ -137,9 +143,9 @@ class PostgresItemRepository:
         columns = COLUMNS.format(backlog=self._tables.backlog)
         return statement.format(items=self._tables.items, columns=columns, **predicates)
 
-    async def _read(self, statement: str, values: dict[str, object]) -> list[TupleRow]:
+    async def _read(self, statement: str, values: dict[str, object], principal: Principal) -> list[TupleRow]:
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 return await (await connection.execute(statement, values)).fetchall()
 
         return await self._database.read(work)

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Date,
     DateTime,
     ForeignKey,
+    Index,
     LargeBinary,
     SmallInteger,
     Table,
@@ -65,9 +66,11 @@ idempotent_requests = Table(
     Column("idempotency_key", Text(collation="C"), primary_key=True),
     # of method, path, query and body
     Column("fingerprint", LargeBinary, nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now(), index=True),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     # none of them while the first request works
     Column("status", SmallInteger),
     Column("headers", JSONB),
     Column("body", LargeBinary),
 )
+
+Index("ix_idempotent_requests_created_at", idempotent_requests.c.created_at)

@@ -26,7 +26,7 @@ class WorkspaceLanguages:
         """Return the workspace's default language, else ``default``, then the others that its chunks are in."""
 
         async def work() -> TupleRow | None:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(workspace) as connection:
                 return await (
                     await connection.execute(QUERY_LANGUAGES, {"workspace": workspace, "default": default})
                 ).fetchone()
@@ -37,5 +37,5 @@ class WorkspaceLanguages:
     async def set_default(self, workspace: str, language: str | None) -> None:
         """Set the language (ISO 639-1) that queries of the workspace are first read in; None: that of the settings."""
         statement = CLEAR_DEFAULT if language is None else SET_DEFAULT
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(workspace) as connection:
             await connection.execute(statement, {"workspace": workspace, "language": language})

@@ -49,6 +49,7 @@ class LexicalOptions:
 class _Look:
     """One query's predicates and values."""
 
+    workspace: str
     visible: Predicate
     narrowed: Predicate
     matching: str | None
@@ -73,6 +74,7 @@ class LexicalChannel:
     ) -> LexicalChunks:
         visible, narrowed = visibility(principal), filtered(filters)
         look = _Look(
+            workspace=principal.workspace,
             visible=visible,
             narrowed=narrowed,
             matching=matching_documents(principal, filters) if narrowed.clauses else None,
@@ -97,7 +99,7 @@ class LexicalChannel:
         values = visible.values | {"query": query, "ids": database_ids(chunk_ids)}
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 return await (await connection.execute(full_text.admitted(visible=visible.sql), values)).fetchall()
 
         return frozenset(str(row[0]) for row in await self._database.read(work))
@@ -110,7 +112,7 @@ class LexicalChannel:
         values = visible.values | {"lexemes": list(lexemes), "ids": database_ids(chunk_ids)}
 
         async def work() -> dict[str, LexemeCounts]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 cursor = await connection.execute(statement, values, prepare=True, binary=True)
                 rows = await cursor.fetchall()
                 frequent = [row[0] for row in rows if any(posting & MAX_TF == MAX_TF for posting in row[2])]
@@ -130,13 +132,13 @@ class LexicalChannel:
         return await self._words.frequencies(lexemes, principal=principal)
 
     async def _terms(self, look: _Look) -> tuple[tuple[QueryTerm, ...], int, float]:
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(look.workspace) as connection:
             async with connection.pipeline():
                 totals = await connection.execute(full_text.TOTALS, look.values, prepare=True)
                 terms = await connection.execute(full_text.TERMS, look.values, prepare=True)
             total, rows = await totals.fetchone(), await terms.fetchall()
         chunks, average_length = (total[0] or 0, total[1] or 0.0) if total else (0, 0.0)
-        rows = await self._words.corrected(rows, visible=look.visible)
+        rows = await self._words.corrected(rows, visible=look.visible, workspace=look.workspace)
         known: dict[str, QueryTerm] = {}
         for word, lexeme, kind, frequency, typed, similarity in rows:
             # what was typed right counts in full, wherever else it was misspelt
@@ -159,7 +161,7 @@ class LexicalChannel:
             visible=look.visible.sql,
             filtered=look.filtered,
         )
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(look.workspace) as connection:
             cursor = await connection.execute(statement, look.values, prepare=True, binary=True)
             rows = await cursor.fetchall()
         return RankedList(
@@ -184,7 +186,7 @@ class LexicalChannel:
             "weights": [term.similarity for term in known],
             "theta": None,
         }
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(look.workspace) as connection:
             async with connection.pipeline():
                 await connection.execute(bm25.SETTINGS, prepare=True)
                 best_cursor = await connection.execute(best, values, prepare=True, binary=True)

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 import psycopg
 from sqlalchemy import Engine, NullPool, create_engine, text
 
+from ragcorp.infrastructure.postgres.database import of_every_workspace
+
 ADVISORY_LOCK = 7_246_725_367
 """Any fixed number of ours."""
 
@@ -17,9 +19,14 @@ LOCK_TIMEOUT = "10s"
 
 
 def owner_engine(dsn: str) -> Engine:
-    """Return an engine over any form of DSN that libpq takes; NullPool leaves no connection behind."""
+    """Return an engine over any form of DSN that libpq takes; NullPool leaves no connection behind.
+
+    Its connections see every workspace: a policy binds the owner of a table, too.
+    """
     plain = dsn.replace("postgresql+psycopg://", "postgresql://", 1)
-    return create_engine("postgresql+psycopg://", poolclass=NullPool, creator=lambda: psycopg.connect(plain))
+    return create_engine(
+        "postgresql+psycopg://", poolclass=NullPool, creator=lambda: psycopg.connect(of_every_workspace(plain))
+    )
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from ragcorp.domain.exceptions import ConfigurationError, StorageUnavailableErro
 from ragcorp.infrastructure.postgres.embedding_models import DEFAULT_MODEL, ensure_active_indexes, ensure_model
 from ragcorp.infrastructure.postgres.errors import translate
 from ragcorp.infrastructure.postgres.indexes import rebuild_invalid_indexes
+from ragcorp.infrastructure.postgres.leakproof import mark_leakproof
 from ragcorp.infrastructure.postgres.migration_lock import LOCK_TIMEOUT, migration_lock, owner_engine
 
 VERSION = "SELECT version_num FROM alembic_version"
@@ -58,10 +59,17 @@ def alembic_config(dsn: str, *, embedding_model: tuple[str, int] = DEFAULT_MODEL
     return config
 
 
-def migrate(dsn: str, *, embedding_model: tuple[str, int] | None, application_dsn: str | None = None) -> MigrationState:
+def migrate(
+    dsn: str,
+    *,
+    embedding_model: tuple[str, int] | None,
+    application_dsn: str | None = None,
+    superuser_dsn: str | None = None,
+) -> MigrationState:
     """Bring the database up to the newest revision, prepared for the model. Blocking; safe to run side by side.
 
-    ``dsn`` is the owner's. INVALID indexes are rebuilt; ``application_dsn``'s role gets what it needs.
+    ``dsn`` is the owner's. INVALID indexes are rebuilt; ``application_dsn``'s role gets what it needs; functions are
+    marked LEAKPROOF, for which it takes a superuser.
     Raises ConfigurationError, IncompatibleEmbeddingsError or StorageUnavailableError.
     """
     try:
@@ -79,6 +87,7 @@ def migrate(dsn: str, *, embedding_model: tuple[str, int] | None, application_ds
             role = conninfo_to_dict(application_dsn).get("user") if application_dsn else None
             if role and role != conninfo_to_dict(dsn).get("user"):
                 connection.execute(text(GRANT_TO_APPLICATION.format(role=str(role).replace('"', '""'))))
+            mark_leakproof(dsn, superuser_dsn=superuser_dsn)
     except (SQLAlchemyError, psycopg.Error) as error:
         raise translate(_driver_error(error)) from error
     return state(dsn)
@@ -90,6 +99,11 @@ def head_revision() -> str:
     if head is None:
         raise StorageUnavailableError("This installation carries no migrations.", reason="schema")
     return head
+
+
+def known_revisions() -> frozenset[str]:
+    """Return every revision that this version can migrate from, the newest too. Blocking."""
+    return frozenset(script.revision for script in ScriptDirectory(str(scripts_folder())).walk_revisions())
 
 
 def state(dsn: str) -> MigrationState:

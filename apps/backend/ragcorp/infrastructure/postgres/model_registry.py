@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embedding_models import ACTIVE_MODEL, HAS_VECTORS, incompatible
 
 
@@ -35,7 +35,7 @@ async def active_model(database: Database, *, configured: EmbeddingModel | None)
 
     Raises IncompatibleEmbeddingsError if they differ and vectors exist; ConfigurationError if they differ and none do.
     """
-    async with database.transaction() as connection:
+    async with database.transaction(EVERY_WORKSPACE) as connection:
         row = (await connection.execute(text(ACTIVE_MODEL))).one_or_none()
         if row is None:
             return None
@@ -80,7 +80,7 @@ async def store_weights(
 
     They apply from the next start on.
     """
-    async with database.transaction() as connection:
+    async with database.transaction(EVERY_WORKSPACE) as connection:
         await connection.execute(
             text(STORE_WEIGHTS),
             {

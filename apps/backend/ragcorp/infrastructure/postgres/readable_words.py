@@ -114,7 +114,9 @@ class ReadableWords:
         visible = visibility(principal)
         most = max(FEWEST_CHUNKS, MOST_CHUNKS // max(1, len(lexemes)))
         statement = visible_frequencies(visible=visible.sql, documents_visible=visibility(principal, alias="d").sql)
-        rows = await self._fetch(statement, visible.values | {"lexemes": list(lexemes), "most": most})
+        rows = await self._fetch(
+            statement, visible.values | {"lexemes": list(lexemes), "most": most}, principal.workspace
+        )
         chunks, everything = rows[0][:2]
         return VisibleFrequencies(
             chunks=int(chunks),
@@ -123,7 +125,7 @@ class ReadableWords:
             counted_up_to=most,
         )
 
-    async def corrected(self, rows: Sequence[TupleRow], *, visible: Predicate) -> list[TupleRow]:
+    async def corrected(self, rows: Sequence[TupleRow], *, visible: Predicate, workspace: str) -> list[TupleRow]:
         """Return the rows of ``query_terms`` with none corrected by a word that the principal may not know of.
 
         The nearest word that it may know of takes its place; where there is none, what was typed stands.
@@ -131,13 +133,15 @@ class ReadableWords:
         words = sorted({row[0] for row in rows if row[4] is not None})
         if not words:
             return list(rows)
-        found = await self._fetch(nearest_readable_words(visible=visible.sql), {**visible.values, "words": words})
+        found = await self._fetch(
+            nearest_readable_words(visible=visible.sql), {**visible.values, "words": words}, workspace
+        )
         nearest = {word: rest for word, *rest in found}
         return [row if row[4] is None else _corrected(row, nearest.get(row[0])) for row in rows]
 
-    async def _fetch(self, statement: str, values: dict[str, object]) -> list[TupleRow]:
+    async def _fetch(self, statement: str, values: dict[str, object], workspace: str) -> list[TupleRow]:
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(workspace) as connection:
                 async with connection.pipeline():
                     await connection.execute(bm25.SETTINGS, prepare=True)
                     cursor = await connection.execute(statement, values, prepare=True)

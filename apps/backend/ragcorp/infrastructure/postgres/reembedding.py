@@ -19,7 +19,7 @@ from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.reembedding import ModelState, Rejected
 from ragcorp.domain.ports.storage import PendingChunk
 from ragcorp.infrastructure.postgres import reembedding_statements as statements
-from ragcorp.infrastructure.postgres.database import Database, DriverConnection
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database, DriverConnection
 from ragcorp.infrastructure.postgres.document_vectors import REFRESH_OF_MODEL
 from ragcorp.infrastructure.postgres.embedding_models import (
     VECTOR_TABLES,
@@ -78,7 +78,7 @@ class PostgresReembedding:
             yield
 
     async def models(self) -> list[ModelState]:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             found = await (await connection.execute(statements.MODELS)).fetchall()
             states = []
             for model_id, name, dimensions, active in found:
@@ -97,23 +97,23 @@ class PostgresReembedding:
         return states
 
     async def active(self) -> EmbeddingModel | None:
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             row = await (await connection.execute(statements.ACTIVE)).fetchone()
         return EmbeddingModel(name=row[0], dimensions=row[1]) if row else None
 
     async def register(self, model: EmbeddingModel) -> None:
         require_width(model.dimensions, field="--dimensions")
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(statements.REGISTER, _named(model))
-        async with self._database.transaction() as core:
+        async with self._database.transaction(EVERY_WORKSPACE) as core:
             await core.run_sync(know_thresholds)
 
     async def count(self, model: EmbeddingModel) -> tuple[int, int]:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             return await _counted(connection, await _id(connection, model))
 
     async def missing(self, kind: str, *, model: EmbeddingModel, after: int, limit: int) -> list[PendingChunk]:
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             values = {"model_id": await _id(connection, model), "after": after, "limit": limit}
             cursor = await connection.execute(EMBEDDED[kind].sql(statements.MISSING), values)
             rows = await cursor.fetchall()
@@ -129,7 +129,7 @@ class PostgresReembedding:
 
     async def store(self, kind: str, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
         table = EMBEDDED[kind]
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             model_id = await _id(connection, model)
             rows = [
                 {
@@ -146,13 +146,13 @@ class PostgresReembedding:
 
     async def refresh(self, model: EmbeddingModel, *, rejected: Rejected) -> None:
         """The first look goes through all documents, later ones through those that were written since."""
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             model_id = await _id(connection, model)
             looked_at = await _value(connection, statements.NOW)
         values = {"model_id": model_id, "since": self._since(model), "rejected": list(rejected.get("chunks", {}))}
         after = UUID(int=0)
         while True:
-            async with self._database.driver_transaction() as connection:
+            async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
                 document_ids = await _documents(connection, values, after=after)
                 if not document_ids:
                     break
@@ -160,7 +160,7 @@ class PostgresReembedding:
                 await connection.execute(statements.LOCK_THESE_DOCUMENTS, {"document_ids": document_ids})
                 await connection.execute(REFRESH_OF_MODEL, values | {"document_ids": document_ids})
         self._refreshed_at[model] = looked_at
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             found = await (await connection.execute(statements.WORKSPACES, values)).fetchall()
             for (workspace,) in found:
                 await connection.execute(statements.STORE_MEAN, {"model_id": model_id, "workspace": workspace})
@@ -203,7 +203,7 @@ class PostgresReembedding:
                 await connection.execute(_drop(name))
 
     async def delete_vectors(self, model: EmbeddingModel, *, limit: int) -> int:
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             values = {"model_id": await _id(connection, model), "limit": limit}
             for table in statements.KEPT_OF_A_MODEL:
                 gone = (await connection.execute(statements.DELETE_SOME.format(table=table), values)).rowcount
@@ -212,7 +212,7 @@ class PostgresReembedding:
         return 0
 
     async def _activate(self, model: EmbeddingModel, rejected: Rejected) -> None:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(statements.BEGIN_CHANGE)
             await connection.execute(statements.LOCK_MAINTENANCE)
             await connection.execute(statements.GIVE_WAY)

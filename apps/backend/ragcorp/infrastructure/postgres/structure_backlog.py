@@ -11,7 +11,7 @@ from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.ports.structure import UnstructuredDocument
 from ragcorp.domain.structure import DocumentStructure
 from ragcorp.domain.structure_fingerprint import StructureFingerprint
-from ragcorp.infrastructure.postgres.database import Database, DriverConnection
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database, DriverConnection
 from ragcorp.infrastructure.postgres.structure_writes import StoredStructure, write_structures
 
 FINGERPRINTS = """
@@ -71,7 +71,7 @@ class PostgresStructureBacklog:
 
     async def outdated(self, fingerprint: str, *, after: UUID | None = None, limit: int) -> list[UnstructuredDocument]:
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(EVERY_WORKSPACE) as connection:
                 replaced = await _replaced(connection, fingerprint)
                 cursor = await connection.execute(FIND, replaced | {"after": after or BEFORE_ALL, "limit": limit})
                 return await cursor.fetchall()
@@ -93,7 +93,7 @@ class PostgresStructureBacklog:
             "document_ids": list(structures),
             "hashes": [content_hash for content_hash, _ in structures.values()],
         }
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             locked = await (await connection.execute(LOCK, read)).fetchall()
             # only now: whoever was waited for may have stored what this would not replace
             stored = await (await connection.execute(STORED, read)).fetchall()
@@ -122,7 +122,7 @@ class PostgresStructureBacklog:
 
     async def count(self, fingerprint: str) -> int:
         async def work() -> TupleRow | None:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(EVERY_WORKSPACE) as connection:
                 replaced = await _replaced(connection, fingerprint)
                 return await (await connection.execute(COUNT, replaced)).fetchone()
 

@@ -85,7 +85,7 @@ class PostgresStructureIndex:
             return FileRef(document_id=document_id, external_id=external_id, path=path, is_code=is_code)
 
         around = _Around(near=_words(near), shown=_words(shown))
-        return await self._of_names(sql.files, names, file, _passing(principal, filters), around, limit=limit)
+        return await self._of_names(sql.files, names, file, principal, filters, around, limit=limit)
 
     async def named(
         self,
@@ -98,23 +98,25 @@ class PostgresStructureIndex:
         shown: Sequence[str] = (),
     ) -> Mapping[str, Named[EntityRef]]:
         around = _Around(near=_words(near), shown=_words(shown))
-        return await self._of_names(sql.named, names, _entity, _passing(principal, filters), around, limit=limit)
+        return await self._of_names(sql.named, names, _entity, principal, filters, around, limit=limit)
 
     async def _of_names(
         self,
         statement: Callable[..., str],
         names: Sequence[str],
         read: Callable[[Sequence[Any]], Found],
-        passing: Predicate | None,
+        principal: Principal,
+        filters: Filters,
         around: _Around,
         *,
         limit: int,
     ) -> Mapping[str, Named[Found]]:
+        passing = _passing(principal, filters)
         asked = list(dict.fromkeys(names))
         if passing is None or not asked:
             return {}
         values = passing.values | {"names": asked, "limit": limit, "near": around.near, "shown": around.shown}
-        rows = await self._rows(statement(passing.sql, near=around.is_asked), values)
+        rows = await self._rows(statement(passing.sql, near=around.is_asked), values, principal)
         of_names: dict[str, list[TupleRow]] = {}
         for row in rows:
             of_names.setdefault(asked[row[0] - 1], []).append(row)
@@ -135,7 +137,7 @@ class PostgresStructureIndex:
         if passing is None or not asked:
             return {}
         values = passing.values | {"document_ids": asked, "limit": limit}
-        rows = await self._rows(sql.of_documents(passing.sql), values)
+        rows = await self._rows(sql.of_documents(passing.sql), values, principal)
         return _grouped((asked[number - 1], _entity(reference)) for number, *reference in rows)
 
     async def within(
@@ -145,7 +147,7 @@ class PostgresStructureIndex:
         if passing is None or not entities:
             return {}
         values = passing.values | {"ids": [entity.id for entity in entities], "limit": limit}
-        rows = await self._rows(sql.within(passing.sql), values)
+        rows = await self._rows(sql.within(passing.sql), values, principal)
         return _grouped((of, _entity(reference)) for of, *reference in rows)
 
     async def known(
@@ -159,7 +161,7 @@ class PostgresStructureIndex:
             "document_ids": [identity.document_id for identity in asked],
             "keys": [identity.key for identity in asked],
         }
-        entities = [_entity(row) for row in await self._rows(sql.known(passing.sql), values)]
+        entities = [_entity(row) for row in await self._rows(sql.known(passing.sql), values, principal)]
         return {entity.identity: entity for entity in entities}
 
     async def neighbours(
@@ -170,7 +172,9 @@ class PostgresStructureIndex:
             return {}
         values = passing.values | {"ids": [entity.id for entity in entities], "limit": limit}
         found: dict[int, dict[str, list[EntityRef]]] = {}
-        for of, relation, _, *reference in await self._rows(structure_neighbours.neighbours(passing.sql), values):
+        for of, relation, _, *reference in await self._rows(
+            structure_neighbours.neighbours(passing.sql), values, principal
+        ):
             found.setdefault(of, {}).setdefault(RELATIONS[relation], []).append(_entity(reference))
         return {
             of: SyntaxNeighbours(**{relation: tuple(refs) for relation, refs in lists.items()})
@@ -199,10 +203,10 @@ class PostgresStructureIndex:
             passing=passing.sql,
         )
         chunks = min(MAX_CHUNKS, limit * CHUNKS_AT_FIRST)
-        of_code, (counted, *of_texts) = await self._similar([own, by_chunks(limit=chunks)], values, chunks)
+        of_code, (counted, *of_texts) = await self._similar([own, by_chunks(limit=chunks)], values, chunks, principal)
         while counted[0] == chunks < MAX_CHUNKS and len({row[1] for row in of_texts}) < limit:
             chunks = min(MAX_CHUNKS, chunks * GROWTH)
-            ((counted, *of_texts),) = await self._similar([by_chunks(limit=chunks)], values, chunks)
+            ((counted, *of_texts),) = await self._similar([by_chunks(limit=chunks)], values, chunks, principal)
         best: dict[int, SimilarEntity] = {}
         for score, *reference in (*of_code, *of_texts):
             entity = _entity(reference)
@@ -218,14 +222,14 @@ class PostgresStructureIndex:
         if passing is None or not chunk_ids:
             return {}
         values = passing.values | {"chunk_ids": database_ids(chunk_ids)}
-        rows = await self._rows(sql.at_chunks(passing.sql), values)
+        rows = await self._rows(sql.at_chunks(passing.sql), values, principal)
         return _grouped((str(chunk_id), _entity(reference)) for chunk_id, *reference in rows)
 
     async def texts(self, ids: Sequence[int], *, principal: Principal) -> Mapping[int, EntityText]:
         passing = _passing(principal)
         if passing is None or not ids:
             return {}
-        rows = await self._rows(sql.texts(passing.sql), passing.values | {"ids": list(ids)})
+        rows = await self._rows(sql.texts(passing.sql), passing.values | {"ids": list(ids)}, principal)
         return {
             entity_id: EntityText(
                 content=content,
@@ -240,9 +244,9 @@ class PostgresStructureIndex:
             for entity_id, content, head, artifact_hash, title, language, sensitivity, chunk_id, cut in rows
         }
 
-    async def _rows(self, statement: str, values: Mapping[str, object]) -> list[TupleRow]:
+    async def _rows(self, statement: str, values: Mapping[str, object], principal: Principal) -> list[TupleRow]:
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 async with connection.pipeline():
                     await connection.execute(candidate_statements.SETTINGS, prepare=True)
                     cursor = await execute(connection, statement, values)
@@ -250,7 +254,9 @@ class PostgresStructureIndex:
 
         return await self._database.read(work)
 
-    async def _similar(self, asked: Sequence[str], values: Mapping[str, object], nearest: int) -> list[list[TupleRow]]:
+    async def _similar(
+        self, asked: Sequence[str], values: Mapping[str, object], nearest: int, principal: Principal
+    ) -> list[list[TupleRow]]:
         """Execute the statements in one round trip; ``nearest`` is the most that one of them scans for."""
         scan = {
             "ef_search": str(min(MAX_EF_SEARCH, max(self._ef_search, nearest))),
@@ -258,7 +264,7 @@ class PostgresStructureIndex:
         }
 
         async def work() -> list[list[TupleRow]]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 async with connection.pipeline():
                     await connection.execute(candidate_statements.SETTINGS, prepare=True)
                     await connection.execute(statements.SCAN_SETTINGS, scan, prepare=True)

@@ -10,7 +10,7 @@ from psycopg.rows import TupleRow
 
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embedding_models import serving
 
 CLAIM = """
@@ -120,7 +120,7 @@ class PostgresStructureVectors:
             "workspace": workspace,
         }
         statement = CLAIM.format(serves=serves.sql, narrowed=_narrowed(document_id, workspace))
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             cursor = await connection.execute(statement, values)
             rows = await cursor.fetchall()
         return [
@@ -139,7 +139,7 @@ class PostgresStructureVectors:
             # equal texts stand in many documents, and each waits for another's row of the cache: in one order
             for pending, vector in sorted(vectors.items(), key=lambda entry: (entry[0].index_hash, entry[0].chunk_id))
         ]
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(LOCK_DOCUMENTS, {"ids": [row["id"] for row in rows]})
             await connection.cursor().executemany(STORE_VECTOR, rows)
 
@@ -154,7 +154,7 @@ class PostgresStructureVectors:
         await self._change(RELEASE, chunk_ids, {})
 
     async def enqueue_missing(self) -> int:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             locked = await (await connection.execute(LOCK_DOCUMENTS_WITHOUT_VECTORS)).fetchall()
             cursor = await connection.execute(ENQUEUE_MISSING, {"document_ids": [row[0] for row in locked]})
             return cursor.rowcount
@@ -164,7 +164,7 @@ class PostgresStructureVectors:
         values = {"document_id": document_id, "workspace": workspace}
 
         async def work() -> TupleRow | None:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(EVERY_WORKSPACE) as connection:
                 return await (await connection.execute(statement, values)).fetchone()
 
         row = await self._database.read(work)
@@ -172,7 +172,7 @@ class PostgresStructureVectors:
 
     async def _change(self, statement: str, ids: Sequence[int], values: Mapping[str, object]) -> None:
         given = {"ids": list(ids)}
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(LOCK_DOCUMENTS, given)
             await connection.execute(statement, {**values, **given})
 

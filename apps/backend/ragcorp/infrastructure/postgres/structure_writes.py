@@ -1,4 +1,4 @@
-"""Writes of entities, in the transaction that writes their documents: swapped as a whole, by COPY."""
+"""Writes of entities, in the transaction that writes their documents: swapped as a whole."""
 
 from __future__ import annotations
 
@@ -10,34 +10,28 @@ from uuid import UUID
 from ragcorp.application.entity_names import file_name, is_empty, stem_name
 from ragcorp.application.place_words import WORD, place_words
 from ragcorp.domain.structure import CODE_KINDS, DocumentStructure, EntityDraft
+from ragcorp.infrastructure.postgres.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.database import DriverConnection
 from ragcorp.infrastructure.postgres.embedding_cache import MARK_USED
 
 DELETE_STRUCTURES = "DELETE FROM structured_documents WHERE document_id = ANY(%(document_ids)s)"
 """With them entities, their vectors, and what waits for one."""
 
-COPY_DOCUMENTS = """
-    COPY structured_documents (document_id, workspace, path, names, is_code, fingerprint, artifact_hash)
-    FROM STDIN WITH (FORMAT binary)
-"""
-
-DOCUMENT_TYPES = ("uuid", "text", "text", "text[]", "bool", "text", "bytea")
+DOCUMENT_COLUMNS = {
+    "document_id": "uuid", "workspace": "text", "path": "text", "names": "text[]", "is_code": "bool",
+    "fingerprint": "text", "artifact_hash": "bytea",
+}  # fmt: skip
 
 RESERVE_IDS = """
     SELECT nextval(pg_get_serial_sequence('structural_entities', 'id')) FROM generate_series(1, %(count)s)
 """
 
-COPY_ENTITIES = """
-    COPY structural_entities (
-        id, document_id, workspace, entity_key, position, kind, name, names, container, language, content, head,
-        token_count, head_tokens, line_start, line_end, calls, index_text, content_hash, cut)
-    FROM STDIN WITH (FORMAT binary)
-"""
-
-ENTITY_TYPES = (
-    "int8", "uuid", "text", "text", "int4", "text", "text", "text[]", "text", "text", "text", "text",
-    "int4", "int4", "int4", "int4", "text[]", "text", "bytea", "bool",
-)  # fmt: skip
+ENTITY_COLUMNS = {
+    "id": "int8", "document_id": "uuid", "workspace": "text", "entity_key": "text", "position": "int4", "kind": "text",
+    "name": "text", "names": "text[]", "container": "text", "language": "text", "content": "text", "head": "text",
+    "token_count": "int4", "head_tokens": "int4", "line_start": "int4", "line_end": "int4", "calls": "text[]",
+    "index_text": "text", "content_hash": "bytea", "cut": "bool",
+}  # fmt: skip
 
 REUSE_CACHED_VECTORS = f"""
     WITH cached AS (
@@ -93,18 +87,16 @@ async def write_structures(connection: DriverConnection, stored: Sequence[Stored
     extracted = [each for each in stored if each.structure.fingerprint]
     if not extracted:
         return
-    async with cursor.copy(COPY_DOCUMENTS) as copy:
-        copy.set_types(DOCUMENT_TYPES)
-        for each in extracted:
-            await copy.write_row(_document_row(each))
+    await insert_rows(cursor, "structured_documents", DOCUMENT_COLUMNS, map(_document_row, extracted))
     total = sum(len(each.structure.entities) for each in extracted)
     await cursor.execute(RESERVE_IDS, {"count": total})
     ids = iter([row[0] for row in await cursor.fetchall()])
-    async with cursor.copy(COPY_ENTITIES) as copy:
-        copy.set_types(ENTITY_TYPES)
-        for each in extracted:
-            for position, entity in enumerate(each.structure.entities):
-                await copy.write_row((next(ids), each.document_id, each.workspace, *_entity_row(entity, position)))
+    rows = [
+        (next(ids), each.document_id, each.workspace, *_entity_row(entity, position))
+        for each in extracted
+        for position, entity in enumerate(each.structure.entities)
+    ]
+    await insert_rows(cursor, "structural_entities", ENTITY_COLUMNS, rows)
     if any(entity.index_text is not None for each in extracted for entity in each.structure.entities):
         await cursor.execute(REUSE_CACHED_VECTORS, document_ids)
         await cursor.execute(ENQUEUE_REST, document_ids)

@@ -24,7 +24,6 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
-    cast,
     func,
     text,
 )
@@ -87,15 +86,11 @@ Index(
     "ix_documents_metadata", documents.c.metadata, postgresql_using="gin", postgresql_ops={"metadata": "jsonb_path_ops"}
 )
 
+Index("ix_documents_workspace_path_key", documents.c.workspace, func.path_key(documents.c.path))
 Index(
-    "ix_documents_workspace_plain_path",
+    "ix_documents_workspace_external_id_key",
     documents.c.workspace,
-    cast(func.md5(func.plain_path(documents.c.path)), Uuid),
-)
-Index(
-    "ix_documents_workspace_plain_external_id",
-    documents.c.workspace,
-    cast(func.md5(func.plain_path(documents.c.external_id)), Uuid),
+    func.path_key(documents.c.external_id),
     postgresql_where=text("path IS DISTINCT FROM external_id"),
 )
 

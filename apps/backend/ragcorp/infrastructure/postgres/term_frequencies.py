@@ -78,7 +78,7 @@ class PostgresTermFrequencies:
         }
 
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 async with connection.pipeline():
                     await connection.execute(bm25.SETTINGS, prepare=True)
                     cursor = await execute(connection, word_frequencies(visible=visible.sql), values)
@@ -88,7 +88,7 @@ class PostgresTermFrequencies:
 
     async def count_chunks(self, *, principal: Principal) -> int:
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(principal.workspace) as connection:
                 cursor = await connection.execute(COUNT_CHUNKS, {"workspace": principal.workspace}, prepare=True)
                 return await cursor.fetchall()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from psycopg.rows import TupleRow
 
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 
 LEXEMES = """
     SELECT tsvector_to_array(text_lexemes(%(language)s, passage))
@@ -30,20 +30,20 @@ class PostgresTextAnalyzer:
         self._database = database
 
     async def lexemes(self, texts: Sequence[str], *, language: str) -> list[frozenset[str]]:
-        rows = await self._rows(LEXEMES, {"language": language, "texts": list(texts)})
+        rows = await self._rows(LEXEMES, {"language": language, "texts": list(texts)}, EVERY_WORKSPACE)
         return [frozenset(row[0]) for row in rows]
 
     async def document_frequencies(self, lexemes: Sequence[str], *, workspace: str) -> dict[str, int]:
-        rows = await self._rows(FREQUENCIES, {"lexemes": list(lexemes), "workspace": workspace})
+        rows = await self._rows(FREQUENCIES, {"lexemes": list(lexemes), "workspace": workspace}, workspace)
         return dict(rows)
 
     async def count_chunks(self, *, workspace: str) -> int:
-        ((count,),) = await self._rows(COUNT_CHUNKS, {"workspace": workspace})
+        ((count,),) = await self._rows(COUNT_CHUNKS, {"workspace": workspace}, workspace)
         return int(count)
 
-    async def _rows(self, statement: str, values: Mapping[str, object]) -> list[TupleRow]:
+    async def _rows(self, statement: str, values: Mapping[str, object], workspace: str) -> list[TupleRow]:
         async def work() -> list[TupleRow]:
-            async with self._database.autocommit() as connection:
+            async with self._database.autocommit(workspace) as connection:
                 return await (await connection.execute(statement, values)).fetchall()
 
         return await self._database.read(work)

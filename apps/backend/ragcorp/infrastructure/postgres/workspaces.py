@@ -7,7 +7,7 @@ import asyncio
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.models import Vector
 from ragcorp.infrastructure.postgres.bm25_statistics import PostgresSparseStatistics
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.search_statistics import REFRESH_LEXICON
 from ragcorp.infrastructure.postgres.similarity_scores import STORE_MEAN
 
@@ -73,12 +73,12 @@ class PostgresWorkspaces:
         self._sparse = PostgresSparseStatistics(database=database)
 
     async def remove(self, workspace: str) -> None:
-        async with self._database.driver_transaction() as connection:
+        async with self._database.driver_transaction(workspace) as connection:
             for statement in (*HOLD_OFF_REFRESHES, *REMOVE):
                 await connection.execute(statement, {"workspace": workspace})
 
     async def abandoned(self, pattern: str, *, older_than_days: float) -> list[str]:
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             cursor = await connection.execute(ABANDONED, {"pattern": pattern, "seconds": older_than_days * 86_400.0})
             return [workspace for (workspace,) in await cursor.fetchall()]
 
@@ -96,15 +96,15 @@ class PostgresWorkspaces:
         else:
             raise StorageUnavailableError("The statistics of a workspace could not be refreshed.", reason="timeout")
         for statement in (REFRESH_LEXICON, STORE_MEAN):
-            async with self._database.driver_transaction() as connection:
+            async with self._database.driver_transaction(workspace) as connection:
                 await connection.execute(statement, {"workspace": workspace})
 
     async def _has_chunks(self, workspace: str) -> bool:
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(workspace) as connection:
             row = await (await connection.execute(HAS_CHUNKS, {"workspace": workspace})).fetchone()
         return bool(row and row[0])
 
     async def vectors(self, workspace: str, *, limit: int) -> list[Vector]:
-        async with self._database.autocommit() as connection:
+        async with self._database.autocommit(workspace) as connection:
             cursor = await connection.execute(VECTORS, {"workspace": workspace, "limit": limit}, binary=True)
             return [tuple(embedding.to_list()) for (embedding,) in await cursor.fetchall()]
