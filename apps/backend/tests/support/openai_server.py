@@ -99,7 +99,7 @@ class FakeOpenAI:
         elif fault == "deep":
             _body(writer, 200, b"[" * 200_000)
         elif fault == "gzip_bomb":
-            bomb = gzip.compress(b'{"data": "' + b"x" * 50_000_000 + b'"}')
+            bomb = gzip.compress(b'{"data": "' + b"x" * 20_000_000 + b'"}')
             _body(writer, 200, bomb, {"Content-Encoding": "gzip"})
         elif fault == "endless":
             return await self._endless(writer)
@@ -217,7 +217,7 @@ class FakeOpenAI:
     async def _chat(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, fault: str) -> bool:
         _head(writer, 200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
         if fault == "huge_delta":
-            _chunk(writer, _event({"choices": [{"index": 0, "delta": {"content": "x" * 30_000_000}}]}))
+            _chunk(writer, _event({"choices": [{"index": 0, "delta": {"content": "x" * 6_000_000}}]}))
             await writer.drain()
         if fault == "endless_deltas":
             return await self._endless_deltas(writer)
