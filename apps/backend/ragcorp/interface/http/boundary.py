@@ -14,6 +14,7 @@ from ragcorp.interface.http.principal import caller_of
 from ragcorp.interface.http.problems import problem_of
 from ragcorp.interface.http.request_context import request_at_hand
 from ragcorp.interface.http.request_id import HEADER, assign_request_id
+from ragcorp.interface.http.security_headers import with_security_headers
 
 logger = logging.getLogger(__name__)
 
@@ -62,11 +63,9 @@ class RequestBoundary:
                 if _is_stream(message):
                     answered.streams = True
                     self._metrics.stream_opened()
-                message["headers"] = [
-                    *message.get("headers", ()),
-                    (HEADER, request_id.encode()),
-                    (b"x-content-type-options", b"nosniff"),
-                ]
+                message["headers"] = with_security_headers(
+                    (*message.get("headers", ()), (HEADER, request_id.encode()))
+                )
             elif head:
                 message = {**message, "body": b""}
             await send(message)

@@ -24,6 +24,7 @@ from ragcorp.interface.http.metrics import MEDIA_TYPE, HttpMetrics
 from ragcorp.interface.http.openapi import content, problems
 from ragcorp.interface.http.problems import problem_of
 from ragcorp.interface.http.readiness import NotReadyError
+from ragcorp.interface.http.security_headers import page_policy
 from ragcorp.interface.http.services import HttpServices
 
 ASSETS = Path(fastapi_offline.__file__).parent / "static"
@@ -124,13 +125,15 @@ class SystemRoutes:
         return json_response(self._description())
 
     async def docs(self) -> Response:
-        return get_swagger_ui_html(
+        page = get_swagger_ui_html(
             openapi_url="/openapi.json",
             title="ragcorp",
             swagger_js_url=f"{ASSETS_PATH}/swagger-ui-bundle.js",
             swagger_css_url=f"{ASSETS_PATH}/swagger-ui.css",
             swagger_favicon_url=f"{ASSETS_PATH}/favicon.png",
         )
+        page.headers["Content-Security-Policy"] = page_policy(bytes(page.body))
+        return page
 
     async def root(self) -> Response:
         return RedirectResponse("/docs")
