@@ -72,7 +72,7 @@ async def create(
         {"credential": created.credential, **shown}, lambda console: console.print(plain(created.credential))
     )
     call.output.note(
-        f"Key {created.key.id} of workspace {created.key.principal.workspace} ({', '.join(sorted(created.key.scopes))}). "
+        f"Key {created.key.id} of workspace {created.key.principal.workspace}: {', '.join(sorted(created.key.scopes))}. "
         "It is shown this once: send it as `Authorization: Bearer <key>`."
     )
 

@@ -11,12 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from starlette.routing import BaseRoute
 
+from ragcorp.interface.http.access import scope_of
 from ragcorp.interface.http.filters import FILTERS_SCHEMA
 from ragcorp.interface.http.problems import MEDIA_TYPE
 from ragcorp.interface.http.search_schema import QUERY_PATTERN
 from ragcorp.interface.http.services import HttpLimits
 
 REF = "#/components/schemas/{model}"
+
+KEY_SCHEME = "key"
 
 DESCRIPTION = """\
 Search a company's documents and ask questions over them, with citations.
@@ -121,4 +124,32 @@ def describe(
         if {"query", "limit"} <= properties.keys():  # a search in files has bounds of its own
             properties["query"] |= {"maxLength": limits.max_query_characters, "pattern": QUERY_PATTERN}
             properties["limit"]["maximum"] = limits.max_limit
+    _describe_keys(described)
     return described
+
+
+def _describe_keys(described: dict[str, Any]) -> None:
+    """Say of each operation which scope it needs, and how it is refused."""
+    described["components"]["securitySchemes"] = {
+        KEY_SCHEME: {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A key, `<id>.<secret>`; `ragcorp keys create` makes one. While none exists, the service "
+            "listens on the loopback only, and none is needed.",
+        }
+    }
+    described["security"] = [{KEY_SCHEME: []}]
+    for item in described["paths"].values():
+        for operation in (part for part in item.values() if isinstance(part, dict) and "operationId" in part):
+            scope = scope_of(operation["operationId"])
+            if scope is None:
+                operation["security"] = []
+                continue
+            said = operation.get("description")
+            needs = f"Needs a key with the scope `{scope}`."
+            operation["description"] = needs if said is None else f"{said}\n\n{needs}"
+            refusals = {str(status): answer for status, answer in problems(401, 403, 429).items()}
+            del refusals["default"]  # the operation has its own
+            refusals["401"]["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}}}
+            refusals["429"]["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
+            operation["responses"] = refusals | operation["responses"]

@@ -1,0 +1,101 @@
+"""Keys in memory, and an authenticator over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from ragcorp.application.authenticate import Authenticate
+from ragcorp.application.create_key import CreatedKey, CreateKey, KeyRequest
+from ragcorp.application.credentials import CredentialDigests
+from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.domain.keys import LOCAL_CALLER, ApiKey, Scope
+from ragcorp.domain.ports.keys import StoredKey
+from ragcorp.domain.principal import Sensitivity
+
+START = datetime(2026, 11, 2, tzinfo=UTC)
+TRUST = 5.0
+
+
+class MemoryKeys:
+    """The port KeyStore, with a switch that takes it out."""
+
+    def __init__(self) -> None:
+        self.stored: dict[str, StoredKey] = {}
+        self.out = False
+        self.lookups = 0
+        self.noted: list[datetime] = []
+
+    def _answer(self) -> None:
+        if self.out:
+            raise StorageUnavailableError("out", reason="unreachable")
+
+    async def secret(self) -> bytes:
+        self._answer()
+        return b"of the database"
+
+    async def add(self, stored: StoredKey) -> None:
+        self.stored[stored.key.id] = stored
+
+    async def find(self, key_id: str) -> StoredKey | None:
+        self.lookups += 1
+        self._answer()
+        return self.stored.get(key_id)
+
+    async def list(self, *, workspace: str | None = None) -> Sequence[ApiKey]:
+        return [each.key for each in self.stored.values()]
+
+    async def revoke(self, key_id: str, *, at: datetime) -> bool:
+        held = self.stored[key_id]
+        self.stored[key_id] = replace(held, key=replace(held.key, revoked_at=at))
+        return True
+
+    async def used(self, key_id: str, *, at: datetime) -> None:
+        self._answer()
+        self.noted.append(at)
+
+    async def any_exists(self) -> bool:
+        self.lookups += 1
+        self._answer()
+        return bool(self.stored)
+
+
+class KeyWorld:
+    """Keys in memory, with a clock that stands until it is set."""
+
+    def __init__(self, *, secret: str = "") -> None:
+        self.store = MemoryKeys()
+        self.seconds = 0.0
+        self.drawn = 0
+        digests = CredentialDigests(store=self.store, secret=secret)
+        self.create = CreateKey(store=self.store, digests=digests, random=self._random, now=self.now)
+        self.authenticate = Authenticate(
+            store=self.store,
+            digests=digests,
+            local=LOCAL_CALLER,
+            trust_seconds=TRUST,
+            clock=lambda: self.seconds,
+            now=self.now,
+        )
+
+    def now(self) -> datetime:
+        return START + timedelta(seconds=self.seconds)
+
+    def _random(self, count: int) -> bytes:
+        self.drawn += 1
+        return bytes((self.drawn * 31 + number * 7) % 256 for number in range(count))
+
+    async def key(
+        self, *scopes: Scope, workspace: str = "ventas", days: float | None = None, subject: str | None = None
+    ) -> CreatedKey:
+        return await self.create.execute(
+            KeyRequest(
+                scopes=frozenset(scopes or {Scope.ASK}),
+                workspace=workspace,
+                subject=subject,
+                groups=frozenset({"jefes"}),
+                clearance=Sensitivity.CONFIDENTIAL,
+                expires_in_days=days,
+            )
+        )
