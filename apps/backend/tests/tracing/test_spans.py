@@ -12,7 +12,6 @@ from typing import Any
 
 import httpx
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from ragcorp.domain.exceptions import MissingExtraError
@@ -20,54 +19,13 @@ from ragcorp.main import tracing
 from ragcorp.main.app import run_app
 from ragcorp.main.container import Container
 from ragcorp.main.settings import load_settings
+from support.otlp_collector import otlp_collector
 
 pytestmark = pytest.mark.anyio
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 CANARY = "canarybird"
 BACKEND = Path(__file__).resolve().parents[2]
-
-
-class Collector:
-    """An OTLP collector on a socket."""
-
-    def __init__(self) -> None:
-        self.spans: list[Span] = []
-        self.services: set[str] = set()
-        self.raw = b""
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:] if b": " in line)
-                body = await reader.readexactly(int(fields[b"content-length"]))
-                self.raw += body
-                request = ExportTraceServiceRequest.FromString(body)
-                for resource in request.resource_spans:
-                    self.services |= {
-                        each.value.string_value for each in resource.resource.attributes if each.key == "service.name"
-                    }
-                    for scope in resource.scope_spans:
-                        self.spans += scope.spans
-                writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\ncontent-length: 0\r\n\r\n")
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
-
-
-@asynccontextmanager
-async def collecting(patch: pytest.MonkeyPatch) -> AsyncIterator[Collector]:
-    collector = Collector()
-    server = await asyncio.start_server(collector.serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    patch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
-    patch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")  # only the end flushes
-    try:
-        yield collector
-    finally:
-        server.close()
 
 
 @asynccontextmanager
@@ -86,7 +44,9 @@ def attributes(span: Span) -> dict[str, Any]:
 async def test_a_request_is_a_tree_of_spans(
     make_container: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with collecting(monkeypatch) as collector:
+    async with otlp_collector() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")  # only the end sends
         container = await make_container(enable_tracing=True, enable_hybrid_search=True)
         async with asked(container) as client:
             await client.put(f"/documents/{CANARY}-id", json={"text": f"El plazo {CANARY}.", "title": CANARY})
@@ -123,7 +83,9 @@ async def test_a_request_is_a_tree_of_spans(
 async def test_what_fails_is_marked_by_its_reason(
     make_container: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with collecting(monkeypatch) as collector:
+    async with otlp_collector() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")  # only the end sends
         container = await make_container(enable_tracing=True)
         with pytest.raises(ValueError, match=CANARY):
             async with container.database.driver_transaction("default"):
