@@ -51,7 +51,7 @@ class CircuitBreaker:
     ``failures`` in a row open a circuit for ``cooldown_seconds``; 0 never opens one. Raises ConfigurationError.
     """
 
-    def __init__(self, *, failures: int = 5, cooldown_seconds: float = 10.0) -> None:
+    def __init__(self, *, failures: int = 5, cooldown_seconds: float = 5.0) -> None:
         if failures < 0:
             raise ConfigurationError(
                 "The failures that open a circuit are out of range.",

@@ -27,7 +27,7 @@ async def in_time(work: Coroutine[Any, Any, Result], *, seconds: float) -> Resul
         if not task.done():
             task.cancel()
             _left.add(task)
-            task.add_done_callback(_ended)
+        task.add_done_callback(_ended)  # also of one that failed as the waiting was cancelled
 
 
 def _ended(task: asyncio.Task[Any]) -> None:
