@@ -72,7 +72,7 @@ async def create(
         {"credential": created.credential, **shown}, lambda console: console.print(plain(created.credential))
     )
     call.output.note(
-        f"Key {created.key.id} of workspace {created.key.principal.workspace}: {', '.join(sorted(created.key.scopes))}. "
+        f"Key {created.key.id} of workspace {created.key.principal.workspace}: {scopes_of(created.key)}. "
         "It is shown this once: send it as `Authorization: Bearer <key>`."
     )
 
@@ -140,7 +140,7 @@ def _print_keys(console: Console, keys: Sequence[ListedKey]) -> None:
                     key.principal.workspace,
                     key.principal.subject,
                     key.principal.clearance.label,
-                    ",".join(sorted(key.scopes)),
+                    scopes_of(key),
                     f"{key.expires_at:%Y-%m-%d}" if key.expires_at else "",
                     f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "",
                 ),
@@ -151,3 +151,7 @@ def _print_keys(console: Console, keys: Sequence[ListedKey]) -> None:
 
 def _listed(text: str) -> list[str]:
     return [part for part in (each.strip() for each in text.split(",")) if part]
+
+
+def scopes_of(key: ApiKey) -> str:
+    return ", ".join(sorted(key.scopes))

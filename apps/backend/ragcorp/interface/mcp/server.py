@@ -25,7 +25,7 @@ from mcp_types import (
 )
 
 from ragcorp.domain.exceptions import FileAccessError, RagcorpError, SourceUnavailableError
-from ragcorp.domain.keys import ForbiddenError
+from ragcorp.domain.keys import Caller, ForbiddenError
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.mcp.arguments import ToolCall, ToolOutcome
 from ragcorp.interface.mcp.messages import STOPPING
@@ -124,10 +124,8 @@ class _Calls:
         if tool is None:
             raise MCPError(INVALID_PARAMS, "There is no such tool. tools/list names those that there are.")
         try:
-            caller = self._caller_of(context.request)
-            if tool.scope not in caller.scopes:
-                raise ForbiddenError(tool.scope)
-            outcome = await self._outcome(tool.of(params.arguments or {}), caller.principal)
+            principal = self._allowed(tool, self._caller_of(context.request))
+            outcome = await self._outcome(tool.of(params.arguments or {}), principal)
             if outcome.status is not None:
                 await send_status(context, outcome.status)
             return CallToolResult(
@@ -144,6 +142,12 @@ class _Calls:
         except Exception:
             logger.exception("%s failed", tool.name)
             return _failed(UNEXPECTED)
+
+    @staticmethod
+    def _allowed(tool: type[ToolCall], caller: Caller) -> Principal:
+        if tool.scope not in caller.scopes:
+            raise ForbiddenError(tool.scope)
+        return caller.principal
 
     async def _outcome(self, call: ToolCall, principal: Principal) -> ToolOutcome:
         services = await self._services()
@@ -184,7 +188,7 @@ async def _in_time(work: Coroutine[Any, Any, Result], *, seconds: float, stoppin
         if not task.done():
             task.cancel()
             _left.add(task)
-            task.add_done_callback(_ended)
+        task.add_done_callback(_ended)  # also of one that failed as its time ran out
 
 
 def _ended(task: asyncio.Task[Any]) -> None:
