@@ -94,7 +94,7 @@ class Settings(BaseSettings):
         5, ge=0, le=1000, description="Failures in a row after which a source is skipped for a while; 0 never skips."
     )
     circuit_breaker_cooldown_seconds: float = Field(
-        10.0, gt=0, le=3600, description="How long a failing source is skipped before one query probes it."
+        5.0, gt=0, le=3600, description="How long a failing source is skipped before one query probes it."
     )
 
     # collections, memory and graph

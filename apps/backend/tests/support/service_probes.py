@@ -27,40 +27,40 @@ class Probes:
     """A client of a service; what it says of an answer is ``status``, and after it what the answer owns up to."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
-        self._client = client
+        self.client = client
         self._written = 0
         self._session = ""
 
     async def open_session(self) -> None:
         answer = await self._rpc("initialize", INITIALIZE)
         self._session = answer.headers["mcp-session-id"]
-        await self._client.post(
+        await self.client.post(
             "/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=self._mcp_headers()
         )
 
     async def all(self) -> dict[str, str]:
         """Return what each said. All are asked at once, as by different people."""
         asked = {
-            "/search": self._client.post("/search", json=QUERY | {"mode": "hybrid"}),
-            "/ask": self._client.post("/ask", json=QUERY),
-            "/grep": self._client.post("/grep", json={"query": "plazo"}),
-            "GET /documents": self._client.get("/documents"),
+            "/search": self.client.post("/search", json=QUERY | {"mode": "hybrid"}),
+            "/ask": self.client.post("/ask", json=QUERY),
+            "/grep": self.client.post("/grep", json={"query": "plazo"}),
+            "GET /documents": self.client.get("/documents"),
             "PUT /documents": self.write(),
-            "/healthz": self._client.get("/healthz"),
-            "/readyz": self._client.get("/readyz"),
-            "/metrics": self._client.get("/metrics"),
+            "/healthz": self.client.get("/healthz"),
+            "/readyz": self.client.get("/readyz"),
+            "/metrics": self.client.get("/metrics"),
         }
         answers = await asyncio.gather(*asked.values(), self.tool())
         said = {name: _word(answer) for name, answer in zip(asked, answers[:-1], strict=True)}
         return said | {"/mcp": answers[-1]}
 
     async def ready(self) -> str:
-        return _word(await self._client.get("/readyz"))
+        return _word(await self.client.get("/readyz"))
 
     async def write(self, *, words: int = 20) -> httpx.Response:
         self._written += 1
         text = f"Pedido {self._written} con su plazo. " + " ".join(f"relleno{number}" for number in range(words))
-        return await self._client.put(f"/documents/w{self._written}.txt", json={"text": text})
+        return await self.client.put(f"/documents/w{self._written}.txt", json={"text": text})
 
     async def tool(self) -> str:
         answer = await self._rpc("tools/call", TOOL)
@@ -74,7 +74,7 @@ class Probes:
 
     async def _rpc(self, method: str, parameters: Mapping[str, Any]) -> httpx.Response:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": dict(parameters)}
-        return await self._client.post("/mcp", json=body, headers=self._mcp_headers())
+        return await self.client.post("/mcp", json=body, headers=self._mcp_headers())
 
     def _mcp_headers(self) -> dict[str, str]:
         return MCP_HEADERS | ({"Mcp-Session-Id": self._session} if self._session else {})

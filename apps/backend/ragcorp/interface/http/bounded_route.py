@@ -64,10 +64,11 @@ class BoundedRoute(APIRoute):
             except ClientDisconnect:
                 return Response(status_code=CLIENT_GONE)
             finally:
-                if handling is not None and not handling.done():
-                    handling.cancel()
-                    _left.add(handling)
-                    handling.add_done_callback(_ended)
+                if handling is not None:
+                    if not handling.done():
+                        handling.cancel()
+                        _left.add(handling)
+                    handling.add_done_callback(_ended)  # also of one that failed as its time ran out
 
         return bounded
 
