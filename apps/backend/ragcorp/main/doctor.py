@@ -14,10 +14,12 @@ from ragcorp.infrastructure.files.ripgrep import find_ripgrep
 from ragcorp.infrastructure.files.roots import parse_roots
 from ragcorp.infrastructure.postgres.inspection import Contents, ServerFacts, inspect_contents, inspect_server
 from ragcorp.infrastructure.postgres.migrations import state
+from ragcorp.infrastructure.postgres.service_inspection import inspect_service
 from ragcorp.infrastructure.structure.languages import LANGUAGES, Grammars
 from ragcorp.interface.cli.services import Check, CheckStatus, Target
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.model_checks import check_answerer, check_embedder
+from ragcorp.main.service_checks import disk_check, service_checks
 from ragcorp.main.setting_rows import masked_dsn
 from ragcorp.main.settings import AnswerProvider, EmbeddingProvider, Settings
 from ragcorp.main.storage import open_storage
@@ -35,6 +37,7 @@ EXTRAS = {
     "files": ("watchfiles",),
     "mcp": ("mcp",),
     "tui": ("textual",),
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter"),
 }
 
 MISSED = {
@@ -49,7 +52,7 @@ async def diagnose(target: Target) -> list[Check]:
     checks = [_python(), *_extras(settings), await anyio.to_thread.run_sync(_code)]
     if settings.database_url is None:
         folder = await anyio.to_thread.run_sync(_data_folder, settings)
-        checks.append(folder)
+        checks += [folder, await anyio.to_thread.run_sync(disk_check, settings)]
         reachable = folder.status is CheckStatus.OK
     else:
         reachable = True
@@ -81,10 +84,11 @@ def _extras(settings: Settings) -> Iterator[Check]:
         "embedded": settings.database_url is None,
         "local": settings.embedding_provider is EmbeddingProvider.LOCAL,
         "openai": openai,
+        "otel": settings.enable_tracing,
     }
     for extra, modules in EXTRAS.items():
         name = f"extra '{extra}'"
-        if all(find_spec(module) is not None for module in modules):
+        if all(_is_installed(module) for module in modules):
             yield _ok(name, "installed")
         elif needed.get(extra, False):
             yield _failed(name, "It is missing, and the settings need it.", _install(extra))
@@ -92,6 +96,13 @@ def _extras(settings: Settings) -> Iterator[Check]:
             yield Check(name=name, status=CheckStatus.WARNING, detail=MISSED[extra], remedy=_install(extra))
         else:
             yield _skipped(name, "not installed, and not needed by the settings")
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its parent is missing
+        return False
 
 
 def _code() -> Check:
@@ -161,6 +172,8 @@ async def _database(settings: Settings) -> AsyncIterator[Check]:
                 return
             yield _ok("schema", f"revision {found.current}, the newest")
             for check in _contents(await anyio.to_thread.run_sync(inspect_contents, storage.dsn), settings):
+                yield check
+            for check in service_checks(await anyio.to_thread.run_sync(inspect_service, storage.dsn), settings):
                 yield check
     except RagcorpError as error:
         yield _failed("database", error.message, error.remedy)

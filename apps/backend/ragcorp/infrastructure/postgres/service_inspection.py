@@ -1,0 +1,63 @@
+"""What a service on a network takes for granted of its database: keys, row-level security, the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import psycopg
+
+from ragcorp.infrastructure.postgres.database import of_every_workspace
+from ragcorp.infrastructure.postgres.errors import translate
+from ragcorp.infrastructure.postgres.inspection import CONNECT_TIMEOUT_SECONDS
+
+KEYS = """
+    SELECT count(*), count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
+    FROM api_keys
+"""
+
+ROLE = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+
+UNPROTECTED = """
+    SELECT c.relname
+    FROM pg_policy p
+    JOIN pg_class c ON c.oid = p.polrelid
+    WHERE p.polname = 'of_workspace' AND NOT (c.relrowsecurity AND c.relforcerowsecurity)
+    ORDER BY c.relname
+"""
+
+NOW = "SELECT clock_timestamp()"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceFacts:
+    """``skew_seconds`` is how far the database's clock is ahead of this machine's."""
+
+    keys: int
+    active_keys: int
+    sees_every_row: bool
+    unprotected: tuple[str, ...]
+    skew_seconds: float
+
+
+def inspect_service(dsn: str) -> ServiceFacts:
+    """Look into a database that is migrated to this version. Raises as ``inspect_server``. Blocking."""
+    try:
+        with psycopg.connect(
+            of_every_workspace(dsn), connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp"
+        ) as connection:
+            ((keys, active),) = connection.execute(KEYS).fetchall()
+            ((sees_every_row,),) = connection.execute(ROLE).fetchall()
+            unprotected = tuple(row[0] for row in connection.execute(UNPROTECTED).fetchall())
+            before = datetime.now(UTC)
+            ((there,),) = connection.execute(NOW).fetchall()
+            here = before + (datetime.now(UTC) - before) / 2
+    except psycopg.Error as error:
+        raise translate(error) from error
+    return ServiceFacts(
+        keys=keys,
+        active_keys=active,
+        sees_every_row=sees_every_row,
+        unprotected=unprotected,
+        skew_seconds=(there - here).total_seconds(),
+    )

@@ -1,0 +1,90 @@
+"""The doctor on what faces a network, over a real database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragcorp.infrastructure.postgres.service_inspection import ServiceFacts, inspect_service
+from ragcorp.interface.cli.services import Check, CheckStatus
+from ragcorp.main import service_checks
+from ragcorp.main.service_checks import disk_check
+from ragcorp.main.settings import load_settings
+
+SOUND = ServiceFacts(keys=1, active_keys=1, sees_every_row=False, unprotected=(), skew_seconds=0.1)
+
+ADD_KEY = """
+    INSERT INTO api_keys (id, workspace, subject, clearance, scopes, digest, revoked_at)
+    VALUES (%s, 'default', 'somebody', 0, '{search}', '\\x00', %s)
+"""
+
+
+def checks(facts: ServiceFacts, **given: Any) -> dict[str, Check]:
+    return {check.name: check for check in service_checks.service_checks(facts, load_settings(given))}
+
+
+def test_what_is_found_in_a_database(dsn: str, owner_dsn: str) -> None:
+    found = inspect_service(dsn)
+    assert (found.keys, found.active_keys, found.sees_every_row, found.unprotected) == (0, 0, False, ())
+    assert abs(found.skew_seconds) < 60
+    with psycopg.connect(owner_dsn, autocommit=True) as connection:
+        connection.execute("ALTER TABLE documents NO FORCE ROW LEVEL SECURITY")
+        connection.execute("SELECT set_config('ragcorp.workspace', '*', false)")
+        connection.execute(ADD_KEY, ("a", None))
+        connection.execute(ADD_KEY, ("b", "2026-01-01"))
+    found = inspect_service(dsn)
+    assert (found.keys, found.active_keys, found.unprotected) == (2, 1, ("documents",))
+
+
+def test_a_sound_service_has_no_finding() -> None:
+    assert {check.status for check in checks(SOUND).values()} == {CheckStatus.OK}
+
+
+@pytest.mark.parametrize(
+    ("facts", "given", "name", "status", "remedy"),
+    [
+        (replace(SOUND, active_keys=0), {}, "keys", CheckStatus.WARNING, "ragcorp keys create"),
+        (
+            replace(SOUND, keys=0, active_keys=0),
+            {"host": "0.0.0.0"},
+            "listening",
+            CheckStatus.FAILED,
+            "ragcorp keys create",
+        ),
+        (SOUND, {"host": "x" * 300}, "listening", CheckStatus.FAILED, "127.0.0.1"),
+        (replace(SOUND, unprotected=("documents",)), {}, "row-level security", CheckStatus.FAILED, "FORCE"),
+        (replace(SOUND, sees_every_row=True), {}, "row-level security", CheckStatus.WARNING, "BYPASSRLS"),
+        (replace(SOUND, skew_seconds=-90.0), {}, "clock", CheckStatus.WARNING, "NTP"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_remedy(
+    facts: ServiceFacts, given: dict[str, str], name: str, status: CheckStatus, remedy: str
+) -> None:
+    found = checks(facts, **given)
+    assert found[name].status is status
+    assert remedy in (found[name].remedy or "")
+    assert [check.name for check in found.values() if check.status is not CheckStatus.OK] == [name]
+
+
+@pytest.mark.parametrize(
+    ("free", "status"),
+    [(5 * 1024**3, CheckStatus.OK), (1024**3 - 1, CheckStatus.WARNING), (1024**2, CheckStatus.FAILED)],
+)
+def test_the_disk_of_the_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, status: CheckStatus
+) -> None:
+    asked: list[Path] = []
+
+    def usage(folder: Path) -> Any:
+        asked.append(folder)
+        return type("Usage", (), {"free": free})
+
+    measured: Callable[[Path], Any] = usage
+    monkeypatch.setattr(service_checks.shutil, "disk_usage", measured)
+    found = disk_check(load_settings({"ragcorp_data_dir": tmp_path / "none" / "yet"}))
+    assert (found.status, asked) == (status, [tmp_path])
