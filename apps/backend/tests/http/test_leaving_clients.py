@@ -24,6 +24,18 @@ pytestmark = pytest.mark.anyio
 
 MakeContainer = Callable[..., Awaitable[Container]]
 
+JSON_AND_EVENTS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
 LONG = 120.0
 """Seconds after which a call would end by itself."""
 
@@ -179,4 +191,38 @@ async def test_streams_that_a_model_keeps_waiting_hold_no_connection(
         assert [other.status_code for other in others] == [200] * 5
         assert (await client.put("/documents/b.md", json=TEXT)).status_code == 201
         assert (await client.get("/documents")).status_code == 200
+        model.always = "ok"
+
+
+async def test_a_tool_call_that_is_cancelled_ends_the_call_of_the_model(
+    make_container: MakeContainer, model: FakeOpenAI
+) -> None:
+    container = await container_of(make_container, model)
+    async with run_app(container) as app, serving(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
+        await client.put("/documents/a.md", json={"text": "El plazo de entrega es de 30 días."})
+        await no_more_calls(model)
+        opened = await client.post("/mcp", json=INITIALIZE, headers=JSON_AND_EVENTS)
+        session = {**JSON_AND_EVENTS, "mcp-session-id": opened.headers["mcp-session-id"]}
+        said = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        await client.post("/mcp", json=said, headers=session)
+        params = {"name": "ask", "arguments": {"query": "¿Y el plazo?"}}
+        call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+        model.seen.clear()
+        model.always = "hang"
+        asking = asyncio.create_task(client.post("/mcp", json=call, headers=session))
+        await asked(model, "")
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+        answer = await client.post("/mcp", json=cancelled, headers=session)
+        assert answer.status_code == 202
+        async with asyncio.timeout(SOON):
+            await model.closed.wait()
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        # and where the connection closes
+        model.seen.clear()
+        model.closed.clear()
+        async with request_open(url, "POST", "/mcp", {**call, "id": 8}, **session):
+            await asked(model, "")
+        async with asyncio.timeout(SOON):
+            await model.closed.wait()
         model.always = "ok"

@@ -292,3 +292,97 @@ def test_a_plain_passage_reaches_the_prompt_to_the_letter() -> None:
     content = 'Línea 1: 18.450,00 € «a» (b) {c} 50 % — ñ\n| Tabla | 3 |\nª º ½ ² ﬁ\n\tx[i] "y" `z` “w” [a](b)'
     user = str(chat_messages(prompt_of(chunk(1, content)))[1]["content"])  # type: ignore[typeddict-item]
     assert content in user
+
+
+class Counted:
+    """The port TokenObserver."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, int]] = []
+
+    def tokens_used(self, *, prompt: int, completion: int) -> None:
+        self.calls.append((prompt, completion))
+
+
+@pytest.fixture
+async def counted(server: FakeOpenAI) -> AsyncIterator[tuple[OpenAIAnswerer, Counted]]:
+    endpoint = Endpoint(base_url=server.base_url, api_key="k", timeout_seconds=1.0, max_retries=0)
+    tokens = Counted()
+    answerer = OpenAIAnswerer(endpoint=endpoint, model="chat-test", tokens=tokens)
+    yield answerer, tokens
+    await answerer.aclose()
+
+
+async def test_tokens_are_those_that_the_server_reports_else_estimated(
+    server: FakeOpenAI, counted: tuple[OpenAIAnswerer, Counted]
+) -> None:
+    answerer, tokens = counted
+    assert (await ask(answerer)).usage == {"prompt_tokens": 100, "completion_tokens": 7}
+    assert tokens.calls == [(100, 7)]
+    server.reports = False
+    server.pieces = ["123456", "[1]"]
+    answer = await ask(answerer)
+    messages = server.seen[-1].body["messages"]
+    prompt = -(-sum(len(message["content"]) for message in messages) // 3)
+    assert answer.usage == {"prompt_tokens": prompt, "completion_tokens": 3}
+    assert tokens.calls[1:] == [(prompt, 3)]
+
+
+@pytest.mark.parametrize(
+    ("fault", "counts"),
+    [
+        ("cut", True),
+        ("no_finish", True),
+        ("error_event", True),
+        ("hang", True),
+        ("hang_inside", True),
+        ("401", False),
+        ("429", False),
+        ("500", False),
+    ],
+)
+async def test_a_call_that_fails_is_counted_once_unless_the_server_refused_it(
+    server: FakeOpenAI, counted: tuple[OpenAIAnswerer, Counted], fault: str, *, counts: bool
+) -> None:
+    answerer, tokens = counted
+    server.reports = False
+    server.always = fault
+    with pytest.raises(AnswererUnavailableError):
+        await ask(answerer, timeout=5.0)
+    assert len(tokens.calls) == (1 if counts else 0)
+    assert all(prompt > 0 for prompt, _ in tokens.calls)
+    if fault in ("cut", "hang_inside"):
+        assert tokens.calls[0][1] == -(-len("".join(server.pieces)) // 3)
+
+
+async def test_what_a_reader_who_goes_away_has_used_is_counted(
+    server: FakeOpenAI, counted: tuple[OpenAIAnswerer, Counted]
+) -> None:
+    answerer, tokens = counted
+    server.pieces, server.piece_delay = ["letra "] * 100, 0.2
+    stream = use_case(answerer).stream(SearchRequest(query=QUESTION), principal=Principal())
+    async for event in stream:
+        if isinstance(event, AnswerDelta):
+            break
+    assert tokens.calls == []
+    await stream.aclose()
+    ((prompt, completion),) = tokens.calls
+    assert prompt > 0
+    assert 0 < completion < 100
+
+
+async def test_an_answer_at_its_most_tokens_says_that_it_goes_on(server: FakeOpenAI, answerer: OpenAIAnswerer) -> None:
+    server.finish_reason = "length"
+    answer = await ask(answerer)
+    assert answer.text == "".join(server.pieces) + " …"
+    assert not answer.abstained
+
+
+@pytest.mark.parametrize(("finish_reason", "reason"), [("content_filter", "filtered"), ("tool_calls", "bad_response")])
+async def test_another_end_is_none(
+    server: FakeOpenAI, answerer: OpenAIAnswerer, finish_reason: str, reason: str
+) -> None:
+    server.finish_reason = finish_reason
+    with pytest.raises(AnswererUnavailableError) as caught:
+        await ask(answerer)
+    assert caught.value.reason == reason

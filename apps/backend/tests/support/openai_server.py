@@ -49,6 +49,8 @@ class FakeOpenAI:
     """Makes the content of a chat completion that is not streamed."""
     piece_delay: float = 0.0
     finish_reason: str = "stop"
+    reports: bool = True
+    """Whether a stream tells the tokens that it used."""
     seen: list[Seen] = field(default_factory=list)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a client goes away before its response is whole."""
@@ -246,7 +248,8 @@ class FakeOpenAI:
         if fault != "no_finish":
             _chunk(writer, _event({"choices": [{"index": 0, "delta": {}, "finish_reason": self.finish_reason}]}))
             usage = {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}
-            _chunk(writer, _event({"choices": [], "usage": usage}))
+            if self.reports:
+                _chunk(writer, _event({"choices": [], "usage": usage}))
         _chunk(writer, b"data: [DONE]\n\n")
         writer.write(b"0\r\n\r\n")
         await writer.drain()

@@ -41,7 +41,7 @@ class OpenAIAnswerer:
 
         messages = chat_messages(prompt)
         held = ""
-        abstained = started = False
+        abstained = started = opened = False
         finish_reason: str | None = None
         room = self._max_tokens * CHARACTERS_PER_TOKEN
         with CallTokens(messages, observer=self._tokens) as call:
@@ -54,6 +54,7 @@ class OpenAIAnswerer:
                     stream=True,
                     stream_options={"include_usage": True},
                 ) as stream:
+                    opened = True
                     async for part in stream:
                         call.reported(part.usage)
                         for choice in part.choices[:1]:
@@ -73,7 +74,7 @@ class OpenAIAnswerer:
                             yield AnswerDelta(text=held)
                         held = ""
             except openai.APIError as error:
-                if not did_work(error):
+                if not opened and not did_work(error):
                     call.refused()
                 raise _unavailable(reason_of(error)) from None
             except BAD_RESPONSES:  # their words would quote the response

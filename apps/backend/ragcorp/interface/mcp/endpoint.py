@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ragcorp.interface.mcp.held import Held
+from ragcorp.interface.mcp.left_calls import CancelsLeftCalls
 from ragcorp.interface.mcp.messages import STOPPING, refusals
 from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, OwnerOf, nobody
 
@@ -146,7 +147,9 @@ class McpEndpoint:
             max_request_body_size=self._limits.max_body_bytes,
         )
         async with manager.run():
-            yield BoundedSessions(manager.handle_request, most=self._limits.max_sessions, owner_of=self._owner_of)
+            yield BoundedSessions(
+                CancelsLeftCalls(manager.handle_request), most=self._limits.max_sessions, owner_of=self._owner_of
+            )
 
     def _refusal(self, scope: Scope) -> Response | None:
         """A page of a stranger reaches a loopback address through the browser: its Host or its Origin tells."""
