@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ragcorp.application.attribute_checks import (
+    MAX_METADATA_BYTES,
     checked_attributes,
     in_utc,
     owned_attributes,
@@ -78,15 +79,19 @@ def fact_draft(
     )
 
 
-def checked_entity(draft: EntityDraft, *, principal: Principal) -> EntityDraft:
+def checked_entity(
+    draft: EntityDraft, *, principal: Principal, max_metadata_bytes: int = MAX_METADATA_BYTES
+) -> EntityDraft:
     """Return the draft with checked attributes and an owner. Raises InvalidInputError."""
     if draft.external_id is not None:
         require_external_id(draft.external_id)
-    return replace(draft, attributes=owned_attributes(checked_attributes(draft.attributes), principal))
+    checked = checked_attributes(draft.attributes, max_metadata_bytes=max_metadata_bytes)
+    return replace(draft, attributes=owned_attributes(checked, principal))
 
 
-def checked_fact(draft: FactDraft, *, principal: Principal) -> FactDraft:
+def checked_fact(draft: FactDraft, *, principal: Principal, max_metadata_bytes: int = MAX_METADATA_BYTES) -> FactDraft:
     """Return the draft with checked attributes and an owner. Raises InvalidInputError."""
     if draft.external_id is not None:
         require_external_id(draft.external_id)
-    return replace(draft, attributes=owned_attributes(checked_attributes(draft.attributes), principal))
+    checked = checked_attributes(draft.attributes, max_metadata_bytes=max_metadata_bytes)
+    return replace(draft, attributes=owned_attributes(checked, principal))

@@ -7,7 +7,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragcorp.application.attribute_checks import checked_attributes, owned_attributes, require_external_id
+from ragcorp.application.attribute_checks import (
+    MAX_METADATA_BYTES,
+    checked_attributes,
+    owned_attributes,
+    require_external_id,
+)
 from ragcorp.domain.collections import Collection, ItemDraft, MemoryKind
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import InvalidInputError
@@ -54,7 +59,7 @@ def _name(name: str | None, *, field: str) -> str:
     return " ".join(clean_text((name or "").replace("\x00", " "), field=field).split())
 
 
-def checked_draft(draft: ItemDraft, *, principal: Principal) -> ItemDraft:
+def checked_draft(draft: ItemDraft, *, principal: Principal, max_metadata_bytes: int = MAX_METADATA_BYTES) -> ItemDraft:
     """Return the draft with checked attributes and an owner. Raises InvalidInputError.
 
     One without external_id is to be named after its content (see ``content_name``), so that its writer may store it
@@ -62,7 +67,9 @@ def checked_draft(draft: ItemDraft, *, principal: Principal) -> ItemDraft:
     """
     if draft.external_id is not None:
         require_external_id(draft.external_id)
-    attributes = owned_attributes(checked_attributes(draft.attributes), principal)
+    attributes = owned_attributes(
+        checked_attributes(draft.attributes, max_metadata_bytes=max_metadata_bytes), principal
+    )
     checked = replace(draft, attributes=attributes)
     if draft.external_id is not None or draft.named_after is not None:
         return checked

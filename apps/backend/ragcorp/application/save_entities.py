@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragcorp.application.attribute_checks import MAX_METADATA_BYTES
 from ragcorp.application.graph_drafts import checked_entity
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.graph import EntityDraft, GraphFailure, GraphOutcome
@@ -14,8 +15,9 @@ from ragcorp.domain.principal import Principal
 class SaveEntities:
     """Stores entities; an equal one is left as it is. Vectors follow."""
 
-    def __init__(self, *, repository: GraphRepository) -> None:
+    def __init__(self, *, repository: GraphRepository, max_metadata_bytes: int = MAX_METADATA_BYTES) -> None:
         self._repository = repository
+        self._max_metadata_bytes = max_metadata_bytes
 
     async def execute(self, draft: EntityDraft, *, principal: Principal) -> GraphOutcome:
         """Raises InvalidInputError, or ConflictError where an entity that the principal may not read has the name."""
@@ -32,7 +34,7 @@ class SaveEntities:
         checked: dict[int, EntityDraft] = {}
         for place, draft in enumerate(drafts):
             try:
-                checked[place] = checked_entity(draft, principal=principal)
+                checked[place] = checked_entity(draft, principal=principal, max_metadata_bytes=self._max_metadata_bytes)
             except RagcorpError as error:
                 outcomes[place] = GraphFailure(error=error)
         if checked:

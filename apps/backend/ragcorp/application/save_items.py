@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ragcorp.application.attribute_checks import require_external_id
+from ragcorp.application.attribute_checks import MAX_METADATA_BYTES, require_external_id
 from ragcorp.application.item_changes import ItemChange
 from ragcorp.application.item_drafts import checked_draft
 from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemFailure, ItemOutcome, SaveOutcome
@@ -24,11 +24,17 @@ class SaveItems:
     """Stores items of one collection; an equal item is left as it is. Vectors follow."""
 
     def __init__(
-        self, *, collection: Collection, repository: ItemRepository, clock: Callable[[], datetime] = _utc_now
+        self,
+        *,
+        collection: Collection,
+        repository: ItemRepository,
+        clock: Callable[[], datetime] = _utc_now,
+        max_metadata_bytes: int = MAX_METADATA_BYTES,
     ) -> None:
         self._collection = collection
         self._repository = repository
         self._clock = clock
+        self._max_metadata_bytes = max_metadata_bytes
 
     @property
     def collection(self) -> Collection:
@@ -40,7 +46,7 @@ class SaveItems:
         Raises InvalidInputError, or ConflictError where the external_id given is that of an item that the principal
         may not read.
         """
-        checked = checked_draft(self._dated(draft), principal=principal)
+        checked = self._checked(self._dated(draft), principal)
         (outcome,) = await self._repository.save_many([checked], principal=principal)
         return outcome
 
@@ -54,7 +60,7 @@ class SaveItems:
         checked: dict[tuple[str | None, str | None], tuple[int, ItemDraft]] = {}
         for position, draft in enumerate(drafts):
             try:
-                ready = checked_draft(self._dated(draft), principal=principal)
+                ready = self._checked(self._dated(draft), principal)
             except RagcorpError as error:
                 outcomes[position] = ItemFailure(external_id=draft.external_id, error=error)
                 continue
@@ -81,9 +87,12 @@ class SaveItems:
         require_external_id(external_id)
 
         def changed(item: Item) -> ItemDraft:
-            return checked_draft(change.apply(item, collection=self._collection), principal=principal)
+            return self._checked(change.apply(item, collection=self._collection), principal)
 
         return await self._repository.change(external_id, changed, principal=principal)
+
+    def _checked(self, draft: ItemDraft, principal: Principal) -> ItemDraft:
+        return checked_draft(draft, principal=principal, max_metadata_bytes=self._max_metadata_bytes)
 
     def _dated(self, draft: ItemDraft) -> ItemDraft:
         """Date a turn that is to be named after its content: the same words may be said again."""

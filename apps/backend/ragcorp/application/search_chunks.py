@@ -22,6 +22,7 @@ from ragcorp.application.time_bound import TimeBound
 from ragcorp.domain.candidates import Candidate
 from ragcorp.domain.collections import FACETS
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.filters import MAX_FILTER_CONDITIONS, require_filters
 from ragcorp.domain.files import MAX_GREP_QUERY
 from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.sources import FusionService
@@ -50,6 +51,7 @@ class SearchLimits:
     """What a search may ask for, and how long it may take (seconds)."""
 
     max_query_characters: int = 2000
+    max_filter_conditions: int = MAX_FILTER_CONDITIONS
     max_limit: int = 50
     total_timeout_seconds: float = 4.0
 
@@ -145,6 +147,7 @@ class SearchChunks:
         if is_blank(request.query):
             raise InvalidInputError("query is empty.", field="query", remedy="Ask for something.")
         require_length(request.query, field="query", limit=self._limits.max_query_characters)
+        require_filters(request.filters, conditions=self._limits.max_filter_conditions)
         require_storable(request.query, field="query")
         if request.exact_keywords is not None:
             require_length(request.exact_keywords, field="exact_keywords", limit=MAX_GREP_QUERY)

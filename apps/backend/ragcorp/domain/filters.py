@@ -41,6 +41,9 @@ FILTER_FIELDS = (DOCUMENT_FIELDS | ITEM_FIELDS) - {METADATA}
 """Names that are fields; any other name is a metadata key."""
 
 MAX_FILTER_CONDITIONS = 20
+MOST_FILTER_CONDITIONS = 200
+"""How many a filter has at most unless a setting says otherwise, and how many that setting may allow at most."""
+
 MAX_FILTER_DEPTH = 5
 MAX_FILTER_VALUES = 100
 MAX_FILTER_NAME = 200
@@ -132,7 +135,7 @@ Filters: TypeAlias = tuple[Filter, ...]
 """All of them must hold."""
 
 
-def require_filters(filters: Filters) -> None:
+def require_filters(filters: Filters, *, conditions: int = MOST_FILTER_CONDITIONS) -> None:
     """Raise InvalidInputError for too many conditions, or for a tree that is too deep."""
     if not isinstance(filters, tuple) or not all(isinstance(part, Filter) for part in filters):
         raise InvalidInputError(
@@ -141,11 +144,11 @@ def require_filters(filters: Filters) -> None:
             limit="a tuple of Condition, AllOf, AnyOf, Not",
             remedy="Give such conditions.",
         )
-    if sum(_size(part) for part in filters) > MAX_FILTER_CONDITIONS:
+    if sum(_size(part) for part in filters) > conditions:
         raise InvalidInputError(
             "There are too many filters.",
             field="filters",
-            limit=f"{MAX_FILTER_CONDITIONS} conditions",
+            limit=f"{conditions} conditions",
             remedy="Use fewer conditions; one condition takes a list of values.",
         )
     if max((_depth(part) for part in filters), default=0) > MAX_FILTER_DEPTH:

@@ -15,7 +15,9 @@ from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files import GrepCase, GrepMode
 from ragcorp.domain.filters import (
     COLLECTION,
+    MAX_FILTER_CONDITIONS,
     MAX_FILTER_DEPTH,
+    MOST_FILTER_CONDITIONS,
     AllOf,
     AnyOf,
     Condition,
@@ -93,7 +95,7 @@ def _choice(kind: type[_Choice], value: str, *, field: str) -> _Choice:
         ) from None
 
 
-def parse_filters(filters: Mapping[str, object]) -> Filters:
+def parse_filters(filters: Mapping[str, object], *, conditions: int = MOST_FILTER_CONDITIONS) -> Filters:
     """Return the filters of an object such as ``{"language": "es", "year": {"$gte": 2025}}``: all of it must hold.
 
     A member is a field, or else a metadata key, with a value, a list of values (any of them) or an object of operators
@@ -102,16 +104,16 @@ def parse_filters(filters: Mapping[str, object]) -> Filters:
     well; its times are ISO 8601, in UTC where they name no zone. Raises InvalidInputError.
     """
     found = tuple(_members(filters, depth=0))
-    require_filters(found)
+    require_filters(found, conditions=conditions)
     return found
 
 
-def parse_selection(filters: Mapping[str, object]) -> Filters:
+def parse_selection(filters: Mapping[str, object], *, conditions: int = MAX_FILTER_CONDITIONS) -> Filters:
     """Return the filters of what is stored: as ``parse_filters``, and a collection is one that there is.
 
     A search may have sources, and so collections, of its own. Raises InvalidInputError.
     """
-    found = parse_filters(filters)
+    found = parse_filters(filters, conditions=conditions)
     known = (*Collection, GRAPH)
     named = {value for leaf in _leaves(found) if leaf.name == COLLECTION for value in leaf.values}
     if not named <= {*known, True, False}:

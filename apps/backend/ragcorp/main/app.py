@@ -184,6 +184,7 @@ def http_limits(settings: Settings) -> HttpLimits:
         ask_timeout_seconds=ask_seconds(settings),
         write_timeout_seconds=settings.write_timeout_seconds + WRITE_MARGIN_SECONDS,
         max_json_depth=settings.max_json_depth,
+        max_filter_conditions=settings.max_filter_conditions,
         max_concurrent_requests=settings.max_concurrent_requests or max(1, settings.database_pool_size - 2),
         admission_wait_seconds=settings.admission_wait_seconds,
         max_streams=settings.max_streams,

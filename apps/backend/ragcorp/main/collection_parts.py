@@ -29,12 +29,13 @@ def make_collections(
     preparation: DocumentPreparation,
     ingest: IngestDocument,
     search_timeout_seconds: float,
+    max_metadata_bytes: int,
 ) -> CollectionUseCases:
     catalogue = PostgresChunkCatalogue(database=database)
     revision = DocumentRevision(repository=repository, preparation=preparation, ingest=ingest)
-    history = _items(database, Collection.HISTORY)
+    history = _items(database, Collection.HISTORY, max_metadata_bytes)
     return CollectionUseCases(
-        memory=_items(database, Collection.MEMORY),
+        memory=_items(database, Collection.MEMORY, max_metadata_bytes),
         history=history,
         import_history=ImportHistory(save=history.save),
         chunks=ListChunks(repository=repository, catalogue=catalogue),
@@ -44,10 +45,10 @@ def make_collections(
     )
 
 
-def _items(database: Database, collection: Collection) -> ItemUseCases:
+def _items(database: Database, collection: Collection, max_metadata_bytes: int) -> ItemUseCases:
     repository = PostgresItemRepository(database=database, collection=collection)
     return ItemUseCases(
-        save=SaveItems(collection=collection, repository=repository),
+        save=SaveItems(collection=collection, repository=repository, max_metadata_bytes=max_metadata_bytes),
         items=ListItems(repository=repository),
         delete=DeleteItems(collection=collection, repository=repository),
     )

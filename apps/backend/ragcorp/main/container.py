@@ -240,6 +240,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 preparation=ingestion.preparation,
                 ingest=ingestion.ingest,
                 search_timeout_seconds=settings.search_timeout_seconds,
+                max_metadata_bytes=settings.max_metadata_bytes,
             ),
             graph=make_graph(settings, stack, database=database, tokens=token_observers, budget=budget),
             embed_pending=embedding.embed_pending,

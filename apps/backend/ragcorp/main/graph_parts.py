@@ -38,7 +38,8 @@ def make_graph(
         stack.push_async_callback(extractor.aclose)
         extractor = ExtractsWithinBudget(extractor=extractor, budget=budget)
     repository = PostgresGraphRepository(database=database)
-    save_entities, save_facts = SaveEntities(repository=repository), SaveFacts(repository=repository)
+    save_entities = SaveEntities(repository=repository, max_metadata_bytes=settings.max_metadata_bytes)
+    save_facts = SaveFacts(repository=repository, max_metadata_bytes=settings.max_metadata_bytes)
     return GraphUseCases(
         save_entities=save_entities,
         save_facts=save_facts,

@@ -55,7 +55,7 @@ def make_ingestion(
     preparation = DocumentPreparation(
         parser=parser,
         chunker=StructureChunker(max_tokens=settings.chunk_max_tokens, overlap_tokens=settings.chunk_overlap_tokens),
-        limits=DocumentLimits(max_file_bytes=settings.max_file_bytes),
+        limits=DocumentLimits(max_file_bytes=settings.max_file_bytes, max_metadata_bytes=settings.max_metadata_bytes),
         structure=extractor,
     )
     ingest = IngestDocument(

@@ -150,6 +150,7 @@ def chunk_search(
         default_method=settings.fusion_method,
         limits=SearchLimits(
             max_query_characters=settings.max_query_characters,
+            max_filter_conditions=settings.max_filter_conditions,
             max_limit=settings.max_limit,
             total_timeout_seconds=settings.search_timeout_seconds,
         ),

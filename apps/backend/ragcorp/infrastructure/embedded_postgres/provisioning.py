@@ -17,7 +17,7 @@ from ragcorp.infrastructure.embedded_postgres.failures import disk_full
 
 _MAINTENANCE_DATABASE = "postgres"
 _EXTENSIONS: tuple[LiteralString, ...] = ("vector", "unaccent", "pg_trgm", "intarray")
-_DONE = "ragcorp embedded, roles 1"
+_DONE = "ragcorp embedded, roles 2"
 """The comment on the database that says the setup is complete. Change it when the statements change."""
 
 _DONE_QUERY: LiteralString = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
@@ -28,6 +28,13 @@ _DATABASE_STATEMENTS: tuple[LiteralString, ...] = (
     "ALTER DATABASE ragcorp OWNER TO ragcorp_owner",
     "GRANT CONNECT ON DATABASE ragcorp TO ragcorp_app",
 )
+
+_ROLE_STATEMENTS: tuple[LiteralString, ...] = (
+    "ALTER ROLE ragcorp_app SET statement_timeout = '1min'",
+    "ALTER ROLE ragcorp_app SET lock_timeout = '30s'",
+    "ALTER ROLE ragcorp_app SET idle_in_transaction_session_timeout = '2min'",
+)
+"""Bounds of whatever connects as the application; its own pool sets those of the settings, which come first."""
 
 _SCHEMA_STATEMENTS: tuple[LiteralString, ...] = (
     "ALTER SCHEMA public OWNER TO ragcorp_owner",
@@ -54,6 +61,8 @@ def ensure_provisioned(endpoint: Endpoint, credentials: Credentials, *, fresh_st
             complete = connection.execute(_DONE_QUERY, (DATABASE,)).fetchone() == (_DONE,)
             if not complete:
                 _create_roles(connection, credentials)
+                for statement in _ROLE_STATEMENTS:
+                    connection.execute(statement)
                 _create_database(connection)
         if complete and not fresh_start:
             return

@@ -82,7 +82,7 @@ class ArtifactHandlers:
         return json_response({"deleted": deleted})
 
     def _selection(self, query: ItemSelectionParameters) -> DocumentSelection:
-        filters = filters_of_text(query.filters, max_depth=self._limits.max_json_depth)
+        filters = filters_of_text(query.filters, limits=self._limits)
         return DocumentSelection(prefix=query.prefix, filters=filters)
 
     def _stored(self, result: IngestResult) -> Response:
@@ -115,7 +115,7 @@ class ChunkHandlers:
         selection = ChunkSelection(
             prefix=query.prefix,
             artifact=query.artifact,
-            filters=filters_of_text(query.filters, max_depth=self._limits.max_json_depth),
+            filters=filters_of_text(query.filters, limits=self._limits),
         )
         chunks, next_cursor = await self._use_cases.chunks.execute(
             selection, principal=principal, limit=query.limit, cursor=query.cursor

@@ -256,7 +256,7 @@ class CollectionRoutes:
         return json_response({"collections": described_collections()})
 
     async def facets(self, query: Annotated[FacetParameters, Query()], principal: CurrentPrincipal) -> Response:
-        filters = filters_of_text(query.filters, max_depth=self._limits.max_json_depth)
+        filters = filters_of_text(query.filters, limits=self._limits)
         facets = await self._use_cases.facets.execute(principal=principal, filters=filters)
         return json_response({"facets": facets_document(facets)})
 

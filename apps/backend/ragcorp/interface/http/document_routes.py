@@ -185,7 +185,7 @@ class DocumentRoutes:
         return json_response({"deleted": deleted})
 
     def _selection(self, query: Selection, *, deleted: bool = False) -> DocumentSelection:
-        filters = filters_of_text(query.filters, max_depth=self._limits.max_json_depth)
+        filters = filters_of_text(query.filters, limits=self._limits)
         return DocumentSelection(prefix=query.prefix, filters=filters, deleted=deleted)
 
     def _stored(self, result: IngestResult, *, restored: bool = False) -> Response:

@@ -13,7 +13,6 @@ from ragcorp.domain.filters import (
     COLLECTION,
     COMPARISONS,
     FILTER_FIELDS,
-    MAX_FILTER_CONDITIONS,
     MAX_FILTER_DEPTH,
     MAX_FILTER_NAME,
     MAX_FILTER_VALUES,
@@ -22,6 +21,7 @@ from ragcorp.domain.filters import (
 from ragcorp.domain.moments import written_moment
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.http.json_body import check_json
+from ragcorp.interface.http.services import HttpLimits
 from ragcorp.interface.request_values import parse_selection
 
 FILTERS_REF = {"$ref": "#/components/schemas/Filters"}
@@ -52,51 +52,55 @@ _TEXT = {"type": "string"}
 _TIME = {"type": "string", "format": "date-time"}
 _LEVEL = {"type": "string", "enum": [level.label for level in Sensitivity]}
 _SCALAR = {"type": ["string", "number", "boolean"]}
-_PARTS = {"type": "array", "items": FILTERS_REF, "minItems": 1, "maxItems": MAX_FILTER_CONDITIONS}
-FILTERS_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "description": (
-        "Conditions that all must hold: a value, a list of values (any of them), or an object of operators. A name "
-        "that is no field is a metadata key. `$ne`, `$nin` and `$not` hold, too, where the value is missing, and null "
-        "is missing. Metadata equals, and compares to, values of its own type only. A source that lacks a field is "
-        f"left out and named in `degraded`. At most {MAX_FILTER_CONDITIONS} conditions, nested {MAX_FILTER_DEPTH} deep."
-    ),
-    "properties": {
-        "$and": _PARTS,
-        "$or": _PARTS,
-        "$not": FILTERS_REF,
-        **dict.fromkeys(sorted(FILTER_FIELDS), _field(_TEXT)),
-        COLLECTION: _field(_TEXT),
-        "sensitivity": _field(_LEVEL, compared=_LEVEL),
-        "visibility_scope": _field({"type": "string", "enum": list(VisibilityScope)}),
-        "occurred_at": _operators(_comparisons(_TIME) | {"gte": _TIME, "lt": _TIME}),
-    },
-    "additionalProperties": _field(_SCALAR, compared={"type": ["string", "number"]}),
-    "propertyNames": {"minLength": 1, "maxLength": MAX_FILTER_NAME},
-    "maxProperties": MAX_FILTER_CONDITIONS,
-    "examples": [
-        {"language": "es", "year": {"$gte": 2025}},
-        {"$or": [{"artifact_type": ["contract", "policy"]}, {"$not": {"department": "ventas"}}]},
-    ],
-}
-"""The component ``Filters``, which refers to itself."""
+
+
+def filters_schema(conditions: int) -> dict[str, Any]:
+    """Return the component ``Filters``, which refers to itself; ``conditions`` is how many a filter has at most."""
+    parts = {"type": "array", "items": FILTERS_REF, "minItems": 1, "maxItems": conditions}
+    return {
+        "type": "object",
+        "description": (
+            "Conditions that all must hold: a value, a list of values (any of them), or an object of operators. A name "
+            "that is no field is a metadata key. `$ne`, `$nin` and `$not` hold, too, where the value is missing, and "
+            "null is missing. Metadata equals, and compares to, values of its own type only. A source that lacks a field is "
+            f"left out and named in `degraded`. At most {conditions} conditions, nested {MAX_FILTER_DEPTH} deep."
+        ),
+        "properties": {
+            "$and": parts,
+            "$or": parts,
+            "$not": FILTERS_REF,
+            **dict.fromkeys(sorted(FILTER_FIELDS), _field(_TEXT)),
+            COLLECTION: _field(_TEXT),
+            "sensitivity": _field(_LEVEL, compared=_LEVEL),
+            "visibility_scope": _field({"type": "string", "enum": list(VisibilityScope)}),
+            "occurred_at": _operators(_comparisons(_TIME) | {"gte": _TIME, "lt": _TIME}),
+        },
+        "additionalProperties": _field(_SCALAR, compared={"type": ["string", "number"]}),
+        "propertyNames": {"minLength": 1, "maxLength": MAX_FILTER_NAME},
+        "maxProperties": conditions,
+        "examples": [
+            {"language": "es", "year": {"$gte": 2025}},
+            {"$or": [{"artifact_type": ["contract", "policy"]}, {"$not": {"department": "ventas"}}]},
+        ],
+    }
+
 
 FiltersJson = Annotated[dict[str, JsonValue], WithJsonSchema(FILTERS_REF)]
 
 
-def filters_of_text(text: str | None, *, max_depth: int) -> Filters:
+def filters_of_text(text: str | None, *, limits: HttpLimits) -> Filters:
     """Return the filters of a JSON object in a query parameter, of what is stored.
 
     Raises InvalidInputError or RequestRefusedError.
     """
     if text is None:
         return ()
-    filters = check_json(text.encode("utf-8", errors="replace"), max_depth=max_depth, field="filters")
+    filters = check_json(text.encode("utf-8", errors="replace"), max_depth=limits.max_json_depth, field="filters")
     if not isinstance(filters, dict):
         raise InvalidInputError(
             "filters is not a JSON object.", field="filters", remedy='Send an object such as {"language": "es"}.'
         )
-    return parse_selection(filters)
+    return parse_selection(filters, conditions=limits.max_filter_conditions)
 
 
 def parse_time(value: object) -> datetime:

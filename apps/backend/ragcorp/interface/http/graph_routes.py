@@ -210,7 +210,7 @@ class GraphRoutes:
         return json_response(extraction_document(report))
 
     async def list_entities(self, query: Annotated[EntityParameters, Query()], principal: CurrentPrincipal) -> Response:
-        filters = filters_of_text(query.filters, max_depth=self._limits.max_json_depth)
+        filters = filters_of_text(query.filters, limits=self._limits)
         selection = GraphSelection(prefix=query.prefix, filters=filters, name=query.name)
         entities, next_cursor = await self._use_cases.read.entities(
             selection, principal=principal, limit=query.limit, cursor=query.cursor
@@ -218,7 +218,7 @@ class GraphRoutes:
         return json_response({"entities": [entity_document(one) for one in entities], "next_cursor": next_cursor})
 
     async def list_facts(self, query: Annotated[FactParameters, Query()], principal: CurrentPrincipal) -> Response:
-        filters = filters_of_text(query.filters, max_depth=self._limits.max_json_depth)
+        filters = filters_of_text(query.filters, limits=self._limits)
         selection = GraphSelection(prefix=query.prefix, filters=filters, entity=query.entity)
         facts, next_cursor = await self._use_cases.read.facts(
             selection, principal=principal, limit=query.limit, cursor=query.cursor

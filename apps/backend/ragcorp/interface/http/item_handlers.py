@@ -163,7 +163,7 @@ class ItemHandlers:
         return body.as_draft(external_id=external_id, default_language=self._services.default_language)
 
     def _selection(self, query: ItemSelectionParameters) -> ItemSelection:
-        filters = filters_of_text(query.filters, max_depth=self._limits.max_json_depth)
+        filters = filters_of_text(query.filters, limits=self._limits)
         return ItemSelection(prefix=query.prefix, filters=filters)
 
     async def _save(self, draft: ItemDraft, principal: Principal) -> Response:

@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.routing import BaseRoute
 
 from ragcorp.interface.http.access import scope_of
-from ragcorp.interface.http.filters import FILTERS_SCHEMA
+from ragcorp.interface.http.filters import filters_schema
 from ragcorp.interface.http.problems import MEDIA_TYPE
 from ragcorp.interface.http.search_schema import QUERY_PATTERN
 from ragcorp.interface.http.services import HttpLimits
@@ -118,7 +118,7 @@ def describe(
     described_here: list[type[BaseModel]] = [ProblemDetails, *models]
     _, definitions = models_json_schema([(model, "validation") for model in described_here], ref_template=REF)
     schemas = described.setdefault("components", {}).setdefault("schemas", {})
-    schemas |= definitions["$defs"] | {"Filters": FILTERS_SCHEMA}
+    schemas |= definitions["$defs"] | {"Filters": filters_schema(limits.max_filter_conditions)}
     for schema in schemas.values():
         properties = schema.get("properties", {})
         if {"query", "limit"} <= properties.keys():  # a search in files has bounds of its own

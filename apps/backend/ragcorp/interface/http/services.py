@@ -95,6 +95,7 @@ class HttpLimits:
     max_body_bytes: int = 1024 * 1024
     max_file_bytes: int = 20 * 1024 * 1024
     max_json_depth: int = 32
+    max_filter_conditions: int = 20
     max_query_characters: int = 2000
     max_limit: int = 50
     request_timeout_seconds: float = 5.0
