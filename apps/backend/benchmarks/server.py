@@ -14,6 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
+from ragcorp.infrastructure.postgres.database import of_every_workspace
 
 SETTINGS = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
 """Beyond the embedded server's own: buffers that hold 100k chunks with their indexes, as a server's would."""
@@ -28,7 +29,11 @@ class Server:
     application_dsn: str
 
     def database(self, name: str) -> tuple[str, str]:
-        """Make the database unless it is there; return the owner's and the application's DSN of it."""
+        """Make the database unless it is there; return the DSNs of who fills it and of the application.
+
+        It is filled by the superuser: COPY is refused to whom a policy binds. The application is bound, and a plain
+        session of its DSN sees every workspace.
+        """
         owner = conninfo_to_dict(self.owner_dsn).get("user")
         with psycopg.connect(self.admin_dsn, autocommit=True) as connection:
             if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
@@ -37,7 +42,10 @@ class Server:
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
             if owner:
                 connection.execute(f'ALTER SCHEMA public OWNER TO "{owner}"')
-        return make_conninfo(self.owner_dsn, dbname=name), make_conninfo(self.application_dsn, dbname=name)
+        return (
+            make_conninfo(self.admin_dsn, dbname=name),
+            of_every_workspace(make_conninfo(self.application_dsn, dbname=name)),
+        )
 
     def drop(self, name: str) -> None:
         with psycopg.connect(self.admin_dsn, autocommit=True) as connection:

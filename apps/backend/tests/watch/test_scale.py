@@ -25,8 +25,9 @@ DOCUMENTS = """
     FROM unnest(%(names)s::text[]) AS name
 """
 RECORDS = """
-    COPY folder_files (workspace, folder, external_id, relative, content_hashes, size, mtime_ns, ctime_ns, settled,
-                       described) FROM STDIN
+    INSERT INTO folder_files (workspace, folder, external_id, relative, content_hashes, size, mtime_ns, ctime_ns,
+                              settled, described)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
 
 
@@ -36,12 +37,13 @@ def record_as_stored(dsn: str, folder: Folder, names: list[str]) -> None:
     described = folder.documents.described(options_of())
     with psycopg.connect(dsn) as connection:
         connection.execute(DOCUMENTS, {"names": names})
-        with connection.cursor().copy(RECORDS) as copy:
-            for name in names:
-                status = (folder.root / name).stat()
-                stamp = FileStamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-                digest = described(FileEntry(path=folder.root / name, relative=name))
-                copy.write_row(("default", tree.key, name, name, [b"\0"], *stamp, True, digest))
+        rows = []
+        for name in names:
+            status = (folder.root / name).stat()
+            stamp = FileStamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            digest = described(FileEntry(path=folder.root / name, relative=name))
+            rows.append(("default", tree.key, name, name, [b"\0"], *stamp, True, digest))
+        connection.cursor().executemany(RECORDS, rows)
 
 
 @pytest.mark.parametrize("size", [2_000, pytest.param(50_000, marks=FULL)])
