@@ -22,8 +22,8 @@ from ragcorp.application.time_bound import TimeBound
 from ragcorp.domain.candidates import Candidate
 from ragcorp.domain.collections import FACETS
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.filters import MAX_FILTER_CONDITIONS, require_filters
 from ragcorp.domain.files import MAX_GREP_QUERY
+from ragcorp.domain.filters import MAX_FILTER_CONDITIONS, require_filters
 from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.sources import FusionService
 from ragcorp.domain.ports.storage import DocumentRepository
