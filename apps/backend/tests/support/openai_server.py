@@ -15,6 +15,8 @@ from typing import Any
 REASONS = {200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 413: "Too Large",
            422: "Unprocessable", 429: "Too Many Requests", 500: "Server Error", 503: "Unavailable"}  # fmt: skip
 
+BOMB = gzip.compress(b'{"data": "' + b"x" * 20_000_000 + b'"}', 1)
+
 
 @dataclass(slots=True)
 class Seen:
@@ -101,8 +103,7 @@ class FakeOpenAI:
         elif fault == "deep":
             _body(writer, 200, b"[" * 200_000)
         elif fault == "gzip_bomb":
-            bomb = gzip.compress(b'{"data": "' + b"x" * 20_000_000 + b'"}')
-            _body(writer, 200, bomb, {"Content-Encoding": "gzip"})
+            _body(writer, 200, BOMB, {"Content-Encoding": "gzip"})
         elif fault == "endless":
             return await self._endless(writer)
         elif fault == "reset":
