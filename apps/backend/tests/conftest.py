@@ -24,8 +24,14 @@ from ragcorp.infrastructure.postgres.migrations import migrate
 from ragcorp.main.container import Container, Parts, open_container
 from ragcorp.main.settings import load_settings
 from support.embedders import TEST_MODEL, HashingEmbedder
+from support.places import memory_folder
 
 EVAL_DIR = "RAGCORP_EVAL_DIR"
+
+if (folder := memory_folder()) is not None:
+    # data folders and servers of tests; pytest's own folders, which outlive the run, stay on the disk
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
 
 hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is no fault of what is tested
 hypothesis_settings.load_profile("untimed")
@@ -118,7 +124,7 @@ def make_database(postgres_server: TestServer) -> Iterator[Callable[..., str]]:
     def make(template: str = "template1") -> str:
         name = f"test_{os.getpid()}_{len(made)}_{os.urandom(4).hex()}"
         with postgres_server.superuser() as connection:
-            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" OWNER ragcorp_owner')
+            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" OWNER ragcorp_owner STRATEGY file_copy')
         if template == "template1":
             with postgres_server.superuser(name) as connection:
                 for extension in ("vector", "unaccent", "pg_trgm", "intarray"):

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from ragcorp.infrastructure.embedded_postgres import EmbeddedPostgres
+
 ROOT = Path(__file__).resolve().parents[4]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [
@@ -42,7 +44,9 @@ def workplace() -> Iterator[Path]:
     folder.chmod(0o755)
     (folder / "documentos").mkdir()
     (folder / "documentos" / "ticket.md").write_text(DOCUMENT, encoding="utf-8")
-    yield folder
+    # commands join this server: that each alone starts and stops one is what the tests of the demo show
+    with EmbeddedPostgres(data_dir=folder / "datos", settings={"fsync": "off"}):
+        yield folder
     shutil.rmtree(folder, ignore_errors=True)
 
 

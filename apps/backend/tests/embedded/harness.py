@@ -20,6 +20,7 @@ import psutil
 
 from ragcorp.infrastructure.embedded_postgres import EmbeddedPostgres, EmbeddedStatus, status
 from ragcorp.infrastructure.embedded_postgres.data_folder import DataFolder
+from support.places import memory_folder
 
 BACKEND = Path(__file__).resolve().parents[2]
 QUICK = {"fsync": "off"}
@@ -91,18 +92,11 @@ class Place:
         return cluster / "pgdata"
 
 
-def _base() -> Path:
-    """Memory where there is enough of it: a new cluster is a thousand files, which some disks take long to make."""
-    memory = Path("/dev/shm")
-    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2 * 1024**3
-    return memory if roomy else Path("/tmp")
-
-
 class Folder:
     """A folder that every user may pass through; at the end no server is left in it."""
 
     def __enter__(self) -> Place:
-        self._root = Path(tempfile.mkdtemp(prefix="rc-", dir=_base()))
+        self._root = Path(tempfile.mkdtemp(prefix="rc-", dir=memory_folder()))
         self._root.chmod(0o755)
         return Place(root=self._root)
 
