@@ -64,7 +64,7 @@ def findings_of(sight: Sight, *, model: EmbeddingModel, head: str) -> list[Findi
 
 
 def _schema(sight: Sight, head: str) -> Finding:
-    if sight.revision == head:
+    if sight.revision == head or _is_newer(sight.revision, head):
         return Finding(check="schema", ok=True)
     return Finding(
         check="schema",
@@ -73,6 +73,11 @@ def _schema(sight: Sight, head: str) -> Finding:
         says="The database schema is not the one that this version needs.",
         remedy="Run `ragcorp migrate`.",
     )
+
+
+def _is_newer(revision: str | None, head: str) -> bool:
+    """Migrations add, and revisions are numbers: the version before serves on while instances are replaced."""
+    return revision is not None and revision.isdigit() and int(revision) > int(head)
 
 
 def _indexes(sight: Sight) -> Finding:

@@ -123,7 +123,7 @@ class Row:
 DOWN = {**dict.fromkeys(WELL, "503"), "/healthz": "200", "/metrics": "200", "/mcp": "tool error"}
 """The database cannot be used: the process is alive and counts, and every other endpoint says so."""
 
-NO_CONNECTION = frozenset({"unreachable", "connection_lost", "timeout", "pool_exhausted", "circuit_open"})
+NO_CONNECTION = frozenset({"unreachable", "connection_lost", "timeout", "pool_exhausted", "circuit_open", "busy"})
 """Which of them depends on when the fault meets a request."""
 
 READY = {"/readyz": "200"}
@@ -138,10 +138,10 @@ ROWS = {
     "dripping": Row(fault=by_proxy(Fault.DRIP, seconds=0.05, amount=5), reasons=NO_CONNECTION),
     "corrupt": Row(fault=by_proxy(Fault.CORRUPT, amount=9), reasons=NO_CONNECTION),
     "slow": Row(fault=by_proxy(Fault.DELAY, seconds=0.01), other=WELL),
-    "locked": Row(fault=locked, reasons=frozenset({"timeout", "circuit_open"}), other=READY),
-    "pool exhausted": Row(fault=pool_exhausted, reasons=frozenset({"pool_exhausted", "circuit_open"})),
+    "locked": Row(fault=locked, reasons=frozenset({"timeout", "circuit_open", "busy"}), other=READY),
+    "pool exhausted": Row(fault=pool_exhausted, reasons=frozenset({"pool_exhausted", "circuit_open", "busy"})),
     "too many connections": Row(
-        fault=too_many_connections, reasons=frozenset({"too_many_connections", "timeout", "circuit_open"})
+        fault=too_many_connections, reasons=frozenset({"too_many_connections", "timeout", "circuit_open", "busy"})
     ),
     "read-only": Row(fault=read_only, reasons=frozenset({"read_only"}), other=READS),
 }
