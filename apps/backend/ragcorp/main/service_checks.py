@@ -98,9 +98,17 @@ def _workspaces(facts: ServiceFacts) -> Check:
     if facts.sees_every_row:
         return Check(
             name=name,
-            status=CheckStatus.WARNING,
-            detail="The role of DATABASE_URL passes over it: conditions of the statements alone keep workspaces apart.",
+            status=CheckStatus.FAILED,
+            detail="The role of DATABASE_URL passes over it: conditions of the statements alone keep workspaces apart, "
+            "and the service refuses to listen on a network.",
             remedy="Use a role that is neither a superuser nor has BYPASSRLS; docs/operations.md names its rights.",
+        )
+    if facts.unmarked:
+        return Check(
+            name=name,
+            status=CheckStatus.WARNING,
+            detail="In force, but conditions under it cannot use their indexes: searches are right, and slow.",
+            remedy=f"Let a superuser run in this database: {'; '.join(facts.unmarked)};",
         )
     return Check(name=name, status=CheckStatus.OK, detail="in force for the role of the service")
 

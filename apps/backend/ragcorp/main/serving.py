@@ -10,17 +10,20 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
+import anyio.to_thread
 import uvicorn
 
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError
+from ragcorp.infrastructure.postgres.inspection import role_is_bound
 from ragcorp.interface.cli.services import OnListening, RunningService, ServeOptions, Target
 from ragcorp.interface.http.stopping import Stopping
-from ragcorp.main.addresses import access_over, address_of
+from ragcorp.main.addresses import access_over, address_of, is_loopback
 from ragcorp.main.app import run_app
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.container import Container
 from ragcorp.main.service_logs import service_logs
 from ragcorp.main.sessions import open_prepared, session_of
+from ragcorp.main.settings import Settings
 from ragcorp.main.shutdown import CANCELLING_SHARE, FINISHING_SHARE, Shutdown
 from ragcorp.main.unread_responses import cutting_protocol
 
@@ -48,7 +51,24 @@ async def open_service(target: Target, options: ServeOptions) -> AsyncIterator[R
         async with open_prepared(settings) as container:
             run = partial(serve_container, container, listener, shutdown=ending)
             access = await access_over(listener, container.authenticator.any_exists)
+            await require_bound_role(settings, listener)
             yield RunningService(session=session_of(container), run=run, hurry=ending.hurry, access=access)
+
+
+async def require_bound_role(settings: Settings, listener: socket.socket) -> None:
+    """Raise ConfigurationError where others reach the service, and its database role passes over every policy.
+
+    The embedded server's role is bound by how it is made.
+    """
+    if settings.database_url is None or is_loopback(listener.getsockname()[0]):
+        return
+    dsn = settings.database_url.get_secret_value().replace("postgresql+psycopg://", "postgresql://", 1)
+    if not await anyio.to_thread.run_sync(role_is_bound, dsn):
+        raise ConfigurationError(
+            "On a network the database role must not pass over row-level security.",
+            field="DATABASE_URL",
+            remedy="Use a role that is neither a superuser nor has BYPASSRLS, or listen on 127.0.0.1.",
+        )
 
 
 @contextmanager

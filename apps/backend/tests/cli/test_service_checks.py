@@ -16,7 +16,7 @@ from ragcorp.main import service_checks
 from ragcorp.main.service_checks import disk_check
 from ragcorp.main.settings import load_settings
 
-SOUND = ServiceFacts(keys=1, active_keys=1, sees_every_row=False, unprotected=(), skew_seconds=0.1)
+SOUND = ServiceFacts(keys=1, active_keys=1, sees_every_row=False, unprotected=(), unmarked=(), skew_seconds=0.1)
 
 ADD_KEY = """
     INSERT INTO api_keys (id, workspace, subject, clearance, scopes, digest, revoked_at)
@@ -58,7 +58,14 @@ def test_a_sound_service_has_no_finding() -> None:
         ),
         (SOUND, {"host": "x" * 300}, "listening", CheckStatus.FAILED, "127.0.0.1"),
         (replace(SOUND, unprotected=("documents",)), {}, "row-level security", CheckStatus.FAILED, "FORCE"),
-        (replace(SOUND, sees_every_row=True), {}, "row-level security", CheckStatus.WARNING, "BYPASSRLS"),
+        (replace(SOUND, sees_every_row=True), {}, "row-level security", CheckStatus.FAILED, "BYPASSRLS"),
+        (
+            replace(SOUND, unmarked=("ALTER FUNCTION f() LEAKPROOF",)),
+            {},
+            "row-level security",
+            CheckStatus.WARNING,
+            "f()",
+        ),
         (replace(SOUND, skew_seconds=-90.0), {}, "clock", CheckStatus.WARNING, "NTP"),
     ],
 )

@@ -9,21 +9,17 @@ import psycopg
 
 from ragcorp.infrastructure.postgres.database import of_every_workspace
 from ragcorp.infrastructure.postgres.errors import translate
-from ragcorp.infrastructure.postgres.inspection import CONNECT_TIMEOUT_SECONDS
+from ragcorp.infrastructure.postgres.inspection import (
+    CONNECT_TIMEOUT_SECONDS,
+    IS_BOUND,
+    OF_NO_WORKSPACE,
+    UNPROTECTED,
+)
+from ragcorp.infrastructure.postgres.leakproof import statements, unmarked
 
 KEYS = """
     SELECT count(*), count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
     FROM api_keys
-"""
-
-ROLE = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-
-UNPROTECTED = """
-    SELECT c.relname
-    FROM pg_policy p
-    JOIN pg_class c ON c.oid = p.polrelid
-    WHERE p.polname = 'of_workspace' AND NOT (c.relrowsecurity AND c.relforcerowsecurity)
-    ORDER BY c.relname
 """
 
 NOW = "SELECT clock_timestamp()"
@@ -31,12 +27,16 @@ NOW = "SELECT clock_timestamp()"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFacts:
-    """``skew_seconds`` is how far the database's clock is ahead of this machine's."""
+    """``skew_seconds`` is how far the database's clock is ahead of this machine's.
+
+    ``unmarked`` is what a superuser has yet to run, so that conditions under policies use their indexes.
+    """
 
     keys: int
     active_keys: int
     sees_every_row: bool
     unprotected: tuple[str, ...]
+    unmarked: tuple[str, ...]
     skew_seconds: float
 
 
@@ -47,8 +47,9 @@ def inspect_service(dsn: str) -> ServiceFacts:
             of_every_workspace(dsn), connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp"
         ) as connection:
             ((keys, active),) = connection.execute(KEYS).fetchall()
-            ((sees_every_row,),) = connection.execute(ROLE).fetchall()
-            unprotected = tuple(row[0] for row in connection.execute(UNPROTECTED).fetchall())
+            ((is_bound,),) = connection.execute(IS_BOUND).fetchall()
+            unprotected = tuple(row[0] for row in connection.execute(UNPROTECTED, (list(OF_NO_WORKSPACE),)).fetchall())
+            left = tuple(statements(unmarked(connection)))
             before = datetime.now(UTC)
             ((there,),) = connection.execute(NOW).fetchall()
             here = before + (datetime.now(UTC) - before) / 2
@@ -57,7 +58,8 @@ def inspect_service(dsn: str) -> ServiceFacts:
     return ServiceFacts(
         keys=keys,
         active_keys=active,
-        sees_every_row=sees_every_row,
+        sees_every_row=not is_bound,
         unprotected=unprotected,
+        unmarked=left,
         skew_seconds=(there - here).total_seconds(),
     )
