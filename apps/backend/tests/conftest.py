@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -15,10 +16,13 @@ from typing import Any
 import psycopg
 import pytest
 from hypothesis import settings as hypothesis_settings
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 
+from ragcorp.infrastructure.embedded_postgres.credentials import Credentials
+from ragcorp.infrastructure.embedded_postgres.endpoint import Endpoint
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
+from ragcorp.infrastructure.embedded_postgres.provisioning import ensure_provisioned
 from ragcorp.infrastructure.postgres.database import of_every_workspace
 from ragcorp.infrastructure.postgres.migrations import migrate
 from ragcorp.main.container import Container, Parts, open_container
@@ -27,6 +31,8 @@ from support.embedders import TEST_MODEL, HashingEmbedder
 from support.places import memory_folder
 
 EVAL_DIR = "RAGCORP_EVAL_DIR"
+GIVEN_SERVER = os.environ.get("RAGCORP_TEST_DATABASE_URL")
+"""The superuser `postgres` of a server to test on, in place of the embedded one."""
 
 if (folder := memory_folder()) is not None:
     # data folders and servers of tests; pytest's own folders, which outlive the run, stay on the disk
@@ -85,8 +91,21 @@ def clean_environment() -> Iterator[None]:
         yield
 
 
+def _given_server(superuser_dsn: str) -> TestServer:
+    """A server of another version, on 127.0.0.1, that is thrown away afterwards; for one worker."""
+    parts = conninfo_to_dict(superuser_dsn)
+    made = Credentials(superuser=str(parts["password"]), owner=os.urandom(16).hex(), app=os.urandom(16).hex())
+    endpoint = Endpoint(socket_dir=None, port=int(parts["port"] or 5432))
+    ensure_provisioned(endpoint, made, fresh_start=False, deadline=time.monotonic() + 60)
+    passwords = {"postgres": made.superuser, "ragcorp_owner": made.owner, "ragcorp_app": made.app}
+    return TestServer(data_dir=Path("/nonexistent"), host=endpoint.host, port=endpoint.port, passwords=passwords)
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[TestServer]:
+    if GIVEN_SERVER is not None:
+        yield _given_server(GIVEN_SERVER)
+        return
     # not below pytest's tmp_path: as root, the server's user could not reach it
     folder = Path(tempfile.mkdtemp(prefix="ragcorp-test-"))
     folder.chmod(0o755)
