@@ -28,8 +28,8 @@ class Admission:
         return len(self._waiting)
 
     def enter_at_once(self) -> bool:
-        """Take a place if one is free and nobody waits for it."""
-        if self._free and not self._waiting:
+        """Take a place if one is free: then nobody waits, since ``leave`` gives it to whoever does."""
+        if self._free:
             self._free -= 1
             return True
         return False

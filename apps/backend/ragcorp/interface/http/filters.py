@@ -63,7 +63,8 @@ def filters_schema(conditions: int) -> dict[str, Any]:
             "Conditions that all must hold: a value, a list of values (any of them), or an object of operators. A name "
             "that is no field is a metadata key. `$ne`, `$nin` and `$not` hold, too, where the value is missing, and "
             "null is missing. Metadata equals, and compares to, values of its own type only. A source that lacks a "
-            f"field is left out and named in `degraded`. At most {conditions} conditions, nested {MAX_FILTER_DEPTH} deep."
+            "field is left out and named in `degraded`. "
+            f"At most {conditions} conditions, nested {MAX_FILTER_DEPTH} deep."
         ),
         "properties": {
             "$and": parts,
