@@ -13,6 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ragcorp.domain import exceptions as domain
+from ragcorp.domain import keys
 from ragcorp.interface.http.problems import STATUS_BY_ERROR, problem_of
 
 from .conftest import MakeApp
@@ -212,6 +213,8 @@ def test_every_domain_error_has_a_status() -> None:
         "ConfigurationError": 503,
         "MissingExtraError": 503,
         "IncompatibleEmbeddingsError": 503,
+        "NotConfiguredError": 409,
+        "BusyError": 503,
         "SourceUnavailableError": 503,
         "StorageUnavailableError": 503,
         "EmbedderUnavailableError": 503,
@@ -230,4 +233,10 @@ def test_every_domain_error_has_a_status() -> None:
 def raised(kind: type[domain.RagcorpError]) -> domain.RagcorpError:
     if kind is domain.MissingExtraError:
         return domain.MissingExtraError(feature="x", extra="y")
+    if kind is keys.ForbiddenError:
+        return keys.ForbiddenError(keys.Scope.ASK)
+    if kind is keys.TooManyRequestsError:
+        return keys.TooManyRequestsError("x", retry_after_seconds=1, limit="y", remedy="z")
+    if kind in (domain.BusyError, keys.UnauthenticatedError):
+        return kind()  # type: ignore[call-arg]  # they say always the same
     return kind("It is out.")
