@@ -150,9 +150,9 @@ class BusyError(SourceUnavailableError):
 
     code = "busy"
 
-    def __init__(self) -> None:
+    def __init__(self, message: str = "The service is busy: as many requests as may work at once do.") -> None:
         super().__init__(
-            "The service is busy: as many requests as may work at once do.",
+            message,
             reason="busy",
             remedy="Try again; raise MAX_CONCURRENT_REQUESTS, MAX_STREAMS or DATABASE_POOL_SIZE if this lasts.",
         )
