@@ -51,6 +51,7 @@ soak: $(VENV)/.dev  ## the long counts and the benchmarks (an hour and more)
 	$(BIN)/pytest -m soak
 	cd apps/backend && ../../$(BIN)/python -m benchmarks.search --chunks 10000
 	cd apps/backend && ../../$(BIN)/python -m benchmarks.search --chunks 100000
+	cd apps/backend && ../../$(BIN)/python -m benchmarks.load --chunks 100000 --seconds 300
 
 lock: $(VENV)/.dev  ## pin every dependency anew, in requirements/
 	@echo "Resolving requirements/all.lock ..."

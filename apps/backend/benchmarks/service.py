@@ -27,8 +27,9 @@ class Service:
     """A running service."""
 
     def __init__(self, url: str, pid: int) -> None:
+        self.url = url
+        self.pid = pid
         self._address = urlsplit(url)
-        self._pid = pid
 
     def client(self) -> http.client.HTTPConnection:
         """Return a connection that is kept alive: the service is timed, not a client library."""
@@ -36,7 +37,7 @@ class Service:
 
     def cpu_seconds(self) -> float:
         """User and system time of the process so far (Linux)."""
-        fields = Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

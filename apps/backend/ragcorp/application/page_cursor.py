@@ -70,14 +70,14 @@ def belongs_to(request: SearchRequest) -> bool:
 def decode(request: SearchRequest, *, window: int, now: datetime) -> Position:
     """Return the position of the request's cursor (the beginning without one).
 
-    Raises InvalidInputError for a foreign cursor and for one of another time than the last two days.
+    Raises InvalidInputError for a foreign cursor and for one that is more than two days away: the clock may have been set back.
     """
     if request.cursor is None:
         return Position()
     try:
         offset, print_, hour, reranked = _parts(request.cursor)
         moment = datetime.fromtimestamp(int(hour) * HOUR, UTC)
-        if print_ == fingerprint(request) and 0 < int(offset) < window and now - MAX_AGE <= moment <= now:
+        if print_ == fingerprint(request) and 0 < int(offset) < window and abs(now - moment) <= MAX_AGE:
             return Position(offset=int(offset), moment=moment, reranked=bool(int(reranked)))
     except (ValueError, OverflowError, OSError, binascii.Error, UnicodeError):
         pass

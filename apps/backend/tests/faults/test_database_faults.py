@@ -204,8 +204,16 @@ def small_disk(server: OwnServer) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(folder)], check=False)
 
 
+UNHURRIED = {
+    "database_pool_timeout_seconds": 20,
+    "source_timeout_seconds": 20,
+    "search_timeout_seconds": 20,
+    "request_timeout_seconds": 40,
+}
+
+
 async def test_a_full_disk_takes_writes_only(server: OwnServer, small_disk: Path) -> None:
-    async with open_world(server, tablespace="small") as world:
+    async with open_world(server, tablespace="small", **UNHURRIED) as world:
         await serves_again(world)
         filler = small_disk / "filler"
         with filler.open("wb") as file, contextlib.suppress(OSError):

@@ -99,7 +99,7 @@ def operational(error: psycopg.OperationalError) -> RagcorpError:
         return login_refused()
     if "database" in said and "does not exist" in said:
         return translate(pg.InvalidCatalogName())
-    if "too many clients" in said or "too many connections" in said:
+    if "too many clients" in said or "too many connections" in said or "connection slots are reserved" in said:
         return translate(pg.TooManyConnections())
     if isinstance(error, psycopg.errors.ConnectionTimeout) or "translate host" in said or "resolve host" in said:
         return StorageUnavailableError("PostgreSQL did not answer.", reason="unreachable", remedy=REACH_REMEDY)
