@@ -19,7 +19,6 @@ from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest
-from ragcorp.infrastructure.language.detector import LangidDetector
 from ragcorp.infrastructure.openai_compatible import prompt as prompts
 from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
@@ -31,9 +30,13 @@ from support.openai_server import FakeOpenAI, openai_server
 pytestmark = pytest.mark.anyio
 
 QUESTION = "¿Cuál es el plazo de entrega?"
-LANGUAGES = LangidDetector()
 SETS = Path(__file__).parents[1] / "sets"
 each_document = pytest.mark.parametrize("name", DOCUMENTS)
+
+
+class Spanish:
+    def detect(self, text: str) -> str:
+        return "es"
 
 
 @pytest.fixture
@@ -64,7 +67,7 @@ async def asked(answerer: OpenAIAnswerer, *chunks: Chunk, question: str = QUESTI
     use_case = AnswerQuery(
         search=FoundAlready(chunks),
         answerer=answerer,
-        languages=LANGUAGES,
+        languages=Spanish(),
         limits=AnswerLimits(max_passages=50, max_context_tokens=1_000_000),
     )
     deltas: list[str] = []

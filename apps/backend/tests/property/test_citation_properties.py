@@ -72,6 +72,10 @@ def test_text_without_what_is_dangerous_stays_as_it_is(text: str) -> None:
     assert filtered(text).replace("\u2039", "<") == text.strip()
 
 
+def test_what_looks_like_a_citation_and_is_none_has_round_brackets() -> None:
+    assert filtered("a [9-12] b [^9] c [1–2] d") == "a (9-12) b (^9) c (1–2) d"
+
+
 def test_an_answer_of_a_wellbehaved_model_stays_as_it_is() -> None:
     for text in (
         "Según [1]: el plazo es de 30 días [1][2]; véase https://docs.example/norma?a=1.",

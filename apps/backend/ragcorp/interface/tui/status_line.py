@@ -25,6 +25,7 @@ TOOLS = {
 REASONS = {
     "timeout": "did not answer in time",
     "unreachable": "cannot be reached",
+    "address_refused": "leads to a refused address",
     "connection_lost": "lost its connection",
     "circuit_open": "is left alone for a while after failing",
     "not_configured": "is not configured",
