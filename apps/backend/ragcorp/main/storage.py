@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio.to_thread
 
@@ -28,6 +28,8 @@ class Storage:
     dsn: str
     owner_dsn: str
     embedded: bool
+    superuser_dsn: str | None = field(default=None, repr=False)
+    """Of the embedded server only: it makes backups."""
 
 
 @asynccontextmanager
@@ -51,7 +53,12 @@ async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
         running = await anyio.to_thread.run_sync(server.start)
         watch = asyncio.create_task(_keep_running(server), name="embedded server watch")
         try:
-            yield Storage(dsn=running.app_dsn, owner_dsn=running.owner_dsn, embedded=True)
+            yield Storage(
+                dsn=running.app_dsn,
+                owner_dsn=running.owner_dsn,
+                embedded=True,
+                superuser_dsn=running.superuser_dsn,
+            )
         finally:
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
@@ -91,5 +98,10 @@ async def migrate_storage(storage: Storage, settings: Settings, *, parts: Parts 
     """Bring the schema to the newest revision, prepared for the model in use."""
     model = (parts or Parts()).embedding(settings)
     await anyio.to_thread.run_sync(
-        lambda: migrate(storage.owner_dsn, embedding_model=model, application_dsn=storage.dsn)
+        lambda: migrate(
+            storage.owner_dsn,
+            embedding_model=model,
+            application_dsn=storage.dsn,
+            superuser_dsn=storage.superuser_dsn,
+        )
     )
