@@ -78,11 +78,15 @@ async def test_each_operation_needs_its_scope_and_no_other(client: httpx.AsyncCl
                 assert f"the scope {needed}" in text
 
 
-async def test_the_description_tells_of_keys(client: httpx.AsyncClient) -> None:
+async def test_the_description_tells_of_keys(client: httpx.AsyncClient, keys: KeyWorld) -> None:
     description = (await client.get("/openapi.json")).json()
     (name,) = description["components"]["securitySchemes"]
     assert description["components"]["securitySchemes"][name]["scheme"] == "bearer"
-    assert description["security"] == [{name: []}]
+    assert description["security"] == [{}, {name: []}]  # none is needed before there is one
+    created = await keys.key(Scope.SEARCH)
+    keys.seconds += 2.0
+    with_key = await client.get("/openapi.json", headers={"Authorization": f"Bearer {created.credential}"})
+    assert with_key.json() == {**description, "security": [{name: []}]}
     for _, path, operation, described in operations(description):
         if operation in OPEN_OPERATIONS:
             assert described["security"] == []

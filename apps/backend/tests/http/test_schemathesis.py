@@ -36,7 +36,7 @@ async def credential_of_every_scope(container: Container) -> str:
     return made.credential
 
 
-async def problems_of(make_container: Callable[..., Any], *, phases: str, examples: int) -> str:
+async def problems_of(make_container: Callable[..., Any], folder: Path, *, phases: str, examples: int) -> str:
     """Run the tool; return what it found, nothing where it found nothing."""
     container = await make_container(
         parts=Parts(embedder=HashingEmbedder()), enable_hybrid_search=True, rate_limit_per_minute=0
@@ -59,20 +59,21 @@ async def problems_of(make_container: Callable[..., Any], *, phases: str, exampl
                 "--no-color",
             ],
             check=False,
+            cwd=folder,
             env={**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE)},
         )
     return "" if done.returncode == 0 else done.stdout.decode() + done.stderr.decode()
 
 
 @pytest.mark.anyio
-async def test_no_request_breaks_the_description(make_container: Callable[..., Any]) -> None:
-    found = await problems_of(make_container, phases="examples,fuzzing,stateful", examples=20)
+async def test_no_request_breaks_the_description(make_container: Callable[..., Any], tmp_path: Path) -> None:
+    found = await problems_of(make_container, tmp_path, phases="examples,fuzzing,stateful", examples=20)
     assert not found, found
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.anyio
-async def test_no_request_of_many_breaks_the_description(make_container: Callable[..., Any]) -> None:
-    found = await problems_of(make_container, phases="examples,coverage,fuzzing,stateful", examples=200)
+async def test_no_request_of_many_breaks_the_description(make_container: Callable[..., Any], tmp_path: Path) -> None:
+    found = await problems_of(make_container, tmp_path, phases="examples,coverage,fuzzing,stateful", examples=200)
     assert not found, found

@@ -180,7 +180,6 @@ async def test_no_request_takes_longer_than_it_may(
         for method, path, body in (
             ("POST", "/search", {"query": "a"}),
             ("POST", "/ask", {"query": "a"}),
-            ("POST", "/ask", {"query": "a", "stream": True}),
             ("PUT", "/documents/a", {"text": "a"}),
             ("GET", "/documents/a", None),
             ("GET", "/documents", None),
@@ -190,6 +189,10 @@ async def test_no_request_takes_longer_than_it_may(
             assert answer.status_code == 503, path
             assert answer.json()["code"] == "request_timeout"
             assert answer.headers["retry-after"].isdigit()
+        streamed = await client.post("/ask", json={"query": "a", "stream": True})
+        assert streamed.status_code == 200  # it has begun by then, and says so in its last event
+        assert "event: error" in streamed.text
+        assert '"code":"request_timeout"' in streamed.text
 
 
 def leaves(kind: type[domain.RagcorpError]) -> list[type[domain.RagcorpError]]:

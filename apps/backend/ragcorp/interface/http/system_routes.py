@@ -22,6 +22,7 @@ from ragcorp.interface.http.in_time import in_time
 from ragcorp.interface.http.json_response import json_response
 from ragcorp.interface.http.metrics import MEDIA_TYPE, HttpMetrics
 from ragcorp.interface.http.openapi import content, problems
+from ragcorp.interface.http.principal import caller_of
 from ragcorp.interface.http.problems import problem_of
 from ragcorp.interface.http.readiness import NotReadyError
 from ragcorp.interface.http.security_headers import page_policy
@@ -121,8 +122,12 @@ class SystemRoutes:
     async def _ready(self) -> None:
         await self._services.readiness()
 
-    async def openapi(self) -> Response:
-        return json_response(self._description())
+    async def openapi(self, request: Request) -> Response:
+        """Where no key exists, every operation takes a request without one, and the description says so."""
+        described = self._description()
+        if caller_of(request.scope).key_id is None:
+            described = {**described, "security": [{}, *described["security"]]}
+        return json_response(described)
 
     async def docs(self) -> Response:
         page = get_swagger_ui_html(
