@@ -16,8 +16,8 @@ from ragcorp.interface.mcp.services import McpServices
 from ragcorp.interface.mcp.stdio import stdio_streams
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.mcp import mcp_limits, mcp_services
-from ragcorp.main.service_logs import service_logs
 from ragcorp.main.principals import local_caller
+from ragcorp.main.service_logs import service_logs
 from ragcorp.main.sessions import open_prepared
 from ragcorp.main.settings import Settings
 

@@ -41,7 +41,7 @@ def reader(request_id: str | None = None, *secrets: str) -> RecordReader:
 
 def raised(error: BaseException, cause: BaseException | None = None) -> BaseException:
     try:
-        raise error from cause  # noqa: TRY301 - it needs a traceback
+        raise error from cause
     except type(error) as found:
         return found
 

@@ -167,9 +167,7 @@ def _add_limits(app: FastAPI, services: HttpServices, limits: HttpLimits, metric
     app.state.admission = Admission(
         places=places, wait_seconds=limits.admission_wait_seconds, most_waiting=places * WAITING_PER_PLACE
     )
-    app.add_middleware(
-        AdmissionGate, admission=app.state.admission, max_streams=limits.max_streams, metrics=metrics
-    )
+    app.add_middleware(AdmissionGate, admission=app.state.admission, max_streams=limits.max_streams, metrics=metrics)
     app.add_middleware(KeyLimits, limits=limits, metrics=metrics)
 
 

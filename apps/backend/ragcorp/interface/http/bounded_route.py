@@ -33,8 +33,9 @@ _left: set[asyncio.Task[Response]] = set()
 
 
 class BoundedRoute(APIRoute):
-    """Refuses keys without the operation's scope, unknown and repeated query parameters; cancels a handler that does not return its response in time.
+    """Refuses keys without the operation's scope, unknown and repeated query parameters.
 
+    A handler that does not return its response in time is cancelled.
     It is not waited for: a database that hangs takes many seconds to let go of a statement that is cancelled.
     """
 
@@ -44,7 +45,6 @@ class BoundedRoute(APIRoute):
         parameters = frozenset[str]().union(
             *(_names(found.field_info, found.alias) for found in self.dependant.query_params)
         )
-
         reads_body = "requestBody" in (self.openapi_extra or {})
 
         async def bounded(request: Request) -> Response:
@@ -54,7 +54,7 @@ class BoundedRoute(APIRoute):
             handling: asyncio.Task[Response] | None = None
             try:
                 if not reads_body and not await place_of(request.scope).take(request.receive):
-                    raise ClientDisconnect
+                    return Response(status_code=CLIENT_GONE)
                 async with asyncio.timeout(limits.request_timeout_seconds) as deadline:
                     request.scope[DEADLINE_KEY] = deadline
                     handling = asyncio.create_task(handle(request))

@@ -27,7 +27,7 @@ from ragcorp.interface.http.state_metrics import ServiceState
 class OnlyLocal:
     """The port Authenticator where there are no keys at all: who calls is the local user."""
 
-    async def caller(self, credential: str | None) -> Caller:
+    async def caller(self, credential: str | None) -> Caller:  # noqa: ARG002 - the port's name
         return LOCAL_CALLER
 
 
