@@ -33,6 +33,8 @@ SETTLE_SECONDS = 5.0
 GROWTH_BYTES = 48 * 1024 * 1024
 """What memory may grow between the second and the last quarter: caches fill, arenas are kept."""
 SPARE_FILES = 5
+SAMPLES_OF_A_PLATEAU = 60
+"""A shorter load is all warming up."""
 LAST_EVENTS = ("final_answer",)
 
 
@@ -70,7 +72,7 @@ class Outcome:
         if max(sample.backends for sample in self.samples) > self.after.backends + self.before.backends + 64:
             found.append("connections to the database grow")
         grown = _median([s.resident for s in self._quarter(3)]) - _median([s.resident for s in self._quarter(1)])
-        if grown > GROWTH_BYTES:
+        if len(self.samples) >= SAMPLES_OF_A_PLATEAU and grown > GROWTH_BYTES:
             found.append(f"memory grew by {grown // 1024**2} MiB between the second and the last quarter")
         return found
 

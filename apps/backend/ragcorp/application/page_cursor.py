@@ -70,7 +70,9 @@ def belongs_to(request: SearchRequest) -> bool:
 def decode(request: SearchRequest, *, window: int, now: datetime) -> Position:
     """Return the position of the request's cursor (the beginning without one).
 
-    Raises InvalidInputError for a foreign cursor and for one that is more than two days away: the clock may have been set back.
+    Raises InvalidInputError for a foreign cursor and for one of more than two days ago.
+
+    One of two days ahead counts too: the clock may have been set back since.
     """
     if request.cursor is None:
         return Position()

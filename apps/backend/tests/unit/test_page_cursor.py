@@ -32,11 +32,17 @@ def test_the_next_page_is_of_the_moment_of_the_first(reranked: bool) -> None:
     assert position == Position(offset=10, moment=HOUR, reranked=reranked)
 
 
-@pytest.mark.parametrize("hours", [49, -1], ids=["too old", "of the future"])
+@pytest.mark.parametrize("hours", [49, -49], ids=["too old", "of the far future"])
 def test_a_cursor_of_another_time_is_refused(hours: int) -> None:
     with pytest.raises(InvalidInputError) as caught:
         decode(following(hours=hours), window=100, now=HOUR)
     assert (caught.value.field, caught.value.limit) == ("cursor", "two days")
+
+
+@pytest.mark.parametrize("hours", [-1, -47])
+def test_a_cursor_outlives_a_clock_that_is_set_back(hours: int) -> None:
+    position = decode(following(hours=hours), window=100, now=HOUR)
+    assert position.moment == HOUR - timedelta(hours=hours)
 
 
 @pytest.mark.parametrize(
