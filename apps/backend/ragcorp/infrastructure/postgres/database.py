@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self, TypeVar
 
 from pgvector.psycopg import register_vector_async
@@ -31,7 +32,7 @@ Result = TypeVar("Result")
 EVERY_WORKSPACE = "*"
 """What no workspace is called: work that serves all of them (backlogs, upkeep, keys) reads and writes under it."""
 
-SET_WORKSPACE = "SELECT set_config('ragcorp.workspace', %s, true)"
+SET_WORKSPACE = b"SELECT set_config('ragcorp.workspace', $1, true)"
 """Whose rows the policies of migration 016 let through, until the end of the transaction. Unset: none."""
 
 
@@ -61,7 +62,7 @@ class PooledConnection(AsyncConnection[TupleRow]):
     async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
         async with super().pipeline() as pipeline:
             if self.workspace is not None:
-                await super().execute(SET_WORKSPACE, (self.workspace,), prepare=True)
+                _queue(pipeline, SET_WORKSPACE, self.workspace)
             yield pipeline
 
     async def execute(  # type: ignore[override]  # no templates: nothing here sends one
@@ -81,9 +82,16 @@ async def _begin(connection: PooledConnection, workspace: str) -> None:
     """Begin a transaction that sees the workspace, in one round trip. Whoever has the connection ends it."""
     if not connection.autocommit:  # else psycopg would begin it, and wait for the answer
         await connection.set_autocommit(True)
-    async with connection.pipeline():
-        await connection.execute("BEGIN")
-        await connection.execute(SET_WORKSPACE, (workspace,), prepare=True)
+    async with connection.pipeline() as pipeline:
+        _queue(pipeline, b"BEGIN")
+        _queue(pipeline, SET_WORKSPACE, workspace)
+
+
+def _queue(pipeline: AsyncPipeline, command: bytes, *values: str) -> None:
+    """Send a command ahead of what follows, as psycopg does its own: a cursor would cost as much as a search's."""
+    send = partial(pipeline.pgconn.send_query_params, command, [value.encode() for value in values])
+    pipeline.command_queue.append(send)
+    pipeline.result_queue.append(None)
 
 
 _LENT: ContextVar[PooledConnection] = ContextVar("_LENT")
