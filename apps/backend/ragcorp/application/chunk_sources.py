@@ -7,6 +7,7 @@ from functools import partial
 
 from ragcorp.application.lexical_notes import lexical_notes
 from ragcorp.application.lexical_scores import lexical_evidence, term_factors, total
+from ragcorp.application.query_embedding import embed_query
 from ragcorp.application.retrieval_profile import IDENTIFIERS
 from ragcorp.domain.filters import DOCUMENT_FIELDS
 from ragcorp.domain.lexical import LexicalEvidence
@@ -36,7 +37,7 @@ class DenseChunkSource:
         self._repository = repository
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        embedding = await self._embedder.embed_query(query.text)
+        embedding = await embed_query(self._embedder, query.text, workspace=query.principal.workspace)
         similar = await self._repository.find_similar_chunks(
             embedding, principal=query.principal, filters=query.filters, limit=query.limit
         )

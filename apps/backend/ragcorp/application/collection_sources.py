@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ragcorp.application.chunk_sources import VECTORS_PENDING
+from ragcorp.application.query_embedding import embed_query
 from ragcorp.domain.ports.collections import CollectionChannels
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
@@ -29,7 +30,7 @@ class CollectionDenseSource:
         self._channels = channels
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        embedding = await self._embedder.embed_query(query.text)
+        embedding = await embed_query(self._embedder, query.text, workspace=query.principal.workspace)
         similar = await self._channels.similar(
             embedding, principal=query.principal, filters=query.filters, limit=query.limit
         )

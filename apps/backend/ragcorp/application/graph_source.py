@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragcorp.application.query_embedding import embed_query
 from ragcorp.domain.collections import GRAPH
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.filters import FACT_FIELDS
@@ -24,7 +25,7 @@ class GraphSource:
         self._search = search
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        embedding, incomplete = await self._embedded(query.text)
+        embedding, incomplete = await self._embedded(query.text, query.principal.workspace)
         found = await self._search.find_facts(
             query.text,
             embedding,
@@ -35,10 +36,10 @@ class GraphSource:
         )
         return SourceAnswer(ranked_list=found, incomplete=incomplete)
 
-    async def _embedded(self, text: str) -> tuple[Vector | None, str | None]:
+    async def _embedded(self, text: str, workspace: str) -> tuple[Vector | None, str | None]:
         if self._embedder.model.dimensions == 0:
             return None, None
         try:
-            return await self._embedder.embed_query(text), None
+            return await embed_query(self._embedder, text, workspace=workspace), None
         except EmbedderUnavailableError:
             return None, EMBEDDER_OUT

@@ -116,7 +116,9 @@ class HydrateEpisode:
         deadline = started + self._options.timeout_seconds
         hurried = min(deadline, started + self._options.semantic_timeout_seconds)
         asked = described(query, said) if self._options.anchors.file_mentions else query
-        embedding = self._filling.begin(asked, deadline=hurried) if self._is_semantic else None
+        embedding = None
+        if self._is_semantic:
+            embedding = self._filling.begin(asked, workspace=principal.workspace, deadline=hurried)
         try:
             return await self._planned(turn, embedding, deadline=deadline, hurried=hurried)
         except OUT as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from ragcorp.application.candidate_lookup import CandidateLookup
 from ragcorp.application.circuit_breaker import Admission, CircuitBreaker, Verdict
 from ragcorp.application.hydration_plan import has_room, plan
+from ragcorp.application.query_embedding import embed_query
 from ragcorp.application.time_bound import TimeBound
 from ragcorp.domain.exceptions import (
     ConfigurationError,
@@ -68,11 +69,11 @@ class RoomFilling:
         self._breaker = breaker
         self._time_bound = TimeBound()
 
-    def begin(self, asked: str, *, deadline: float) -> asyncio.Task[Vector | SourceReport] | None:
+    def begin(self, asked: str, *, workspace: str, deadline: float) -> asyncio.Task[Vector | SourceReport] | None:
         """Begin to embed; None where no model is configured. Whoever begins it cancels it at the end."""
         if self._embedder.model.dimensions == 0:
             return None
-        return asyncio.create_task(self._embedded(asked, deadline=deadline))
+        return asyncio.create_task(self._embedded(asked, workspace=workspace, deadline=deadline))
 
     async def fill(
         self,
@@ -112,7 +113,7 @@ class RoomFilling:
         )
         return replace(filling, candidates=by_words.candidates, reports=by_words.reports, warnings=(warning,))
 
-    async def _embedded(self, query: str, *, deadline: float) -> Vector | SourceReport:
+    async def _embedded(self, query: str, *, workspace: str, deadline: float) -> Vector | SourceReport:
         clock = asyncio.get_running_loop().time
         started = clock()
         admission = self._breaker.admit([SEMANTIC], now=started, replaceable=True)[SEMANTIC]
@@ -120,7 +121,9 @@ class RoomFilling:
             return SourceReport(source=SEMANTIC, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason="circuit_open")
         verdict = Verdict.NOTHING
         try:
-            vector = await self._time_bound.run(self._embedder.embed_query(query), deadline=deadline)
+            vector = await self._time_bound.run(
+                embed_query(self._embedder, query, workspace=workspace), deadline=deadline
+            )
             verdict = Verdict.WELL
         except (EmbedderUnavailableError, TimeoutError) as error:
             verdict = Verdict.FAILED

@@ -15,7 +15,10 @@ from ragcorp.domain.ports.observers import EmbeddingCacheObserver
 
 DAY_SECONDS = 86_400.0
 
-_Key = tuple[EmbeddingModel, str]
+_Key = tuple[EmbeddingModel, str, str]
+"""Model, workspace and text."""
+
+NO_WORKSPACE = ""
 
 
 @dataclass(slots=True)
@@ -27,9 +30,10 @@ class _Call:
 class QueryCachingEmbedder:
     """Keeps the last ``size`` query vectors, each for ``ttl_seconds``, least recently used out first; 0 keeps none.
 
-    A vector depends on the model and the text alone. Those who ask for one text at the same time wait for one call and
-    share its outcome; a failure is not remembered. One who is cancelled leaves the others waiting; the last cancels the
-    call.
+    A vector depends on the model and the text alone, and is remembered for each workspace apart, so that no answer
+    comes the sooner for what another one asked. Those of a workspace who ask for one text at the same time wait for one
+    call and share its outcome; a failure is not remembered. One who is cancelled leaves the others waiting; the last
+    cancels the call.
     """
 
     def __init__(
@@ -55,7 +59,10 @@ class QueryCachingEmbedder:
         return self._embedder.batch_size
 
     async def embed_query(self, text: str) -> Vector:
-        key = self.model, text
+        return await self.embed_query_of(NO_WORKSPACE, text)
+
+    async def embed_query_of(self, workspace: str, text: str) -> Vector:
+        key = self.model, workspace, text
         known = self._memory.get(key)
         if known is not None:
             self._observer.vectors_served(CacheName.QUERY, CacheOutcome.MEMORY)
@@ -83,6 +90,6 @@ class QueryCachingEmbedder:
         await self._embedder.aclose()
 
     async def _embed(self, key: _Key) -> Vector:
-        vector = await self._embedder.embed_query(key[1])
+        vector = await self._embedder.embed_query(key[2])
         self._memory.put(key, vector)
         return vector

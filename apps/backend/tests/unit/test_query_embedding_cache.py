@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from ragcorp.application.query_embedding import embed_query
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.infrastructure.query_embedding_cache import QueryCachingEmbedder
@@ -153,3 +154,12 @@ async def test_queries_are_counted_by_how_their_vector_came() -> None:
     await asyncio.gather(*asked)
     await embedder.embed_query("a")
     assert served.counts == {"query miss": 2, "query joined": 2, "query memory": 1}
+
+
+async def test_no_workspace_learns_what_another_asked() -> None:
+    inner = HashingEmbedder()
+    embedder = QueryCachingEmbedder(embedder=inner)
+    for workspace in ("ventas", "compras", "ventas"):
+        assert await embed_query(embedder, "plazo", workspace=workspace) == inner.vector("plazo")
+    assert inner.queries == ["plazo", "plazo"]
+    assert await embed_query(inner, "plazo", workspace="ventas") == inner.vector("plazo")  # one that remembers nothing

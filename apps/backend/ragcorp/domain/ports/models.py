@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ragcorp.domain.answers import AnswerEvent, AnswerPrompt
 from ragcorp.domain.collections import Item
@@ -40,6 +40,16 @@ class Embedder(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class WorkspaceEmbedder(Protocol):
+    """What an embedder that remembers queries offers beside: one memory for each workspace.
+
+    From how fast an answer comes nobody learns what another workspace asked.
+    """
+
+    async def embed_query_of(self, workspace: str, text: str) -> Vector: ...
 
 
 class EmbeddingCache(Protocol):

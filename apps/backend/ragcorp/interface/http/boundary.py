@@ -63,9 +63,7 @@ class RequestBoundary:
                 if _is_stream(message):
                     answered.streams = True
                     self._metrics.stream_opened()
-                message["headers"] = with_security_headers(
-                    (*message.get("headers", ()), (HEADER, request_id.encode()))
-                )
+                message["headers"] = with_security_headers((*message.get("headers", ()), (HEADER, request_id.encode())))
             elif head:
                 message = {**message, "body": b""}
             await send(message)
