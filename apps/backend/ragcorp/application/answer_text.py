@@ -34,8 +34,10 @@ _PART = f"[{_DIGITS}\\s,;^{_DASHES}\\[\\]]"
 _CITATIONS = re.compile(rf"(\s?)\[\s*({_NUMBER}(?:\s*[,;]\s*{_NUMBER})*)\s*(?:\u2020[^\[\]]{{0,40}})?\]")
 _RANGE = re.compile(rf"\[(?![0-9]{{1,9}}\])(\s*\^?\s*{_NUMBER}[{_DIGITS}\s,;{_DASHES}]*)\]")
 _ENDLESS = re.compile(rf"\[(?={_PART}{{{MAX_CITATION_CHARACTERS}}})")
-_UNFINISHED = re.compile(rf"\s?\[{_PART}{{0,{MAX_CITATION_CHARACTERS}}}$")
+_UNFINISHED = re.compile(rf"\s?\[{_PART}{{0,{MAX_CITATION_CHARACTERS}}}\Z")
 _CITED = re.compile(r"\[\d{1,9}\]")
+_WITHIN_A_LINE = re.compile(r"(?:\w[.,;)]? ?|\])\Z")
+"""What stands before a citation where no line begins, nor the text of a list's item or of a quotation."""
 
 _EAST_ASIAN = "\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _BREAK = re.compile(rf"\s|(?<![!-~])[{_EAST_ASIAN}]")
@@ -126,8 +128,7 @@ class AnswerText:
         """Return the end of a label apart from its colon, as [1]: at the start of a line says where [1] leads."""
         begin = found.start()
         before = (self._before + found.string[max(0, begin - 2) : begin])[-2:]
-        inside_a_line = re.search(r"(?:\w[.,;)]? ?|\])$", before) is not None
-        if inside_a_line and _CITED.fullmatch(found[0]):
+        if _WITHIN_A_LINE.search(before) and _CITED.fullmatch(found[0]):
             return found[0]
         return f"{found[0]} "
 
