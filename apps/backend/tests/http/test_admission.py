@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from ragcorp.application.token_budget import ACCOUNT
+from ragcorp.interface.http.app import WAITING_PER_PLACE, create_app
+from ragcorp.interface.http.services import HttpLimits
+
+from .callers import KnownCallers, bearer
 from .conftest import Serve
 from .fakes import World
 from .serving import raw_exchange
@@ -25,9 +32,9 @@ TEXT = {"text": "El plazo de pago es de 30 días."}
 
 
 class Tap:
-    """Lets searches through only when it is told to."""
+    """Lets searches, or those of one key, through only when it is told to."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, of_key: str | None = None) -> None:
         self.open = asyncio.Event()
         self.inside = self.most = 0
         real = world.repository.fault.strike
@@ -36,7 +43,9 @@ class Tap:
             self.inside += 1
             self.most = max(self.most, self.inside)
             try:
-                await self.open.wait()
+                account = ACCOUNT.get()
+                if of_key is None or (account is not None and account.key_id == of_key):
+                    await self.open.wait()
                 await real()
             finally:
                 self.inside -= 1
@@ -76,6 +85,49 @@ async def test_whoever_waits_in_time_is_served_and_no_more_work_than_may(
         answers = await asyncio.gather(*(client.get("/documents/a") for _ in range(20)))
     assert {answer.status_code for answer in answers} == {404}
     assert 1 <= tap.most <= 2
+
+
+async def test_a_key_that_floods_the_service_keeps_nobody_else_out(world: World, serve: Serve) -> None:
+    """Its requests hold the places that one key may, and fill the queue; another's are answered meanwhile, all."""
+    tap = Tap(world, of_key="one")
+    limits = HttpLimits(
+        max_concurrent_requests=2, admission_wait_seconds=30, request_timeout_seconds=30, key_concurrency=100
+    )
+    app = create_app(world.services(authenticator=KnownCallers()), limits)
+    any_number = httpx.Limits(max_connections=None)
+    async with (
+        serve(app) as url,
+        httpx.AsyncClient(base_url=url, timeout=60, limits=any_number, headers=bearer("one.secret")) as flooding,
+        httpx.AsyncClient(base_url=url, timeout=60, headers=bearer("two.secret")) as other,
+    ):
+        flood = [asyncio.create_task(flooding.post("/search", json=SEARCH)) for _ in range(60)]
+        await until(lambda: sum(task.done() for task in flood) == 60 - 1 - 2 * WAITING_PER_PLACE)
+        for _ in range(3):
+            assert (await other.post("/search", json=SEARCH)).status_code == 200
+        together = await asyncio.gather(*(other.post("/search", json=SEARCH) for _ in range(6)))
+        assert {answer.status_code for answer in together} == {200}
+        assert app.state.admission.taken == 1
+        tap.open.set()
+        statuses = [(await task).status_code for task in flood]
+        assert set(statuses) == {200, 503}
+        assert app.state.admission.taken == app.state.admission.waiting == 0
+
+
+async def test_a_key_leaves_streams_for_others(world: World, serve: Serve) -> None:
+    world.answerer.script = ["El plazo", 30.0]
+    limits = HttpLimits(max_streams=4, ask_timeout_seconds=60)
+    app = create_app(world.services(authenticator=KnownCallers()), limits)
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        one, two = bearer("one.secret"), bearer("two.secret")
+        await client.put("/documents/a", json=TEXT, headers=one)
+        async with AsyncExitStack() as streams:
+            for _ in range(3):
+                opened = await streams.enter_async_context(client.stream("POST", "/ask", json=ASK, headers=one))
+                assert opened.status_code == 200
+            assert (await client.post("/ask", json=ASK, headers=one)).status_code == 503
+            other = await streams.enter_async_context(client.stream("POST", "/ask", json=ASK, headers=two))
+            assert other.status_code == 200
+            assert (await client.post("/ask", json=ASK, headers=two)).status_code == 503  # there are no more than four
 
 
 @pytest.mark.parametrize("request_of", ["POST", "GET"])
@@ -159,7 +211,7 @@ async def test_lines_take_a_place_for_each_batch_and_hold_none_between(make_app:
     first_is_in, go_on = asyncio.Event(), asyncio.Event()
 
     async def body() -> Any:
-        yield b'{"external_id": "a", "text": "uno"}\n' * 1
+        yield b'{"external_id": "a", "text": "uno"}\n'
         first_is_in.set()
         await go_on.wait()
         yield b'{"external_id": "b", "text": "dos"}\n'
@@ -172,8 +224,10 @@ async def test_lines_take_a_place_for_each_batch_and_hold_none_between(make_app:
         assert (await client.post("/search", json=SEARCH)).status_code == 200
         go_on.set()
         answer = await bulk
-        assert answer.json is not None
-        assert '"created":2' in answer.text
+        assert answer.status_code == 200
+        lines = [json.loads(line) for line in answer.text.splitlines()]
+        assert [(line["external_id"], line["status"]) for line in lines[:2]] == [("a", "created"), ("b", "created")]
+        assert lines[2:] == [{"summary": {"created": 2, "updated": 0, "unchanged": 0, "failed": 0}}]
     assert app.state.admission.taken == 0
 
 

@@ -7,14 +7,16 @@ of its response, or before, once it needs no database any more.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ragcorp.application.admission import Admission
+from ragcorp.application.admission import Admission, Key, share_of
 from ragcorp.domain.exceptions import BusyError
 from ragcorp.interface.http.metrics import HttpMetrics
+from ragcorp.interface.http.principal import caller_of
 from ragcorp.interface.http.problems import problem_of
 
 PLACE_KEY = "ragcorp.place"
@@ -24,28 +26,31 @@ DISCONNECT: Message = {"type": "http.disconnect"}
 
 
 class Streams:
-    """How many streams are open, and how many may be."""
+    """How many streams are open, and how many may be: in all, and of one key its share, as with places."""
 
     def __init__(self, *, most: int) -> None:
         self._most = most
-        self.open = 0
+        self._open: Counter[Key] = Counter()
 
-    def enter(self) -> None:
+    def enter(self, key: Key) -> None:
         """Raises BusyError."""
-        if self.open >= self._most:
+        if self._open.total() >= self._most or (key is not None and self._open[key] >= share_of(self._most)):
             raise BusyError
-        self.open += 1
+        self._open[key] += 1
 
-    def leave(self) -> None:
-        self.open -= 1
+    def leave(self, key: Key) -> None:
+        self._open[key] -= 1
+        if not self._open[key]:
+            del self._open[key]
 
 
 class Place:
-    """What one request holds: a place among those that work, and one among the streams. ``close`` gives back both."""
+    """What a request of ``key`` holds: a place among those that work, one among the streams; ``close`` frees both."""
 
-    def __init__(self, admission: Admission, streams: Streams, *, on_refusal: Callable[[], None]) -> None:
+    def __init__(self, admission: Admission, streams: Streams, *, key: Key, on_refusal: Callable[[], None]) -> None:
         self._admission = admission
         self._streams = streams
+        self._key = key
         self._on_refusal = on_refusal
         self._asked = self._held = self._streams_held = self._closed = False
 
@@ -54,7 +59,7 @@ class Place:
         if self._asked:
             return True
         self._asked = True
-        if self._admission.enter_at_once():
+        if self._admission.enter_at_once(self._key):
             self._held = True
             return True
         entering = asyncio.ensure_future(self._enter())
@@ -72,9 +77,9 @@ class Place:
 
     async def _enter(self) -> None:
         with self._refusal_counted():
-            await self._admission.enter()
+            await self._admission.enter(self._key)
         if self._closed:
-            self._admission.leave()
+            self._admission.leave(self._key)
         else:
             self._held = True
 
@@ -83,13 +88,13 @@ class Place:
         self._asked = True
         if self._held:
             self._held = False
-            self._admission.leave()
+            self._admission.leave(self._key)
 
     def open_stream(self) -> None:
         """Count the response among the streams. Raises BusyError where there are enough."""
         if not self._streams_held:
             with self._refusal_counted():
-                self._streams.enter()
+                self._streams.enter(self._key)
             self._streams_held = True
 
     def work_in_parts(self) -> None:
@@ -100,18 +105,18 @@ class Place:
     async def part(self, *, wait_seconds: float) -> AsyncIterator[None]:
         """Hold a place inside the block. Raises BusyError."""
         with self._refusal_counted():
-            await self._admission.enter(wait_seconds=wait_seconds)
+            await self._admission.enter(self._key, wait_seconds=wait_seconds)
         try:
             yield
         finally:
-            self._admission.leave()
+            self._admission.leave(self._key)
 
     def close(self) -> None:
         self._closed = True
         self.give_back()
         if self._streams_held:
             self._streams_held = False
-            self._streams.leave()
+            self._streams.leave(self._key)
 
     def _refusal_counted(self) -> _Counted:
         return _Counted(self._on_refusal)
@@ -147,7 +152,12 @@ class AdmissionGate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        place = Place(self._admission, self._streams, on_refusal=lambda: self._metrics.count_refusal(BusyError.code))
+        place = Place(
+            self._admission,
+            self._streams,
+            key=caller_of(scope).key_id,
+            on_refusal=lambda: self._metrics.count_refusal(BusyError.code),
+        )
         scope[PLACE_KEY] = place
         holds_none = scope["path"] in ALWAYS_ADMITTED or (scope["path"] == MCP_PATH and scope["method"] == "GET")
         if holds_none:  # the latter is a stream that lasts as long as its session
