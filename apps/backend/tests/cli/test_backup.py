@@ -189,6 +189,67 @@ def test_a_filled_database_is_kept_unless_it_is_to_be_replaced(
     assert kept["rows"] == before
 
 
+USERS_OWN = """
+    CREATE TYPE mood AS ENUM ('sad');
+    CREATE DOMAIN positive AS integer CHECK (VALUE > 0);
+    CREATE TABLE zz_counted (own serial, same integer GENERATED ALWAYS AS IDENTITY, feeling mood, size positive);
+    CREATE STATISTICS zz_statistics ON own, same FROM zz_counted;
+    CREATE TABLE aa_ranged (at integer) PARTITION BY RANGE (at);
+    CREATE TABLE aa_part PARTITION OF aa_ranged FOR VALUES FROM (1) TO (9);
+    CREATE MATERIALIZED VIEW aa_view AS SELECT own FROM zz_counted;
+    CREATE FUNCTION aa_doubled(mood) RETURNS mood LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+    ALTER TABLE zz_counted ADD COLUMN again mood GENERATED ALWAYS AS (aa_doubled(feeling)) STORED;
+"""
+
+
+def test_a_schema_that_migrate_made_is_replaced_with_whatever_else_is_in_it(
+    origin: Origin, postgres_server: Any, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    superuser = postgres_server.dsn(database_name, role="postgres")
+    owner = postgres_server.dsn(database_name, role="ragcorp_owner")
+    monkeypatch.setenv("DATABASE_URL", postgres_server.dsn(database_name))
+    monkeypatch.setenv("DATABASE_OWNER_URL", owner)
+    with psycopg.connect(owner) as connection:
+        connection.execute(USERS_OWN)
+    for _ in range(2):
+        done = run_here("restore", str(origin.file), "--replace")
+        assert done.code == 0, done.err
+        assert rows(superuser) == rows(origin.superuser_dsn)
+    with psycopg.connect(superuser) as connection:
+        left = connection.execute(
+            "SELECT to_regclass('zz_counted'), to_regclass('aa_part'), to_regtype('mood'), to_regtype('positive')"
+        )
+        assert left.fetchone() == (None, None, None, None)
+
+
+def test_a_data_folder_that_other_commands_made_and_used_is_replaced(origin: Origin, tmp_path: Path) -> None:
+    """One that was only looked into, and one that was written to in between."""
+    place = Path(tempfile.mkdtemp(prefix="ragcorp-cli-"))
+    place.chmod(0o755)
+    folder = ("--data-dir", str(place / "data"))
+    file = tmp_path / "all.ragcorp"
+    shutil.copyfile(origin.file, file)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("DATABASE_URL", "DATABASE_OWNER_URL"):
+                patch.delenv(name, raising=False)
+            with EmbeddedPostgres(data_dir=place / "data") as server:  # one server for all of these commands
+                assert run_here("documents", "list", *folder).code == 0
+                first = run_here("restore", str(file), *folder, "--json")
+                assert first.code == 0, first.out
+                assert first.json["kept"] is None
+                assert run_here("memory", "add", "Lo que se escribió después.", *folder).code == 0
+                written = rows(server.superuser_dsn)
+                again = run_here("restore", str(file), "--replace", *folder, "--json")
+                assert again.code == 0, again.out
+                assert rows(server.superuser_dsn) == rows(origin.superuser_dsn)
+                back = run_here("restore", again.json["kept"], "--replace", *folder, "--json")
+                assert back.code == 0, back.out
+                assert rows(server.superuser_dsn) == written
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
 def test_nobody_may_be_connected(origin: Origin, target: tuple[str, str]) -> None:
     superuser, _ = target
     with psycopg.connect(superuser):  # another role's session, of which the owner is told little
@@ -306,6 +367,9 @@ def test_a_restore_that_is_killed_changes_nothing(
         killed(process, lambda: count("application_name = 'ragcorp-backup' AND backend_xid IS NOT NULL") > 0)
         until(lambda: count("usesysid IS NOT NULL") == 0)
     assert rows(superuser) == before
+    repeated = run_here("restore", str(origin.file), "--replace")
+    assert repeated.code == 0, repeated.err
+    assert rows(superuser) == rows(origin.superuser_dsn)
 
 
 def test_a_backup_that_is_killed_leaves_no_file_of_its_name(origin: Origin, tmp_path: Path) -> None:

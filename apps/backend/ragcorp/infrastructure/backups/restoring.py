@@ -54,9 +54,12 @@ _EMPTY_THE_SCHEMA = """
             FROM pg_depend AS held, LATERAL pg_identify_object(held.classid, held.objid, 0) AS found
             WHERE held.refclassid = 'pg_namespace'::regclass AND held.refobjid = 'public'::regnamespace
               AND held.deptype = 'n' AND held.objsubid = 0
-              AND held.classid NOT IN ('pg_extension'::regclass, 'pg_default_acl'::regclass)
+              AND held.classid NOT IN ('pg_extension'::regclass, 'pg_default_acl'::regclass,
+                                       'pg_statistic_ext'::regclass)
+              -- e: an extension's, which stays; i: a part of another object, such as an identity column's sequence,
+              -- and dropped with that alone. Extended statistics too go with their table.
               AND NOT EXISTS (SELECT FROM pg_depend AS part WHERE part.classid = held.classid
-                              AND part.objid = held.objid AND part.deptype = 'e')
+                              AND part.objid = held.objid AND part.objsubid = 0 AND part.deptype IN ('e', 'i'))
         ), '{}')
         LOOP
             EXECUTE statement;
