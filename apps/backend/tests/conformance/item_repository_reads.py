@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from conformance.stored_items import NOON, OTHER, StoredItems, draft
@@ -74,8 +75,13 @@ class ItemReads(StoredItems):
             seen = [name for name, policy in left.items() if policy.lets(principal)]
             hidden = sorted(left.keys() - set(seen))
             assert await self.names(repository, principal) == seen
-            latest = await repository.latest_of_session("s", principal=principal, limit=99)
-            assert sorted(item.external_id for item in latest) == seen
+            latest = await repository.latest_of_conversation("s", principal=principal, limit=99)
+            assert sorted(item.external_id for item in latest) == [
+                name
+                for name in seen
+                if policies[name].visibility_scope is VisibilityScope.PRIVATE
+                and policies[name].owner == principal.subject
+            ]
             for name in hidden[:3]:
                 with pytest.raises(NotFoundError):
                     await repository.get(name, principal=principal)
@@ -142,15 +148,23 @@ class ItemReads(StoredItems):
         assert await self.names(repository) == ["b", "c"]
 
     async def test_the_last_turns_of_a_session_come_oldest_first(self, repository: ItemRepository) -> None:
+        own: dict[str, Any] = {"visibility_scope": VisibilityScope.PRIVATE, "owner": ANYONE.subject}
         for number in (3, 1, 4, 0, 2):
             await repository.save_many(
-                [draft(f"{number}", session="s", occurred_at=NOON + timedelta(minutes=number // 2))], principal=ANYONE
+                [draft(f"{number}", session="s", occurred_at=NOON + timedelta(minutes=number // 2), **own)],
+                principal=ANYONE,
             )
-        await repository.save_many([draft("9", session="t", occurred_at=NOON + timedelta(days=1))], principal=ANYONE)
+        later = NOON + timedelta(days=1)
+        await repository.save_many([draft("9", session="t", occurred_at=later, **own)], principal=ANYONE)
+        # what another could have written is no part of it
+        await repository.save_many([draft("8", session="s", occurred_at=later)], principal=ANYONE)
+        await repository.save_many(
+            [draft("7", session="s", occurred_at=later, owner=ANYONE.subject)], principal=replace(ANYONE, subject="x")
+        )
         # 0 and 1 are of one moment, 2 and 3 of the next: as they were stored
         for limit, expected in ((9, "10324"), (3, "324"), (1, "4")):
-            latest = await repository.latest_of_session("s", principal=ANYONE, limit=limit)
+            latest = await repository.latest_of_conversation("s", principal=ANYONE, limit=limit)
             assert "".join(item.external_id for item in latest) == expected
         hidden = replace(ANYONE, clearance=Sensitivity.PUBLIC)
-        assert await repository.latest_of_session("s", principal=hidden, limit=9) == []
-        assert await repository.latest_of_session("none", principal=ANYONE, limit=9) == []
+        assert await repository.latest_of_conversation("s", principal=hidden, limit=9) == []
+        assert await repository.latest_of_conversation("none", principal=ANYONE, limit=9) == []

@@ -77,7 +77,7 @@ class InMemoryItems:
         page = tuple(self._item(name) for name in left[:limit])
         return ItemPage(items=page, next_after=page[-1].external_id if len(left) > limit else None)
 
-    async def latest_of_session(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
+    async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         return [self._item(name) for name, draft in self.drafts.items() if draft.session == session][-limit:]
 
     async def delete_one(self, external_id: str, *, principal: Principal) -> None:

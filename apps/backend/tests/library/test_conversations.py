@@ -92,6 +92,16 @@ async def test_a_conversation_is_its_askers_alone(rag: Rag) -> None:
     assert FIRST in [item.text for item in (await ana.context("plazo contrato", session="c1", limit=50)).items]
 
 
+@pytest.mark.parametrize("about", [{}, {"owner": "ana"}, {"visibility_scope": VisibilityScope.GROUP, "owner": "ana"}])
+async def test_nobody_puts_words_into_the_conversation_of_another(rag: Rag, about: dict[str, Any]) -> None:
+    await rag.ingest_text("b.md", CONTRACT)
+    ana, bea = rag.as_principal(ANA), rag.as_principal(Principal(subject="bea", groups=frozenset({"ana"})))
+    await bea.history.add(FIRST, external_id="x", session="c1", speaker="user", **about)
+    assert (await ana.ask(NEXT, conversation_id="c1")).rewritten_query is None
+    await ana.history.add(FIRST, session="c2", speaker="user", visibility_scope=VisibilityScope.PRIVATE)
+    assert (await ana.ask(NEXT, conversation_id="c2")).rewritten_query == f"{NEXT} CTR-2026-014"
+
+
 async def test_an_answer_from_confidential_passages_is_confidential(rag: Rag) -> None:
     await rag.history.add(
         VACATION, speaker="Rajesh", sensitivity=Sensitivity.CONFIDENTIAL, occurred_at=datetime.now(UTC)

@@ -117,9 +117,9 @@ class InMemoryHistory:
             )
         return [ItemOutcome(external_id=draft.external_id or "", status=IngestStatus.CREATED) for draft in drafts]
 
-    async def latest_of_session(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
+    async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         await self._fail(self.read_error)
-        return [item for item in self._of(session) if _readable(item, principal)][-limit:]
+        return [item for item in self._of(session) if _is_own(item, principal)][-limit:]
 
     async def _fail(self, error: Exception | None) -> None:
         if self.hang:
@@ -147,11 +147,11 @@ class InMemoryHistory:
         raise NotImplementedError
 
 
-def _readable(item: Item, principal: Principal) -> bool:
+def _is_own(item: Item, principal: Principal) -> bool:
     about = item.attributes
     if about.sensitivity > principal.clearance:
         return False
-    return about.visibility_scope is VisibilityScope.WORKSPACE or about.owner == principal.subject
+    return about.visibility_scope is VisibilityScope.PRIVATE and about.owner == principal.subject
 
 
 class Spanish:

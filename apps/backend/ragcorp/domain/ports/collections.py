@@ -45,8 +45,11 @@ class ItemRepository(Protocol):
         self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
     ) -> ItemPage: ...
 
-    async def latest_of_session(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
-        """Return the last items of a session that the principal may read, oldest first (by occurred_at, then id)."""
+    async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
+        """Return the principal's own last private items of a session, oldest first (by occurred_at, then id).
+
+        What is private was stored by its owner. Anybody may give an item that others read any session.
+        """
         ...
 
     async def delete_one(self, external_id: str, *, principal: Principal) -> None:

@@ -25,12 +25,14 @@ LIST = """
     SELECT {columns} FROM {items} i WHERE {selected} ORDER BY i.external_id LIMIT %(limit)s
 """
 
-LATEST_OF_SESSION = """
+LATEST_OF_CONVERSATION = """
     SELECT {columns} FROM {items} i
     WHERE {readable} AND i.session = %(session)s
+        AND i.visibility_scope = 'private' AND i.owner = %(subject)s
     ORDER BY i.occurred_at DESC, i.id DESC
     LIMIT %(limit)s
 """
+"""Only what is private has its writer as its owner: of what others may read, others may have written it."""
 
 DELETE = """
     WITH locked AS MATERIALIZED (
@@ -105,10 +107,10 @@ class PostgresItemRepository:
         items = tuple(item(row, collection=self._collection) for row in rows[:limit])
         return ItemPage(items=items, next_after=items[-1].external_id if len(rows) > limit else None)
 
-    async def latest_of_session(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
+    async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         readable = visibility(principal, alias="i")
         rows = await self._read(
-            self._sql(LATEST_OF_SESSION, readable=readable.sql),
+            self._sql(LATEST_OF_CONVERSATION, readable=readable.sql),
             readable.values | {"session": session, "limit": limit},
             principal,
         )
