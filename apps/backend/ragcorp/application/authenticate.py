@@ -6,12 +6,13 @@ import asyncio
 import hmac
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ragcorp.application.credentials import CredentialDigests, key_id_of
+from ragcorp.application.time_bound import TimeBound
 from ragcorp.domain.exceptions import RagcorpError, StorageUnavailableError
 from ragcorp.domain.keys import Caller, UnauthenticatedError
 from ragcorp.domain.ports.keys import KeyStore, StoredKey
@@ -25,7 +26,7 @@ OUTAGE_SECONDS = 300.0
 """How long a key that was looked up stays valid while the database cannot be asked."""
 
 RETRY_SECONDS = 1.0
-"""After the database could not be asked, this long what is known is used without asking again."""
+"""After the database could not be asked, nobody asks again for so long: what is known is used, the rest is refused."""
 
 LOOKUP_SECONDS = 2.0
 USED_SECONDS = 60.0
@@ -34,6 +35,12 @@ USED_SECONDS = 60.0
 MOST_KNOWN = 10_000
 MOST_LOOKUPS = 4
 """Lookups at once: wrong keys in masses wait for one another, and leave the other connections alone."""
+
+MOST_REFRESHES = 2
+"""Lookups at once of keys that were right a while ago. Wrong keys do not stand in their way."""
+
+MOST_WAITING = 1000
+"""Lookups that wait; what comes then is refused at once."""
 
 NO_DIGEST = bytes(32)
 
@@ -52,7 +59,7 @@ class Authenticate:
 
     A key that was found is trusted for ``trust_seconds``; a wrong credential is looked up each time, known id or not,
     so that neither the answer nor the work tells the two apart. ``clock`` counts seconds and never goes back; ``now``
-    is the time of day, by which keys expire.
+    is the time of day, by which keys expire. A lookup is waited for ``lookup_seconds``, its turn included.
     """
 
     def __init__(
@@ -64,6 +71,7 @@ class Authenticate:
         trust_seconds: float,
         clock: Callable[[], float],
         now: Callable[[], datetime],
+        lookup_seconds: float = LOOKUP_SECONDS,
     ) -> None:
         self._store = store
         self._digests = digests
@@ -71,8 +79,13 @@ class Authenticate:
         self._trust_seconds = trust_seconds
         self._clock = clock
         self._now = now
+        self._lookup_seconds = lookup_seconds
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._lookups = asyncio.Semaphore(MOST_LOOKUPS)
+        self._refreshes = asyncio.Semaphore(MOST_REFRESHES)
+        self._existence = asyncio.Semaphore(1)
+        self._waiting = 0
+        self._bound = TimeBound()
         self._looking_for_any = asyncio.Lock()
         self._any_exists: bool | None = None
         self._any_asked = 0.0
@@ -100,6 +113,8 @@ class Authenticate:
 
         Raises StorageUnavailableError where nothing is known.
         """
+        if self._any_exists is not None and self._is_out():
+            return self._any_exists
         if self._any_exists is None or self._clock() - self._any_asked >= EXISTENCE_SECONDS:
             async with self._looking_for_any:
                 if self._any_exists is None or self._clock() - self._any_asked >= EXISTENCE_SECONDS:
@@ -117,7 +132,7 @@ class Authenticate:
 
     async def _ask_for_any(self) -> None:
         try:
-            self._any_exists = await self._asked(self._store.any_exists, known=self._any_exists is not None)
+            self._any_exists = await self._asked(self._store.any_exists, lane=self._existence)
         except StorageUnavailableError:
             if self._any_exists is None:
                 raise
@@ -128,22 +143,23 @@ class Authenticate:
         found = await self._remembered(key_id, credential, self._trust_seconds)
         if found is not None:
             return found
-        async with self._lookups:
-            found = await self._remembered(key_id, credential, self._trust_seconds)  # meanwhile
+        in_an_outage = await self._remembered(key_id, credential, OUTAGE_SECONDS)
+
+        async def look_up() -> _Known | None:
+            found = await self._remembered(key_id, credential, self._trust_seconds)  # asked while this one waited
             if found is not None:
                 return found
-            in_an_outage = await self._remembered(key_id, credential, OUTAGE_SECONDS)
+            asked = self._clock()
+            return self._compared(
+                key_id, await self._store.find(key_id), await self._digests.of(credential), looked_up=asked
+            )
 
-            async def look_up() -> tuple[StoredKey | None, bytes]:
-                return await self._store.find(key_id), await self._digests.of(credential)
-
-            try:
-                stored, digest = await self._asked(look_up, known=in_an_outage is not None)
-            except StorageUnavailableError:
-                if in_an_outage is None:
-                    raise
-                return in_an_outage
-            return self._compared(key_id, stored, digest)
+        try:
+            return await self._asked(look_up, lane=self._lookups if in_an_outage is None else self._refreshes)
+        except StorageUnavailableError:
+            if in_an_outage is None:
+                raise
+            return in_an_outage
 
     async def _remembered(self, key_id: str, credential: str, seconds: float) -> _Known | None:
         known = self._known.get(key_id)
@@ -152,37 +168,53 @@ class Authenticate:
         self._known.move_to_end(key_id)
         return known if hmac.compare_digest(known.stored.digest, await self._digests.of(credential)) else None
 
-    def _compared(self, key_id: str, stored: StoredKey | None, digest: bytes) -> _Known | None:
+    def _compared(self, key_id: str, stored: StoredKey | None, digest: bytes, *, looked_up: float) -> _Known | None:
         before = self._known.get(key_id)
         if not hmac.compare_digest(stored.digest if stored else NO_DIGEST, digest) or stored is None:
             if stored is None:
                 self._known.pop(key_id, None)
             return None
-        known = _Known(stored=stored, looked_up=self._clock(), used=before.used if before else None)
+        known = _Known(stored=stored, looked_up=looked_up, used=before.used if before else None)
         self._known[key_id] = known
         self._known.move_to_end(key_id)
         if len(self._known) > MOST_KNOWN:
             self._known.popitem(last=False)
         return known
 
-    async def _asked(self, ask: Callable[[], Awaitable[Found]], *, known: bool) -> Found:
-        """Ask the store, in bounded time; shortly after it was out not at all, if ``known`` stands in for it."""
-        if known and self._out_until is not None and self._clock() < self._out_until:
+    async def _asked(self, ask: Callable[[], Coroutine[Any, Any, Found]], *, lane: asyncio.Semaphore) -> Found:
+        """Ask the store, in bounded time, in turn; shortly after it was out not at all.
+
+        What a hung database does not let go of is left behind. It keeps its turn until it ends, so that no more
+        connections hang than there are turns.
+        """
+        if self._is_out() or self._waiting >= MOST_WAITING:
             raise _out()
+        if self._out_until is not None:  # this one tries whether it is back; the others wait for what it finds
+            self._out_until = self._clock() + self._lookup_seconds
+
+        async def in_turn() -> Found:
+            async with lane:
+                return await ask()
+
+        self._waiting += 1
         try:
-            async with asyncio.timeout(LOOKUP_SECONDS):
-                found = await ask()
+            found = await self._bound.run(in_turn(), deadline=asyncio.get_running_loop().time() + self._lookup_seconds)
         except TimeoutError:
             self._out_until = self._clock() + RETRY_SECONDS
             raise _out("timeout") from None
         except StorageUnavailableError:
             self._out_until = self._clock() + RETRY_SECONDS
             raise
+        finally:
+            self._waiting -= 1
         self._out_until = None
         return found
 
+    def _is_out(self) -> bool:
+        return self._out_until is not None and self._clock() < self._out_until
+
     def _note_use(self, known: _Known) -> None:
-        if known.used is not None and self._clock() - known.used < USED_SECONDS:
+        if self._is_out() or (known.used is not None and self._clock() - known.used < USED_SECONDS):
             return
         known.used = self._clock()
         task = asyncio.create_task(self._note(known.stored.key.id, self._now()), name="last use of a key")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -19,13 +20,34 @@ TRUST = 5.0
 
 
 class MemoryKeys:
-    """The port KeyStore, with a switch that takes it out."""
+    """The port KeyStore, with switches that take it out: it refuses, or hangs until ``thaw``, cancelled or not."""
 
     def __init__(self) -> None:
         self.stored: dict[str, StoredKey] = {}
         self.out = False
         self.lookups = 0
         self.noted: list[datetime] = []
+        self.hanging = 0
+        self._thawed = asyncio.Event()
+        self._thawed.set()
+
+    def freeze(self) -> None:
+        self._thawed.clear()
+
+    def thaw(self) -> None:
+        self._thawed.set()
+
+    async def _hang(self) -> None:
+        self.hanging += 1
+        cancelled = False
+        while not self._thawed.is_set():
+            try:
+                await self._thawed.wait()
+            except asyncio.CancelledError:
+                cancelled = True
+        self.hanging -= 1
+        if cancelled:
+            raise asyncio.CancelledError
 
     def _answer(self) -> None:
         if self.out:
@@ -40,6 +62,7 @@ class MemoryKeys:
 
     async def find(self, key_id: str) -> StoredKey | None:
         self.lookups += 1
+        await self._hang()
         self._answer()
         return self.stored.get(key_id)
 
@@ -57,6 +80,7 @@ class MemoryKeys:
 
     async def any_exists(self) -> bool:
         self.lookups += 1
+        await self._hang()
         self._answer()
         return bool(self.stored)
 
@@ -64,7 +88,7 @@ class MemoryKeys:
 class KeyWorld:
     """Keys in memory, with a clock that stands until it is set."""
 
-    def __init__(self, *, secret: str = "") -> None:
+    def __init__(self, *, secret: str = "", lookup_seconds: float = 2.0) -> None:
         self.store = MemoryKeys()
         self.seconds = 0.0
         self.drawn = 0
@@ -77,6 +101,7 @@ class KeyWorld:
             trust_seconds=TRUST,
             clock=lambda: self.seconds,
             now=self.now,
+            lookup_seconds=lookup_seconds,
         )
 
     def now(self) -> datetime:

@@ -8,8 +8,15 @@ from datetime import timedelta
 
 import pytest
 
-from ragcorp.application.authenticate import EXISTENCE_SECONDS, OUTAGE_SECONDS, USED_SECONDS
-from ragcorp.application.create_key import KeyRequest
+from ragcorp.application.authenticate import (
+    EXISTENCE_SECONDS,
+    MOST_LOOKUPS,
+    MOST_REFRESHES,
+    OUTAGE_SECONDS,
+    RETRY_SECONDS,
+    USED_SECONDS,
+)
+from ragcorp.application.create_key import CreatedKey, KeyRequest
 from ragcorp.application.credentials import CREDENTIAL, KEY_ID
 from ragcorp.domain.exceptions import InvalidInputError, StorageUnavailableError
 from ragcorp.domain.keys import EVERY_SCOPE, LOCAL_CALLER, Scope, UnauthenticatedError
@@ -161,6 +168,7 @@ async def test_what_was_known_of_keys_at_all_holds_while_the_database_is_out(pla
     with pytest.raises(StorageUnavailableError):
         await place.authenticate.caller(None)
     place.store.out = False
+    place.seconds = RETRY_SECONDS
     assert await place.authenticate.caller(None) == LOCAL_CALLER
     place.store.out = True
     place.seconds = 3600.0
@@ -178,6 +186,107 @@ async def test_many_callers_at_once_ask_once(place: KeyWorld) -> None:
     created = await place.key()
     await asyncio.gather(*(place.authenticate.caller(created.credential) for _ in range(50)))
     assert place.store.lookups <= 4
+
+
+NEVER_SECONDS = 60.0
+"""Far longer than anything here may take; each test ends long before."""
+
+
+def wrong(created: CreatedKey, number: int) -> str:
+    return f"{created.key.id}.{number:043d}"
+
+
+async def test_a_database_that_hangs_is_not_waited_for_when_it_does_not_let_go() -> None:
+    place = KeyWorld(lookup_seconds=0.05)
+    known, other = await place.key(), await place.key()
+    await place.authenticate.caller(known.credential)
+    place.seconds = TRUST
+    place.store.freeze()
+    async with asyncio.timeout(NEVER_SECONDS):
+        assert (await place.authenticate.caller(known.credential)).key_id == known.key.id
+        place.seconds += RETRY_SECONDS
+        with pytest.raises(StorageUnavailableError) as refusal:
+            await place.authenticate.caller(other.credential)
+        assert refusal.value.reason == "timeout"
+        before = place.store.lookups
+        for _ in range(20):  # now that it is known to be out, nobody waits for it
+            assert (await place.authenticate.caller(known.credential)).key_id == known.key.id
+            with pytest.raises(StorageUnavailableError):
+                await place.authenticate.caller(other.credential)
+        assert place.store.lookups == before
+    assert place.store.hanging == 2
+    place.store.thaw()
+    place.seconds += RETRY_SECONDS
+    assert (await place.authenticate.caller(other.credential)).key_id == other.key.id
+    assert place.store.hanging == 0
+
+
+async def test_wrong_keys_in_masses_do_not_stand_before_a_known_one() -> None:
+    place = KeyWorld(lookup_seconds=NEVER_SECONDS)
+    known = await place.key()
+    await place.authenticate.caller(known.credential)
+    place.seconds = TRUST
+    place.store.freeze()
+    guesses = [asyncio.create_task(place.authenticate.caller(wrong(known, number))) for number in range(120)]
+    while place.store.hanging < MOST_LOOKUPS:  # noqa: ASYNC110 - the store has no event for it
+        await asyncio.sleep(0)
+    asking = asyncio.create_task(place.authenticate.caller(known.credential))
+    while place.store.hanging < MOST_LOOKUPS + 1:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    for guess in guesses:
+        guess.cancel()
+    await asyncio.gather(*guesses, return_exceptions=True)
+    place.store.thaw()
+    assert (await asking).key_id == known.key.id
+
+
+async def test_no_more_lookups_hang_than_there_are_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragcorp.application.authenticate.MOST_WAITING", 50)
+    place = KeyWorld(lookup_seconds=0.05)
+    keys = [await place.key() for _ in range(10)]
+    for key in keys:
+        await place.authenticate.caller(key.credential)
+    place.store.freeze()
+    for _ in range(4):
+        place.seconds += TRUST
+        right = [place.authenticate.caller(key.credential) for key in keys]
+        guesses = [place.authenticate.caller(wrong(keys[0], number)) for number in range(100)]
+        async with asyncio.timeout(NEVER_SECONDS):
+            callers = await asyncio.gather(*right)
+            refused = await asyncio.gather(*guesses, return_exceptions=True)
+        assert [caller.key_id for caller in callers] == [key.key.id for key in keys]
+        assert {type(error) for error in refused} == {StorageUnavailableError}
+        assert place.store.hanging <= MOST_LOOKUPS + MOST_REFRESHES
+    place.store.thaw()
+
+
+async def test_what_waits_for_a_turn_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragcorp.application.authenticate.MOST_WAITING", 6)
+    place = KeyWorld(lookup_seconds=NEVER_SECONDS)
+    created = await place.key()
+    place.store.freeze()
+    waiting = [asyncio.create_task(place.authenticate.caller(wrong(created, number))) for number in range(6)]
+    while place.store.hanging < MOST_LOOKUPS:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    with pytest.raises(StorageUnavailableError):
+        await place.authenticate.caller(created.credential)
+    place.store.thaw()
+    found = await asyncio.gather(*waiting, return_exceptions=True)
+    assert {type(error) for error in found} == {UnauthenticatedError}
+    await place.authenticate.caller(created.credential)
+
+
+async def test_whether_there_is_a_key_is_not_waited_for_either() -> None:
+    place = KeyWorld(lookup_seconds=0.05)
+    assert await place.authenticate.caller(None) == LOCAL_CALLER
+    place.store.freeze()
+    async with asyncio.timeout(NEVER_SECONDS):
+        for _ in range(4):
+            place.seconds += RETRY_SECONDS + EXISTENCE_SECONDS
+            found = await asyncio.gather(*(place.authenticate.caller(None) for _ in range(20)))
+            assert set(found) == {LOCAL_CALLER}
+    assert place.store.hanging == 1
+    place.store.thaw()
 
 
 async def test_the_last_use_is_noted_once_a_minute_and_fails_no_request(place: KeyWorld) -> None:
