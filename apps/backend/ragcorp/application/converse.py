@@ -146,7 +146,9 @@ class Converse:
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._limits.storage_timeout_seconds):
-                turns = await self._history.latest_of_conversation(session, principal=principal, limit=self._limits.turns)
+                turns = await self._history.latest_of_conversation(
+                    session, principal=principal, limit=self._limits.turns
+                )
         except (RagcorpError, TimeoutError) as error:
             degraded.append(_report(HISTORY, error, started))
             return question
