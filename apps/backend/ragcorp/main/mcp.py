@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ragcorp.interface.mcp.services import McpLimits, McpServices, SearchCounts
 
 MAX_SESSIONS = 256
+MAX_SESSIONS_OF_KEY = MAX_SESSIONS // 4
 IDLE_SECONDS = 600.0
 
 NOBODY = Caller(principal=Principal(), scopes=frozenset())
@@ -64,8 +65,10 @@ async def mounted_mcp(
             max_body_bytes=limits.max_body_bytes,
             upload_seconds=limits.upload_timeout_seconds,
             max_sessions=MAX_SESSIONS,
+            max_sessions_of_key=MAX_SESSIONS_OF_KEY,
             idle_seconds=IDLE_SECONDS,
             allowed_hosts=limits.allowed_hosts,
+            allowed_origins=frozenset(limits.cors_origins),
         ),
         owner_of=lambda scope: caller_of(scope).key_id,
         stopping=stopping,

@@ -14,6 +14,7 @@ import uvicorn
 from mcp.server import Server
 from starlette.applications import Starlette
 from starlette.routing import Route
+from starlette.types import Scope
 
 from ragcorp.interface.http.boundary import RequestBoundary
 from ragcorp.interface.http.lingering_close import LingeringClose
@@ -51,12 +52,16 @@ async def serving(app: Any) -> AsyncIterator[str]:
         await task
 
 
+def key_of(scope: Scope) -> str | None:
+    return next((value.decode() for name, value in scope["headers"] if name == b"x-key"), None)
+
+
 @asynccontextmanager
 async def serving_endpoint(
     server: Server[Any], *, stopping: asyncio.Event | None = None, **limits: Any
 ) -> AsyncIterator[tuple[str, McpEndpoint]]:
-    """Yield the URL of the endpoint, and the endpoint."""
-    endpoint = McpEndpoint(server, limits=EndpointLimits(**limits), stopping=stopping)
+    """Yield the URL of the endpoint, and the endpoint. Whose request one is, its header X-Key says."""
+    endpoint = McpEndpoint(server, limits=EndpointLimits(**limits), owner_of=key_of, stopping=stopping)
     routes = Starlette(routes=[Route("/mcp", endpoint=endpoint)])
     app = RequestBoundary(LingeringClose(routes), metrics=HttpMetrics())
     async with endpoint.running(), serving(app) as url:
@@ -72,6 +77,7 @@ def message_of(answer: httpx.Response) -> Any:
     return answer.json()
 
 
-async def open_session(client: httpx.AsyncClient, url: str) -> httpx.Response:
+async def open_session(client: httpx.AsyncClient, url: str, *, key: str | None = None) -> httpx.Response:
     """Send `initialize` by hand."""
-    return await client.post(url, json=INITIALIZE, headers=JSON_AND_EVENTS)
+    headers = JSON_AND_EVENTS if key is None else {**JSON_AND_EVENTS, "X-Key": key}
+    return await client.post(url, json=INITIALIZE, headers=headers)

@@ -115,8 +115,9 @@ async def test_the_end_of_a_session_cancels_what_it_asked(behaviour: Behaviour) 
             await asking
 
 
-def of_session(opened: httpx.Response) -> dict[str, str]:
-    return {**JSON_AND_EVENTS, SESSION: opened.headers[SESSION], "MCP-Protocol-Version": "2025-11-25"}
+def of_session(opened: httpx.Response, *, key: str | None = None) -> dict[str, str]:
+    headers = {**JSON_AND_EVENTS, SESSION: opened.headers[SESSION], "MCP-Protocol-Version": "2025-11-25"}
+    return headers if key is None else {**headers, "X-Key": key}
 
 
 PING = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
@@ -149,12 +150,45 @@ async def test_where_all_sessions_are_in_use_a_new_one_is_refused_until_one_ends
             refused = await open_session(client, url)
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "10")
             assert refused.json()["error"]["message"] == (
-                "Too many sessions are open, and all are in use. End one, or try again later. (limit: 2 sessions)"
+                "Too many sessions are open, and none of yours is idle. End one, or try again later. "
+                "(limit: 2 sessions)"
             )
             assert (await client.delete(url, headers=second)).status_code == 200
         assert (await open_session(client, url)).status_code == 200
         behaviour.gate.set()
         assert not message_of(await asking)["result"]["isError"]
+
+
+async def test_a_key_that_opens_sessions_ends_its_own_and_nobody_elses(behaviour: Behaviour) -> None:
+    behaviour.gate = asyncio.Event()
+    server = server_over(fake_services(behaviour))
+    async with (
+        serving_endpoint(server, max_sessions=4, max_sessions_of_key=2) as (url, _),
+        httpx.AsyncClient(timeout=30) as client,
+    ):
+
+        async def alive(headers: dict[str, str]) -> bool:
+            return (await client.post(url, json=PING, headers=headers)).status_code == 200
+
+        as_a = of_session(await open_session(client, url, key="a"), key="a")
+        first, second, third = [of_session(await open_session(client, url, key="b"), key="b") for _ in range(3)]
+        assert [await alive(each) for each in (as_a, first, second, third)] == [True, False, True, True]
+        asking = [asyncio.create_task(client.post(url, json=ASKING, headers=each)) for each in (second, third)]
+        while len(behaviour.asked) < 2:  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0.01)
+        refused = await open_session(client, url, key="b")
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "10")
+        assert refused.json()["error"]["message"] == (
+            "Too many sessions of the key are open, and none of yours is idle. End one, or try again later. "
+            "(limit: 2 sessions of one key)"
+        )
+        as_c = of_session(await open_session(client, url, key="c"), key="c")
+        full = await open_session(client, url, key="d")  # four are open, and those that are idle are others'
+        assert (full.status_code, "4 sessions" in full.text) == (503, True)
+        another = of_session(await open_session(client, url, key="c"), key="c")  # in the place of its own
+        assert [await alive(each) for each in (as_a, as_c, another)] == [True, False, True]
+        behaviour.gate.set()
+        await asyncio.gather(*asking)
 
 
 async def test_a_client_that_vanished_gives_its_place_away() -> None:
@@ -266,6 +300,35 @@ async def test_pages_of_strangers_are_refused() -> None:
             assert answer.status_code == status, headers
             answer = await client.post(url, json=INITIALIZE, headers={**JSON_AND_EVENTS, **headers, **modern})
             assert (answer.status_code in (421, 403)) == (status != 200), headers
+
+
+PAGE = "https://app.example.com"
+
+
+@pytest.mark.parametrize(
+    ("origins", "origin", "key", "status"),
+    [
+        ({PAGE}, PAGE, None, 200),
+        ({PAGE}, PAGE.upper(), "a", 200),
+        ({PAGE}, "https://evil.test", "a", 403),
+        ({PAGE}, f"{PAGE}:444", "a", 403),
+        ({PAGE}, f"{PAGE}.evil.test", "a", 403),
+        ({"*"}, "https://any.test", "a", 200),
+        ({"*"}, "https://any.test", None, 403),  # without a key any page would act as the local user
+        ({"*"}, "*", None, 403),
+        ({"*"}, "http://localhost:3000", None, 200),
+    ],
+)
+async def test_pages_that_may_call_the_service_may_use_its_tools(
+    origins: set[str], origin: str, key: str | None, status: int
+) -> None:
+    limits = {"allowed_hosts": LOOPBACK, "allowed_origins": frozenset(origins)}
+    headers = {**JSON_AND_EVENTS, "Origin": origin, **({} if key is None else {"X-Key": key})}
+    async with (
+        serving_endpoint(server_over(fake_services(Behaviour())), **limits) as (url, _),
+        httpx.AsyncClient() as client,
+    ):
+        assert (await client.post(url, json=INITIALIZE, headers=headers)).status_code == status
 
 
 NO_MESSAGES: list[tuple[bytes, int]] = [

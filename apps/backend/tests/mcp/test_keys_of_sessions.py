@@ -13,6 +13,7 @@ import pytest
 from ragcorp.application.create_key import CreatedKey, CreateKey, KeyRequest
 from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
+from ragcorp.main import mcp as main_mcp
 from ragcorp.main.app import run_app
 from ragcorp.main.container import Container
 from ragcorp.main.key_parts import make_digests, utc_now
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.anyio
 
 SEARCHES = {"hybrid_search", "vector_search", "memory_search", "context"}
 FILES = {"grep_search", "read_file"}
+PAGE = "https://app.example.com"
 ARGUMENT = {"hybrid_search": "semantic_query"}
 
 
@@ -41,7 +43,7 @@ class Place:
 
 @pytest.fixture
 async def place(make_container: Callable[..., Any]) -> AsyncIterator[Place]:
-    container: Container = await make_container(key_cache_seconds=0)
+    container: Container = await make_container(key_cache_seconds=0, cors_origins=PAGE)
     async with run_app(container) as app, serving(app) as url:
         yield Place(f"{url}/mcp", container)
         await app.state.mcp.end_sessions()
@@ -107,6 +109,42 @@ async def test_a_session_is_its_openers(place: Place) -> None:
         assert foreign.status_code == 404
         for method in ("GET", "DELETE"):
             assert (await client.request(method, place.url, headers=other.headers)).status_code == 404
+        assert await owner.tools() == FILES
+
+
+async def test_a_page_that_cors_lets_in_uses_the_tools(place: Place) -> None:
+    key = await place.key(Scope.TOOLS)
+    async with httpx.AsyncClient(timeout=60) as client:
+        asked = {
+            "Origin": PAGE,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization, content-type, mcp-session-id, mcp-protocol-version",
+        }
+        assert (await client.options(place.url, headers=asked)).status_code == 204
+        for origin, status in ((PAGE, 200), ("https://evil.test", 403)):
+            assistant = Assistant(client, place.url, key)
+            answer = await client.post(place.url, json=INITIALIZE, headers={**assistant.headers, "Origin": origin})
+            assert answer.status_code == status
+            assert answer.headers.get("access-control-allow-origin") == (PAGE if status == 200 else None)
+            assert (
+                "mcp-session-id" in answer.headers.get("access-control-expose-headers", "").lower()
+            ) or status == 403
+
+
+@pytest.fixture
+def few_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(main_mcp, "MAX_SESSIONS", 4)
+    monkeypatch.setattr(main_mcp, "MAX_SESSIONS_OF_KEY", 2)
+
+
+@pytest.mark.usefixtures("few_sessions")
+async def test_sessions_of_one_key_end_none_of_anothers(place: Place) -> None:
+    async with httpx.AsyncClient(timeout=60) as client:
+        owner = Assistant(client, place.url, await place.key(Scope.TOOLS))
+        await owner.start()
+        key = await place.key(Scope.TOOLS)
+        for _ in range(6):
+            await Assistant(client, place.url, key).start()
         assert await owner.tools() == FILES
 
 

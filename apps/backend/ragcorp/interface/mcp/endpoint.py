@@ -21,9 +21,10 @@ from starlette.types import Message, Receive, Scope, Send
 from ragcorp.interface.mcp.held import Held
 from ragcorp.interface.mcp.left_calls import CancelsLeftCalls
 from ragcorp.interface.mcp.messages import STOPPING, refusals
-from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, OwnerOf, nobody
+from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, Full, OwnerOf, nobody
 
 RETRY_SECONDS = 10
+ANY_ORIGIN = "*"
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
 
@@ -33,16 +34,20 @@ class EndpointLimits:
     """Bounds of the endpoint; times in seconds.
 
     ``allowed_hosts`` are the names that Host, and Origin where there is one, may have: lower case, without port and
-    brackets; None takes any. Above ``max_sessions`` the one that was idle longest ends for a new one, which is refused
-    where none is idle; one without a request for ``idle_seconds`` ends. ``stop_seconds`` are for the last answers.
+    brackets; None takes any. Pages of ``allowed_origins`` may call, too; ``*`` is any page, if it has a key. Above
+    ``max_sessions`` in all, or ``max_sessions_of_key``, the opener's one that was idle longest ends for a new one,
+    which is refused where none of its own is idle; one without a request for ``idle_seconds`` ends. ``stop_seconds``
+    are for the last answers.
     """
 
     max_body_bytes: int = 1024 * 1024
     upload_seconds: float = 60.0
     max_sessions: int = 256
+    max_sessions_of_key: int = 64
     idle_seconds: float = 600.0
     stop_seconds: float = 1.0
     allowed_hosts: frozenset[str] | None = None
+    allowed_origins: frozenset[str] = frozenset()
 
 
 class McpEndpoint:
@@ -113,8 +118,8 @@ class McpEndpoint:
         with self._counted(scope):
             if not opens:
                 await sessions(scope, receive, send)
-            elif not await sessions.open(scope, receive, send):
-                await _full(self._limits.max_sessions)(scope, receive, send)
+            elif (full := await sessions.open(scope, receive, send)) is not None:
+                await _full(full, self._limits)(scope, receive, send)
 
     async def _served(self) -> BoundedSessions | None:
         """Return the sessions, None where they end."""
@@ -148,7 +153,10 @@ class McpEndpoint:
         )
         async with manager.run():
             yield BoundedSessions(
-                CancelsLeftCalls(manager.handle_request), most=self._limits.max_sessions, owner_of=self._owner_of
+                CancelsLeftCalls(manager.handle_request),
+                most=self._limits.max_sessions,
+                most_of_key=self._limits.max_sessions_of_key,
+                owner_of=self._owner_of,
             )
 
     def _refusal(self, scope: Scope) -> Response | None:
@@ -160,9 +168,17 @@ class McpEndpoint:
         found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
         if found is None or (found[1] or found[2]) not in allowed:
             return _error(HTTPStatus.MISDIRECTED_REQUEST, "The Host header does not name this service.")
-        if not all(_origin_host(origin.decode("latin-1")) in allowed for origin in _headers(scope, b"origin")):
+        origins = [value.decode("latin-1").lower() for value in _headers(scope, b"origin")]
+        if not all(_origin_host(origin) in allowed or self._is_allowed(origin, scope) for origin in origins):
             return _error(HTTPStatus.FORBIDDEN, "Pages of this origin may not use the service.")
         return None
+
+    def _is_allowed(self, origin: str, scope: Scope) -> bool:
+        """Say whether a page that is named may call. What is open to any page is not open to it without a key."""
+        origins = self._limits.allowed_origins
+        if ANY_ORIGIN in origins:
+            return self._owner_of(scope) is not None
+        return origin in origins
 
     def _unreadable(self, body: bytes | None) -> Response | None:
         """The SDK refuses such bodies too, but its words repeat what was sent."""
@@ -222,9 +238,16 @@ def _error(status: HTTPStatus, message: str, code: int = INVALID_REQUEST) -> Res
     return _response(status, JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message)))
 
 
-def _full(most: int) -> Response:
-    message = f"Too many sessions are open, and all are in use. End one, or try again later. (limit: {most} sessions)"
-    response = _error(HTTPStatus.SERVICE_UNAVAILABLE, message, INTERNAL_ERROR)
+def _full(full: Full, limits: EndpointLimits) -> Response:
+    if full is Full.KEY:
+        status, whose = HTTPStatus.TOO_MANY_REQUESTS, "of the key "
+        limit = f"{limits.max_sessions_of_key} sessions of one key"
+    else:
+        status, whose, limit = HTTPStatus.SERVICE_UNAVAILABLE, "", f"{limits.max_sessions} sessions"
+    message = (
+        f"Too many sessions {whose}are open, and none of yours is idle. End one, or try again later. (limit: {limit})"
+    )
+    response = _error(status, message, INTERNAL_ERROR)
     response.headers["Retry-After"] = str(RETRY_SECONDS)
     return response
 

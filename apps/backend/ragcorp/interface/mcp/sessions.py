@@ -1,8 +1,10 @@
-"""Bounds the sessions that are open: a new one takes the place of the one that was idle longest."""
+"""Bounds the sessions that are open: a new one takes the place of its opener's one that was idle longest."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from enum import Enum, auto
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -15,6 +17,13 @@ OwnerOf = Callable[[Scope], str | None]
 NO_SESSION = b"0" * 32
 
 
+class Full(Enum):
+    """What has no place for one more session."""
+
+    KEY = auto()
+    ALL = auto()
+
+
 def nobody(_: Scope) -> str | None:
     return None
 
@@ -22,24 +31,30 @@ def nobody(_: Scope) -> str | None:
 class BoundedSessions:
     """Keeps count of the sessions of an MCP application. Clients that vanish leave theirs open.
 
-    A session is its opener's: to the holder of another key it is one that there is not.
+    There are ``most`` in all, and ``most_of_key`` of one key; the local user, who is there only while no key is, may
+    have all. A session is its opener's: to the holder of another key it is one that there is not, and it never ends
+    for another's.
     """
 
-    def __init__(self, app: ASGIApp, *, most: int, owner_of: OwnerOf = nobody) -> None:
+    def __init__(self, app: ASGIApp, *, most: int, most_of_key: int, owner_of: OwnerOf = nobody) -> None:
         self._app = app
         self._most = most
+        self._most_of_key = most_of_key
         self._owner_of = owner_of
         self._owners: dict[str, str | None] = {}
         self._requests: dict[str, int] = {}  # that are answered now, by session; the one used last is the last
-        self._opening = 0
+        self._opening: Counter[str | None] = Counter()
 
-    async def open(self, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Answer a request that opens a session, and return whether there was a place for one."""
+    async def open(self, scope: Scope, receive: Receive, send: Send) -> Full | None:
+        """Answer a request that opens a session; where there is no place for one, return what is full instead."""
+        owner = self._owner_of(scope)
         ended: str | None = None
-        if len(self._requests) + self._opening >= self._most:
-            ended = next((session for session, requests in self._requests.items() if not requests), None)
+        full = self._full(owner)
+        if full is not None:
+            idle = (each for each, requests in self._requests.items() if not requests and self._is_of(each, owner))
+            ended = next(idle, None)
             if ended is None:
-                return False
+                return full
             self._forget(ended)
         opened: list[str] = []
 
@@ -47,18 +62,19 @@ class BoundedSessions:
             if message["type"] == "http.response.start" and message["status"] < 400:
                 opened.extend(_sessions(message["headers"]))
                 self._requests.update(dict.fromkeys(opened, 1))
-                self._owners.update(dict.fromkeys(opened, self._owner_of(scope)))
+                self._owners.update(dict.fromkeys(opened, owner))
             await send(message)
 
-        self._opening += 1
+        self._opening[owner] += 1
         try:
             if ended is not None:
                 ending: Scope = {**scope, "method": "DELETE", "headers": [(SESSION, ended.encode("latin-1"))]}
                 await self._app(ending, _nothing, _unheard)
             await self._app(scope, receive, heard)
-            return True
+            return None
         finally:
-            self._opening -= 1
+            self._opening[owner] -= 1
+            self._opening = +self._opening
             for session in opened:
                 self._answered(session)
 
@@ -68,7 +84,7 @@ class BoundedSessions:
         if session is None:
             await self._app(scope, receive, send)
             return
-        if self._owners[session] != self._owner_of(scope):
+        if not self._is_of(session, self._owner_of(scope)):
             others = [(name, value) for name, value in scope["headers"] if name.lower() != SESSION]
             await self._app({**scope, "headers": [*others, (SESSION, NO_SESSION)]}, receive, send)
             return
@@ -87,6 +103,16 @@ class BoundedSessions:
             self._answered(session)
             if gone:
                 self._forget(session)
+
+    def _full(self, owner: str | None) -> Full | None:
+        if owner is not None:
+            own = sum(each == owner for each in self._owners.values()) + self._opening[owner]
+            if own >= self._most_of_key:
+                return Full.KEY
+        return Full.ALL if len(self._requests) + self._opening.total() >= self._most else None
+
+    def _is_of(self, session: str, owner: str | None) -> bool:
+        return self._owners[session] == owner
 
     def _forget(self, session: str) -> None:
         self._requests.pop(session, None)
