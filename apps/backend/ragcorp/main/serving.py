@@ -6,7 +6,7 @@ import asyncio
 import errno
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
@@ -16,9 +16,10 @@ import uvicorn
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError
 from ragcorp.infrastructure.postgres.inspection import role_is_bound
 from ragcorp.interface.cli.services import OnListening, RunningService, ServeOptions, Target
+from ragcorp.interface.http.cors import ANY
 from ragcorp.interface.http.stopping import Stopping
 from ragcorp.main.addresses import access_over, address_of, is_loopback
-from ragcorp.main.app import run_app
+from ragcorp.main.app import http_limits, run_app
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.container import Container
 from ragcorp.main.service_logs import service_logs
@@ -31,6 +32,16 @@ BACKLOG = 2048
 
 HURRIED_SECONDS = 0.5
 """How long each step of the end may take once a second signal came."""
+
+UNBOUND_ROLE = (
+    "the database role of DATABASE_URL passes over row-level security, so that nothing but this program's own "
+    "conditions keeps workspaces apart: use a role that is neither a superuser nor has BYPASSRLS. Once a key exists, "
+    "the service does not start with this one"
+)
+ANY_ORIGIN_WITHOUT_KEY = (
+    "CORS_ORIGINS is * and no key exists: pages of other origins are refused until one does, as whoever opens such a "
+    "page in a browser here would let it do everything. Make a key with `ragcorp keys create`, or name the origins"
+)
 
 logger = logging.getLogger(__name__)
 
@@ -51,24 +62,37 @@ async def open_service(target: Target, options: ServeOptions) -> AsyncIterator[R
         async with open_prepared(settings) as container:
             run = partial(serve_container, container, listener, shutdown=ending)
             access = await access_over(listener, container.authenticator.any_exists)
-            await require_bound_role(settings, listener)
+            await require_bound_role(settings, listener, container.authenticator.any_exists)
+            await warn_of_any_origin(settings, container.authenticator.any_exists)
             yield RunningService(session=session_of(container), run=run, hurry=ending.hurry, access=access)
 
 
-async def require_bound_role(settings: Settings, listener: socket.socket) -> None:
-    """Raise ConfigurationError where others reach the service, and its database role passes over every policy.
+async def require_bound_role(
+    settings: Settings, listener: socket.socket, any_key_exists: Callable[[], Awaitable[bool]]
+) -> None:
+    """Raise ConfigurationError where others may use the service, and its database role passes over every policy.
 
-    The embedded server's role is bound by how it is made.
+    Once there is a key, others may: over a network, or through a proxy on this machine. Without one, on a loopback
+    address, the log warns. The embedded server's role is bound by how it is made.
     """
-    if settings.database_url is None or is_loopback(listener.getsockname()[0]):
+    if settings.database_url is None:
         return
     dsn = settings.database_url.get_secret_value().replace("postgresql+psycopg://", "postgresql://", 1)
-    if not await anyio.to_thread.run_sync(role_is_bound, dsn):
-        raise ConfigurationError(
-            "On a network the database role must not pass over row-level security.",
-            field="DATABASE_URL",
-            remedy="Use a role that is neither a superuser nor has BYPASSRLS, or listen on 127.0.0.1.",
-        )
+    if await anyio.to_thread.run_sync(role_is_bound, dsn):
+        return
+    if is_loopback(listener.getsockname()[0]) and not await any_key_exists():
+        logger.warning(UNBOUND_ROLE)
+        return
+    raise ConfigurationError(
+        "With keys, or on a network, the database role must not pass over row-level security.",
+        field="DATABASE_URL",
+        remedy="Use a role that is neither a superuser nor has BYPASSRLS; docs/operations.md names its rights.",
+    )
+
+
+async def warn_of_any_origin(settings: Settings, any_key_exists: Callable[[], Awaitable[bool]]) -> None:
+    if http_limits(settings).cors_origins == (ANY,) and not await any_key_exists():
+        logger.warning(ANY_ORIGIN_WITHOUT_KEY)
 
 
 @contextmanager

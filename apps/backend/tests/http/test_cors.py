@@ -63,6 +63,20 @@ async def test_a_page_that_may_calls_with_its_key_and_reads_what_it_needs(world:
             assert refused.headers["access-control-allow-origin"] == APP
 
 
+async def test_a_page_that_may_reads_that_something_failed(world: World, serve: Serve) -> None:
+    world.repository.fault.error = ZeroDivisionError()
+    for origins, origin in (((APP,), APP), (("*",), "*")):
+        app = create_app(world.services(authenticator=KnownCallers()), HttpLimits(cors_origins=origins))
+        async with serve(app) as url, httpx.AsyncClient(base_url=url, headers=bearer("one.secret")) as client:
+            answer = await client.get("/documents", headers={"Origin": APP})
+            assert (answer.status_code, answer.json()["code"]) == (500, "internal")
+            assert answer.headers.get_list("access-control-allow-origin") == [origin]
+            assert answer.headers.get_list("x-content-type-options") == ["nosniff"]
+            assert "x-request-id" in answer.headers["access-control-expose-headers"].lower()
+            stranger = await client.get("/documents", headers={"Origin": "https://evil.example"})
+            assert stranger.headers.get("access-control-allow-origin") == ("*" if origin == "*" else None)
+
+
 async def test_a_page_that_may_not_is_told_nothing(world: World, serve: Serve) -> None:
     app = create_app(world.services(), HttpLimits(cors_origins=(APP,)))
     async with serve(app) as url, httpx.AsyncClient(base_url=url) as client:
@@ -81,10 +95,12 @@ async def test_credentials_and_any_origin(world: World, serve: Serve) -> None:
     async with serve(with_credentials) as url, httpx.AsyncClient(base_url=url) as client:
         answer = await client.get("/documents", headers={"Origin": APP})
         assert answer.headers["access-control-allow-credentials"] == "true"
-    of_any = create_app(world.services(), HttpLimits(cors_origins=("*",)))
+    of_any = create_app(world.services(authenticator=KnownCallers()), HttpLimits(cors_origins=("*",)))
     async with serve(of_any) as url, httpx.AsyncClient(base_url=url) as client:
-        answer = await client.get("/documents", headers={"Origin": "https://any.example"})
-        assert answer.headers["access-control-allow-origin"] == "*"
+        for key, status in ((bearer("one.secret"), 200), ({}, 403)):
+            answer = await client.get("/documents", headers={"Origin": "https://any.example", **key})
+            assert answer.status_code == status
+            assert answer.headers["access-control-allow-origin"] == "*"
 
 
 @pytest.mark.parametrize(

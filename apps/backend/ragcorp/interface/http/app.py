@@ -53,6 +53,7 @@ from ragcorp.interface.http.key_limits import KeyLimits
 from ragcorp.interface.http.lingering_close import LingeringClose
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import describe
+from ragcorp.interface.http.origin_check import OriginCheck
 from ragcorp.interface.http.problems import BodyStalledError, Problem, RequestRefusedError, problem_of
 from ragcorp.interface.http.search_routes import SearchRoutes
 from ragcorp.interface.http.search_schema import SearchBody, SearchResults
@@ -135,6 +136,12 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
     app.add_exception_handler(HTTPException, _on_http_error)
     _add_limits(app, services, limits, metrics)
     metrics.watch(services.state, admission=app.state.admission)
+    app.add_middleware(
+        OriginCheck,
+        allowed=limits.cors_origins,
+        unchecked=() if limits.allowed_hosts is None else (MCP_PATH,),
+        metrics=metrics,
+    )
     app.add_middleware(Authentication, authenticator=services.authenticator, metrics=metrics)
     if limits.allowed_hosts is not None:
         app.add_middleware(HostCheck, allowed=limits.allowed_hosts)

@@ -75,7 +75,7 @@ def credential_of(scope: Scope) -> str | None:
     match scheme.lower():
         case "bearer":
             return sent.strip()
-        case "basic" if _is_page(scope):
+        case "basic" if is_page(scope):
             return _of_basic(sent.strip())
         case _:
             return MALFORMED
@@ -89,14 +89,14 @@ def _of_basic(sent: str) -> str:
     return f"{user}.{password}"
 
 
-def _is_page(scope: Scope) -> bool:
+def is_page(scope: Scope) -> bool:
     path: str = scope["path"]
     return scope["method"] == "GET" and (path in PAGES or path.startswith(PAGES_BELOW))
 
 
 def _refusal(error: RagcorpError, scope: Scope) -> Problem:
     problem = problem_of(error)
-    if isinstance(error, UnauthenticatedError) and _is_page(scope):
+    if isinstance(error, UnauthenticatedError) and is_page(scope):
         return replace(problem, headers={**problem.headers, "WWW-Authenticate": BASIC})
     return problem
 
