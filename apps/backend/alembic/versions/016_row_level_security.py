@@ -1,7 +1,9 @@
 """Row-level security: a session sees the rows of the workspace that its transaction names, and of no other (ADR-043).
 
 Indexes over a path's key use one function instead of an expression: ``path_key`` can be declared LEAKPROOF, a cast
-cannot, and an index condition under a policy needs that.
+cannot, and an index condition under a policy needs that. They are built before the policies, which come in one
+transaction with the revision: interrupted, the database is as the version before needs it. Everything may run again, as
+an earlier form of this file left policies behind when it was interrupted.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ POLICIES = (
 )
 
 PATH_KEY = """
-    CREATE FUNCTION path_key(path text) RETURNS uuid LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    CREATE OR REPLACE FUNCTION path_key(path text) RETURNS uuid LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
     BEGIN
         RETURN md5(public.plain_path(path))::uuid;
     END $$
@@ -88,9 +90,6 @@ ELSEWHERE = "WHERE path IS DISTINCT FROM external_id"
 
 
 def upgrade() -> None:
-    for table, condition in POLICIES.items():
-        op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
-        op.execute(f"CREATE POLICY of_workspace ON {table} USING ({condition} OR {EVERY})")
     op.execute(PATH_KEY)
     with op.get_context().autocommit_block():
         connection = op.get_bind()
@@ -98,6 +97,10 @@ def upgrade() -> None:
         create_index_concurrently(connection, ID_INDEX, f"ON documents (workspace, path_key(external_id)) {ELSEWHERE}")
         drop_index_concurrently(connection, PLAIN_PATH_INDEX)
         drop_index_concurrently(connection, PLAIN_ID_INDEX)
+    for table, condition in POLICIES.items():
+        op.execute(f"DROP POLICY IF EXISTS of_workspace ON {table}")
+        op.execute(f"CREATE POLICY of_workspace ON {table} USING ({condition} OR {EVERY})")
+        op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
 
 
 def downgrade() -> None:

@@ -14,11 +14,14 @@ from typing import Any
 import psycopg
 import pytest
 from alembic import command
+from alembic.script import ScriptDirectory
 from psycopg.rows import TupleRow
+from sqlalchemy import Engine, event
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.migrations import alembic_config, migrate, state
+from ragcorp.infrastructure.postgres.inspection import unprotected_tables
+from ragcorp.infrastructure.postgres.migrations import alembic_config, migrate, scripts_folder, state
 from support.migrations import MODEL, connected, fill, one
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, EAST, embed_all
@@ -232,8 +235,25 @@ def kill_index_builds(postgres_server: Any, owner_dsn: str, *, within: float = 2
     pytest.fail("no index build was seen waiting")
 
 
+def committing_halfway() -> dict[str, str]:
+    """Return each revision that commits before its end, for an index built beside traffic, and the one before it."""
+    found = ScriptDirectory(str(scripts_folder())).walk_revisions()
+    return {
+        script.revision: str(script.down_revision)
+        for script in found
+        if "autocommit_block" in Path(script.path).read_text(encoding="utf-8")
+    }
+
+
+def require_whole(dsn: str) -> None:
+    assert one(dsn, "SELECT count(*) FROM pg_index WHERE NOT indisvalid") == 0
+    assert state(dsn).up_to_date
+    command.check(alembic_config(dsn, embedding_model=MODEL))
+    assert unprotected_tables(dsn) == ()
+
+
 @pytest.mark.anyio
-@pytest.mark.parametrize("revision", ["001", "002"])
+@pytest.mark.parametrize("revision", ["001", *committing_halfway().values()])
 async def test_a_migration_that_was_killed_in_the_middle_goes_on_where_it_was(
     postgres_server: Any, owner_dsn: str, revision: str
 ) -> None:
@@ -255,10 +275,70 @@ async def test_a_migration_that_was_killed_in_the_middle_goes_on_where_it_was(
     assert [type(error) for error in failures] == [StorageUnavailableError]
     assert one(owner_dsn, "SELECT count(*) FROM pg_index WHERE NOT indisvalid") == 1
     migrate(owner_dsn, embedding_model=MODEL)
-    assert one(owner_dsn, "SELECT count(*) FROM pg_index WHERE NOT indisvalid") == 0
-    assert state(owner_dsn).up_to_date
-    command.check(alembic_config(owner_dsn, embedding_model=MODEL))
+    require_whole(owner_dsn)
     assert counts(owner_dsn) == (5, 10)
+
+
+class InterruptedRunError(Exception):
+    """The process ends here."""
+
+
+@contextmanager
+def ends_after(committed: int) -> Iterator[None]:
+    """Let so many statements that commit for themselves end, and no statement after them."""
+    seen = 0
+
+    def count(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        nonlocal seen
+        if seen >= committed and "pg_advisory" not in statement:
+            raise InterruptedRunError
+        seen += "INDEX CONCURRENTLY" in statement
+
+    event.listen(Engine, "before_cursor_execute", count)
+    try:
+        yield
+    finally:
+        event.remove(Engine, "before_cursor_execute", count)
+
+
+@pytest.mark.parametrize(
+    ("revision", "before"),
+    [
+        pytest.param(revision, before, marks=() if newest == 0 else pytest.mark.soak)
+        for newest, (revision, before) in enumerate(committing_halfway().items())
+    ],
+)
+def test_a_migration_may_end_after_each_of_its_commits_either_way(owner_dsn: str, revision: str, before: str) -> None:
+    config = alembic_config(owner_dsn)
+    command.downgrade(config, revision)
+    for run, target in ((command.downgrade, before), (command.upgrade, revision)):
+        ended = 0
+        for committed in range(1, 9):
+            try:
+                with ends_after(committed):
+                    run(config, target)
+            except InterruptedRunError:
+                ended += 1
+                assert state(owner_dsn).current != target
+                continue
+            break
+        assert ended > 0
+        assert state(owner_dsn).current == target
+    migrate(owner_dsn, embedding_model=MODEL)
+    require_whole(owner_dsn)
+
+
+def test_policies_that_an_interrupted_migration_left_behind_do_not_stop_the_next(owner_dsn: str) -> None:
+    command.downgrade(alembic_config(owner_dsn), "015")
+    with connected(owner_dsn) as connection:
+        for table in ("documents", "chunks"):
+            connection.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
+            connection.execute(f"CREATE POLICY of_workspace ON {table} USING (workspace = 'something')")
+        connection.execute("CREATE FUNCTION path_key(path text) RETURNS uuid LANGUAGE sql AS 'SELECT NULL::uuid'")
+    migrate(owner_dsn, embedding_model=MODEL)
+    require_whole(owner_dsn)
+    assert one(owner_dsn, "SELECT count(*) FROM pg_policies WHERE qual LIKE '%something%'") == 0
+    assert one(owner_dsn, "SELECT path_key('a') IS NOT NULL") is True
 
 
 def test_a_locked_table_ends_a_migration_in_time_and_changes_nothing(owner_dsn: str) -> None:
