@@ -9,6 +9,7 @@ from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ragcorp.interface.http.cors import CORS_SEND
 from ragcorp.interface.http.metrics import METHODS, HttpMetrics
 from ragcorp.interface.http.principal import caller_of
 from ragcorp.interface.http.problems import problem_of
@@ -76,7 +77,7 @@ class RequestBoundary:
             answered.outcome = "error"
             if answered.status:
                 raise  # the head is out: only a broken connection can tell the caller now
-            await problem_of(error).response(scope)(scope, receive, answer)
+            await problem_of(error).response(scope)(scope, receive, scope.get(CORS_SEND, answer))
         except BaseException:
             answered.outcome = "cancelled"
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from http import HTTPStatus
 
 from starlette.datastructures import Headers
@@ -12,6 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.interface.http.problems import Problem
+
+CORS_SEND = "ragcorp.cors_send"
 
 ANY = "*"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -59,7 +62,15 @@ def parse_origins(text: str, *, credentials: bool) -> tuple[str, ...]:
 
 
 class Cors(CORSMiddleware):
-    """Starlette's, whose refusal of a preflight is a problem like every other one."""
+    """Starlette's, whose refusal of a preflight is a problem like every other one.
+
+    What is answered outside of it, because something failed within, goes out by ``CORS_SEND`` of the scope: without
+    the headers a browser would hide from the page that there was an answer.
+    """
+
+    async def simple_response(self, scope: Scope, receive: Receive, send: Send, request_headers: Headers) -> None:
+        scope[CORS_SEND] = partial(self.send, send=send, request_headers=request_headers)
+        await self.app(scope, receive, scope[CORS_SEND])
 
     def preflight_response(self, request_headers: Headers) -> Response:
         response = super().preflight_response(request_headers)
