@@ -14,11 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.interface.http import line_stream
+from ragcorp.interface.http.held_answers import HeldAnswers
 from ragcorp.interface.http.ndjson import lines
 
 from .conftest import MakeApp, Serve, with_each_parser
 from .fakes import World
 from .serving import raw_exchange
+from .waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -142,7 +145,7 @@ async def test_answers_come_while_the_request_still_goes(make_app: MakeApp, serv
 
 async def test_a_sender_that_reads_nothing_until_it_has_sent_all_is_served(make_app: MakeApp, serve: Serve) -> None:
     # bad lines are short to send and long to answer; both buffers are small, so nothing but the server can hold them
-    count = 20_000
+    count = 5_000
     async with serve(make_app()) as url:
         host, port = url.removeprefix("http://").split(":")
         client = socket.socket()
@@ -162,9 +165,181 @@ async def test_a_sender_that_reads_nothing_until_it_has_sent_all_is_served(make_
             while piece := await loop.sock_recv(client, 65_536):
                 answer += piece
         client.close()
-    assert len(answer) > 100 * count
+    assert len(answer) > 100 * count  # far more than the buffers hold
     assert answer.count(b'"line":') == count
-    assert b'"failed":20000}}' in answer
+    assert b'"failed":5000}}' in answer
+
+
+HEAD = (
+    b"POST /documents/bulk HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    b"Content-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n"
+)
+
+
+class Deaf:
+    """A client with small buffers that sends without reading."""
+
+    def __init__(self, url: str) -> None:
+        host, port = url.removeprefix("http://").split(":")
+        self._address = (host, int(port))
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16_384)
+        self._socket.setblocking(False)
+        self._loop = asyncio.get_running_loop()
+        self.sent = 0
+
+    async def send(self, whole: bytes) -> None:
+        await self._loop.sock_connect(self._socket, self._address)
+        while self.sent < len(whole):
+            piece = whole[self.sent : self.sent + 4096]
+            await self._loop.sock_sendall(self._socket, piece)
+            self.sent += len(piece)
+
+    async def read(self) -> bytes:
+        answer = b""
+        try:
+            while piece := await self._loop.sock_recv(self._socket, 65_536):
+                answer += piece
+        except ConnectionResetError:
+            pass
+        return answer
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> list[HeldAnswers]:
+    """What bulk requests hold of their answers, which is little here."""
+    made: list[HeldAnswers] = []
+
+    class Watched(HeldAnswers):
+        def __init__(self, **values: Any) -> None:
+            super().__init__(**values)
+            self.most = 0
+            made.append(self)
+
+        async def put(self, line: bytes) -> None:
+            self.most = max(self.most, self.size + len(line))
+            await super().put(line)
+
+    monkeypatch.setattr(line_stream, "HeldAnswers", Watched)
+    monkeypatch.setattr(line_stream, "MOST_UNREAD_BYTES", MOST_HELD)
+    return made
+
+
+MOST_HELD = 100_000
+MANY = 8_000
+
+
+async def test_what_a_sender_does_not_read_is_not_piled_up(
+    make_app: MakeApp, serve: Serve, held: list[HeldAnswers]
+) -> None:
+    body = b"{}\n" * 60_000  # more than all buffers hold
+    async with serve(make_app()) as url:
+        client = Deaf(url)
+        sending = asyncio.create_task(client.send(HEAD % len(body) + body))
+        await until(lambda: bool(held) and held[0].size > MOST_HELD)
+        before = -1
+        while client.sent > before:  # until nothing is taken any more
+            before = client.sent
+            await asyncio.sleep(0.2)
+        assert not sending.done()
+        assert held[0].most < MOST_HELD + 2000
+        sending.cancel()
+        client.close()
+        await until(lambda: not [task for task in asyncio.all_tasks() if "_store_all" in repr(task)])
+
+
+async def test_a_sender_that_reads_late_gets_all_of_it(
+    make_app: MakeApp, serve: Serve, held: list[HeldAnswers]
+) -> None:
+    body = b"{}\n" * MANY
+    async with serve(make_app()) as url:
+        client = Deaf(url)
+        sending = asyncio.create_task(client.send(HEAD % len(body) + body))
+        await until(lambda: bool(held) and held[0].size > MOST_HELD)
+        async with asyncio.timeout(30):
+            answer = await client.read()
+            await sending
+        client.close()
+    assert answer.count(b'"line":') == MANY
+    assert b'"failed":%d}}' % MANY in answer
+    assert held[0].most < MOST_HELD + 2000
+
+
+async def test_a_sender_that_does_not_read_is_cut(make_app: MakeApp, serve: Serve, held: list[HeldAnswers]) -> None:
+    body = b"{}\n" * MANY
+    app = make_app(upload_timeout_seconds=0.3)
+    async with serve(app) as url:
+        client = Deaf(url)
+        sending = asyncio.create_task(client.send(HEAD % len(body) + body))
+        await until(lambda: bool(held) and held[0].size > MOST_HELD)
+        await until(lambda: held[0].size == 0)  # given up, and what it held with it
+        async with asyncio.timeout(30):
+            answer = await client.read()
+        sending.cancel()
+        client.close()
+    assert 0 < answer.count(b'"line":') < MANY
+    assert b"summary" not in answer
+
+
+async def test_bad_lines_leave_time_for_others(make_app: MakeApp, make_client: Any) -> None:
+    async with make_client(make_app()) as client:
+        request = asyncio.create_task(client.post("/documents/bulk", content=b"{}\n" * 3200, headers=HEADERS))
+        turns = 0
+        while not request.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert (await request).text.count('"line":') == 3200
+    assert turns > 3200 / 64
+
+
+@with_each_parser
+async def test_a_sender_that_leaves_after_its_last_line_ends_the_work(
+    make_app: MakeApp, serve: Serve, world: World
+) -> None:
+    world.repository.fault.delay = 0.05
+    app = make_app()
+    body = b"".join(line("a", f"texto {n}") for n in range(200))
+    stored: list[str] = []
+    keep = world.repository.fault.strike
+
+    async def strike() -> None:
+        await keep()
+        stored.append("a")
+
+    world.repository.fault.strike = strike  # type: ignore[method-assign]
+    async with serve(app) as url:
+        host, port = url.removeprefix("http://").split(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.write(HEAD % len(body) + body)
+        await until(lambda: bool(stored))
+        writer.transport.abort()
+        await until(lambda: not [task for task in asyncio.all_tasks() if "_store_all" in repr(task)])
+        assert app.state.admission.taken == app.state.admission.waiting == 0
+        await until(lambda: not [task for task in asyncio.all_tasks() if "WatchedBody" in repr(task)])
+    assert len(stored) < 100
+    assert list(world.repository.documents) == ["a"], "what was stored stays"
+
+
+async def test_one_that_leaves_while_it_waits_for_a_place_stores_nothing(
+    make_app: MakeApp, serve: Serve, world: World
+) -> None:
+    app = make_app(max_concurrent_requests=1)
+    await app.state.admission.enter()
+    async with serve(app) as url:
+        host, port = url.removeprefix("http://").split(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.write(HEAD % len(line("a")) + line("a"))
+        await until(lambda: app.state.admission.waiting == 1)
+        writer.transport.abort()
+        await until(lambda: app.state.admission.waiting == 0)
+        app.state.admission.leave()
+        await until(lambda: not [task for task in asyncio.all_tasks() if "_store_all" in repr(task)])
+    assert world.repository.documents == {}
+    assert app.state.admission.taken == 0
 
 
 async def test_a_sender_that_stalls_is_told(make_app: MakeApp, serve: Serve, world: World) -> None:

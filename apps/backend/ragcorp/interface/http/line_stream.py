@@ -17,16 +17,22 @@ from starlette.types import Receive, Scope, Send
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.interface.http.admission_gate import Place, place_of
 from ragcorp.interface.http.bodies import entity_headers, require_media_type, too_large, upload_time
+from ragcorp.interface.http.held_answers import HeldAnswers, UnreadError
 from ragcorp.interface.http.json_response import dumps
 from ragcorp.interface.http.ndjson import lines
 from ragcorp.interface.http.problems import Problem, RequestRefusedError, problem_of
 from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.watched_body import WatchedBody
 
 logger = logging.getLogger(__name__)
 
 NDJSON = "application/x-ndjson"
 ACCEPTED = (NDJSON, "application/ndjson", "application/jsonl")
 BATCH_BYTES = 4 * 1024 * 1024
+LINES_AT_A_TIME = 32
+
+MOST_UNREAD_BYTES = 4 * 1024 * 1024
+"""So much of an answer is held for a sender that does not read yet; then no more lines are read until it does."""
 
 STALLED = Problem(
     status=408, code="request_timeout", detail="Nothing came for too long. What was answered so far is stored."
@@ -86,15 +92,26 @@ class _Batch(Generic[Entry]):
 
 
 class TwoWayStream(StreamingResponse):
-    """A response that streams while its request still does: it leaves the reading of the connection to its body."""
+    """A response that streams while its request still does: it leaves the reading of the connection to its body.
 
-    def __init__(self, lines: AsyncGenerator[bytes, None], *, media_type: str) -> None:
+    Where that breaks off, the response has no end, and the server closes the connection.
+    """
+
+    def __init__(self, lines: AsyncGenerator[bytes, None], body: WatchedBody, *, media_type: str) -> None:
         super().__init__(lines, media_type=media_type)
         self._lines = lines
+        self._body = body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        async with aclosing(self._lines):
-            await self.stream_response(send)
+        try:
+            async with aclosing(self._lines):
+                await self.stream_response(send)
+        except ClientDisconnect:
+            logger.info("a bulk request broke off: its sender left")
+        except UnreadError:
+            logger.warning("a bulk request was cut: its sender does not read what it is answered")
+        finally:
+            await self._body.aclose()
 
 
 class LineStream:
@@ -104,97 +121,131 @@ class LineStream:
         self._limits = limits
 
     async def respond(self, request: Request, handler: LineHandler[Any]) -> Response:
+        """Raises BusyError where as many streams are open as may be: what each of them holds adds up."""
         require_media_type(entity_headers(request.scope), *ACCEPTED)
         place = place_of(request.scope)
         place.work_in_parts()  # the request lasts as long as its sender likes
-        chunks = self._chunks(request)
-        # a caller that waits for "100 Continue" gets it with the first read, which must come before the answer's head
-        async with upload_time(request, self._limits):
-            first = await anext(chunks, b"")
-        return TwoWayStream(self._answered(first, chunks, handler, place), media_type=NDJSON)
-
-    async def _chunks(self, request: Request) -> AsyncIterator[bytes]:
-        async with aclosing(request.stream()) as stream:
-            while True:
-                async with asyncio.timeout(self._limits.upload_timeout_seconds):
-                    chunk = await anext(stream, None)
-                if chunk is None:
-                    return
-                yield chunk
-
-    async def _answered(
-        self, first: bytes, chunks: AsyncIterator[bytes], handler: LineHandler[Any], place: Place
-    ) -> AsyncGenerator[bytes, None]:
-        """Read on while the answer waits to be taken: a caller that sends all before it reads must not lock both up."""
-        answers: asyncio.Queue[bytes | None] = asyncio.Queue()
-        reader = asyncio.create_task(self._store_all(first, chunks, handler, answers, place))
+        place.open_stream()
+        body = WatchedBody(request.receive)
         try:
-            while (line := await answers.get()) is not None:
-                yield line
-            await reader
-        finally:
-            reader.cancel()
-            await asyncio.gather(reader, return_exceptions=True)
+            # a caller that waits for "100 Continue" gets it with the first read, which must come before the answer's
+            # head
+            async with upload_time(request, self._limits):
+                first = await body.piece(seconds=self._limits.upload_timeout_seconds)
+        except BaseException:
+            await body.aclose()
+            raise
+        work = _LineWork(first, body, handler, place, self._limits)
+        return TwoWayStream(work.answered(), body, media_type=NDJSON)
 
-    async def _store_all(
-        self,
-        first: bytes,
-        chunks: AsyncIterator[bytes],
-        handler: LineHandler[Any],
-        answers: asyncio.Queue[bytes | None],
-        place: Place,
+
+class _LineWork(Generic[Entry]):
+    """Stores one request's lines, and answers them."""
+
+    def __init__(
+        self, first: bytes | None, body: WatchedBody, handler: LineHandler[Entry], place: Place, limits: HttpLimits
     ) -> None:
-        counts: Counter[str] = Counter(created=0, updated=0, unchanged=0, failed=0)
+        self._first = first
+        self._body = body
+        self._handler = handler
+        self._place = place
+        self._limits = limits
+        self._answers = HeldAnswers(most_bytes=MOST_UNREAD_BYTES, wait_seconds=limits.upload_timeout_seconds)
+        self._counts: Counter[str] = Counter(created=0, updated=0, unchanged=0, failed=0)
+        self._batch: _Batch[Entry] = _Batch()
+        self._storing = False
+        self._complete = False
 
-        def put(outcomes: Sequence[dict[str, Any]]) -> None:
-            for outcome in outcomes:
-                counts[outcome.get("status", "failed")] += 1
-                answers.put_nowait(dumps(outcome) + b"\n")
+    async def answered(self) -> AsyncGenerator[bytes, None]:
+        """Read on while the answer waits to be taken: a caller that sends all before it reads must not lock both up.
 
-        batch: _Batch[Any] = _Batch()
+        When the caller leaves, the batch in hand is stored, and nothing after it. Raises ClientDisconnect and
+        UnreadError.
+        """
+        work = asyncio.create_task(self._store_all())
+        watch = asyncio.create_task(self._stop_when_left(work))
+        try:
+            while (lines := await self._answers.take()) is not None:
+                yield lines
+            if self._body.left.is_set() and not self._complete:
+                raise ClientDisconnect
+            await work
+        finally:
+            work.cancel()
+            watch.cancel()
+            await asyncio.gather(work, watch, return_exceptions=True)
+
+    async def _stop_when_left(self, work: asyncio.Task[None]) -> None:
+        await self._body.left.wait()
+        if not self._storing:
+            work.cancel()
+
+    async def _store_all(self) -> None:
         try:
             number = 0
-            async for line in lines(_chained(first, chunks), limit=self._limits.max_body_bytes):
+            async for line in lines(self._pieces(), limit=self._limits.max_body_bytes):
                 number += 1
-                if line is not None and not line.strip():
-                    continue
-                try:
-                    if line is None:
-                        raise too_large(self._limits.max_body_bytes, "MAX_BODY_BYTES", field="line")
-                    entry = handler.read(line)
-                except (RagcorpError, RequestRefusedError) as error:
-                    put([_failed(number, None, problem_of(error))])
-                    continue
-                identity = handler.identity(entry)
-                if identity in batch.identities:
-                    put(await self._store(batch, handler, place))
-                    batch = _Batch()
-                batch.add(entry, identity, line=number, size=len(line))
-                if len(batch.entries) >= handler.batch_lines or batch.size >= BATCH_BYTES:
-                    put(await self._store(batch, handler, place))
-                    batch = _Batch()
-            put(await self._store(batch, handler, place))
-            answers.put_nowait(dumps({"summary": counts}) + b"\n")
+                if number % LINES_AT_A_TIME == 0:
+                    await asyncio.sleep(0)  # nothing here waits while lines are bad, and others want to work too
+                if line is None or line.strip():
+                    await self._take(number, line)
+            await self._store()
+            await self._answers.put(dumps({"summary": self._counts}) + b"\n")
+            self._complete = True
         except TimeoutError:
-            answers.put_nowait(dumps({"error": STALLED.as_line()}) + b"\n")
-        except ClientDisconnect:
-            logger.info("a bulk request broke off: its sender left")
+            await self._answers.put(dumps({"error": STALLED.as_line()}) + b"\n")
         finally:
-            answers.put_nowait(None)
+            self._answers.end()
 
-    async def _store(self, batch: _Batch[Any], handler: LineHandler[Any], place: Place) -> list[dict[str, Any]]:
-        if not batch.entries:
-            return []
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        piece = self._first
+        while piece is not None:
+            yield piece
+            piece = await self._body.piece(seconds=self._limits.upload_timeout_seconds)
+
+    async def _take(self, number: int, line: bytes | None) -> None:
         try:
-            seconds = self._limits.bulk_batch_timeout_seconds
-            async with place.part(wait_seconds=seconds), asyncio.timeout(seconds):
-                outcomes = await handler.store(batch.entries)
+            if line is None:
+                raise too_large(self._limits.max_body_bytes, "MAX_BODY_BYTES", field="line")
+            entry = self._handler.read(line)
+        except (RagcorpError, RequestRefusedError) as error:
+            await self._put([_failed(number, None, problem_of(error))])
+            return
+        identity = self._handler.identity(entry)
+        if identity in self._batch.identities:
+            await self._store()
+        self._batch.add(entry, identity, line=number, size=0 if line is None else len(line))
+        if len(self._batch.entries) >= self._handler.batch_lines or self._batch.size >= BATCH_BYTES:
+            await self._store()
+
+    async def _put(self, outcomes: Sequence[dict[str, Any]]) -> None:
+        for outcome in outcomes:
+            self._counts[outcome.get("status", "failed")] += 1
+            await self._answers.put(dumps(outcome) + b"\n")
+
+    async def _store(self) -> None:
+        batch, self._batch = self._batch, _Batch()
+        if batch.entries:
+            await self._put(await self._outcomes(batch))
+        if self._body.left.is_set():
+            raise ClientDisconnect
+
+    async def _outcomes(self, batch: _Batch[Entry]) -> list[dict[str, Any]]:
+        seconds = self._limits.bulk_batch_timeout_seconds
+        try:
+            async with self._place.part(wait_seconds=seconds):
+                self._storing = True
+                try:
+                    async with asyncio.timeout(seconds):
+                        outcomes = await self._handler.store(batch.entries)
+                finally:
+                    self._storing = False
         except Exception as error:  # the head is out, and a later batch may fare better: each line says what happened
             problem = problem_of(error)
             if problem.code == "internal":
                 logger.exception("a batch of a bulk request failed")
             return [
-                _failed(line, handler.name_of(entry), problem)
+                _failed(line, self._handler.name_of(entry), problem)
                 for line, entry in zip(batch.lines, batch.entries, strict=True)
             ]
         return [
@@ -207,9 +258,3 @@ class LineStream:
 
 def _failed(line: int, external_id: str | None, problem: Problem) -> dict[str, Any]:
     return {"line": line, "external_id": external_id, "error": problem.as_line()}
-
-
-async def _chained(first: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
-    async for chunk in chunks:
-        yield chunk
