@@ -7,12 +7,13 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
-from io import TextIOWrapper
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import ragcorp
 from ragcorp.domain.exceptions import MissingExtraError
+from ragcorp.main.standard_streams import prepare_standard_streams
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -27,8 +28,9 @@ EXIT_INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    stdout, stderr = prepare_standard_streams()
     if find_spec("typer") is None or find_spec("rich") is None:
-        sys.stderr.write(
+        stderr.write(
             "error: The command line needs the optional dependency group 'service'. "
             "Install it with: pip install 'ragcorp[service]'\n"
         )
@@ -36,21 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         from ragcorp.interface.cli.app import run_command_line
 
-        code = run_command_line(make_services(), given, stdout=_utf8(sys.stdout), stderr=_utf8(sys.stderr))
+        code = run_command_line(make_services(), given, stdout=stdout, stderr=stderr)
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     if code == EXIT_INTERRUPTED and threading.active_count() > 1:
         # a thread that reads a large file cannot be interrupted; all that it would still do is discarded anyway
-        sys.stdout.flush()
+        with suppress(OSError):
+            stdout.flush()
         os._exit(code)
     sys.exit(code)
-
-
-def _utf8(stream: TextIO) -> TextIOWrapper:
-    """Write UTF-8 whatever the locale: a name that cannot be printed must not end a command."""
-    assert isinstance(stream, TextIOWrapper)  # noqa: S101 - a process has no other
-    stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    return stream
 
 
 def make_services() -> ports.Services:
@@ -145,10 +141,10 @@ def _keys(target: ports.Target) -> AbstractAsyncContextManager[ports.Keys]:
     return open_keys(target)
 
 
-async def _migrate(target: ports.Target) -> ports.Migration:
+async def _migrate(target: ports.Target, row_level_security: ports.RowLevelSecurity | None) -> ports.Migration:
     from ragcorp.main.migrating import migrate_database
 
-    return await migrate_database(target)
+    return await migrate_database(target, row_level_security)
 
 
 async def _schema(target: ports.Target) -> ports.SchemaState:

@@ -19,6 +19,7 @@ from ragcorp.interface.http.request_context import current_request_id
 from ragcorp.main.logs import set_levels
 from ragcorp.main.setting_rows import DSN_SECRETS
 from ragcorp.main.settings import Settings
+from ragcorp.main.standard_streams import wait_for_no_reader
 
 FLUSH_SECONDS = 1.0
 SHORTEST_SECRET = 6
@@ -27,7 +28,11 @@ SHORTEST_SECRET = 6
 
 @contextmanager
 def service_logs(settings: Settings, target: Target) -> Iterator[None]:
-    """Send every line of the process to one handler, in the format of LOG_FORMAT, for as long as the block lasts."""
+    """Send every line of the process to one handler, in the format of LOG_FORMAT, for as long as the block lasts.
+
+    What else is said on stderr waits for no reader from here on, also after the block.
+    """
+    wait_for_no_reader()
     reader = RecordReader(request_id=current_request_id, secrets=secrets_of(settings))
     handler = BoundedHandler()
     handler.setFormatter(JsonLines(reader) if settings.log_format == "json" else TextLines(reader))

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import threading
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -52,7 +53,8 @@ class Shutdown:
 
     def _end_the_process(self) -> None:
         if self._closed:
-            sys.stdout.flush()
+            with suppress(OSError):
+                sys.stdout.flush()
             os._exit(0)
         # from a thread of its own: the log itself may be what hangs
         word = threading.Thread(

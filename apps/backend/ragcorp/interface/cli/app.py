@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
 from io import TextIOWrapper
 from typing import Annotated
 
@@ -159,9 +156,7 @@ def run_command_line(
         output.error({"code": "interrupted", "message": "Interrupted.", "field": None, "limit": None, "remedy": None})
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # the reader of a pipe has gone; keep the interpreter from flushing into it again
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        output.leave_stdout()  # the reader of a pipe has gone
         return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - the last resort of a command line: one line, not a traceback
         if {"--verbose", "-v"} & set(options):

@@ -6,8 +6,10 @@ With ``--json`` stdout carries one JSON document and nothing besides, in success
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from io import TextIOWrapper
 
 from rich.console import Console
@@ -71,6 +73,13 @@ class Output:
         self._stdout.flush()
         self._stdout.buffer.write(content)
         self._stdout.buffer.flush()
+
+    def leave_stdout(self) -> None:
+        """Let what is written to stdout go nowhere, also what could not be and would be tried again at the end."""
+        with suppress(OSError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stdout.fileno())
+            os.close(nowhere)
 
     def note(self, text: str, *, style: str = "") -> None:
         """Write a line to stderr."""

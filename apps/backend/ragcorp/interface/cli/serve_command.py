@@ -29,9 +29,13 @@ async def serve(call: Call, host: Host = None, port: Port = None) -> None:
 
 
 def announce(output: Output, url: str, facts: Facts, access: str, *, json: bool) -> None:
-    """Say where the service listens and what is in force."""
+    """Say where the service listens and what is in force. The service goes on where nobody can be told."""
     if json:
-        output.write_json({"url": url, **facts_document(facts)})
+        try:
+            output.write_json({"url": url, **facts_document(facts)})
+        except OSError as error:
+            output.leave_stdout()
+            output.note(f"stdout cannot be written: {error.strerror or type(error).__name__}")
     output.notes.print(plain(f"Listening on {url}", style="bold green"))
     output.notes.print(plain(f"  try it:        {url}/docs"))
     output.notes.print(plain(f"  database:      {facts.storage}"))
