@@ -231,6 +231,28 @@ async def test_lines_take_a_place_for_each_batch_and_hold_none_between(make_app:
     assert app.state.admission.taken == 0
 
 
+async def test_lines_of_all_callers_take_few_of_the_places(world: World, make_app: MakeApp, serve: Serve) -> None:
+    tap = Tap(world)
+    app = make_app(max_concurrent_requests=8, admission_wait_seconds=0.05, request_timeout_seconds=30)
+    headers = {"Content-Type": "application/x-ndjson"}
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=30) as client:
+        many = [
+            asyncio.create_task(
+                client.post("/documents/bulk", content=b'{"external_id": "a%d", "text": "uno"}\n' % n, headers=headers)
+            )
+            for n in range(12)
+        ]
+        await until(lambda: tap.inside == 2)
+        others = [asyncio.create_task(client.post("/search", json=SEARCH)) for _ in range(6)]
+        await until(lambda: app.state.admission.taken == 8)
+        assert (tap.most, app.state.admission.waiting) == (8, 0)
+        tap.open.set()
+        assert {(await task).status_code for task in others} == {200}
+        for task in many:
+            assert '"created":1' in (await task).text
+    assert app.state.admission.taken == 0
+
+
 async def test_no_place_is_lost_when_clients_leave_at_random(world: World, make_app: MakeApp, serve: Serve) -> None:
     chance = random.Random(7)
     app = make_app(max_concurrent_requests=2, admission_wait_seconds=0.05, max_streams=3)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,6 +23,9 @@ PLACE_KEY = "ragcorp.place"
 ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics"})
 MCP_PATH = "/mcp"
 DISCONNECT: Message = {"type": "http.disconnect"}
+
+PLACES_PER_PART = 4
+"""Of so many places one may be held by a part of a request (``Place.part``): nobody waits for a part's answer."""
 
 
 class Streams:
@@ -47,12 +50,15 @@ class Streams:
 class Place:
     """What a request of ``key`` holds: a place among those that work, one among the streams; ``close`` frees both."""
 
-    def __init__(self, admission: Admission, streams: Streams, *, key: Key, on_refusal: Callable[[], None]) -> None:
+    def __init__(
+        self, admission: Admission, parts: Admission, streams: Streams, *, key: Key, on_refusal: Callable[[], None]
+    ) -> None:
         self._admission = admission
+        self._parts = parts
         self._streams = streams
         self._key = key
         self._on_refusal = on_refusal
-        self._asked = self._held = self._streams_held = self._closed = False
+        self._asked = self._held = self._streams_held = False
 
     async def take(self, receive: Receive) -> bool:
         """Take a place, once; return False where the client left meanwhile. The body must be in. Raises BusyError."""
@@ -78,10 +84,7 @@ class Place:
     async def _enter(self) -> None:
         with self._refusal_counted():
             await self._admission.enter(self._key)
-        if self._closed:
-            self._admission.leave(self._key)
-        else:
-            self._held = True
+        self._held = True
 
     def give_back(self) -> None:
         """Let another request work: this one only waits for a model from now on."""
@@ -103,16 +106,17 @@ class Place:
 
     @asynccontextmanager
     async def part(self, *, wait_seconds: float) -> AsyncIterator[None]:
-        """Hold a place inside the block. Raises BusyError."""
-        with self._refusal_counted():
-            await self._admission.enter(self._key, wait_seconds=wait_seconds)
-        try:
+        """Hold a place inside the block, one of the few that are there for parts. Raises BusyError."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_seconds
+        async with AsyncExitStack() as held:
+            for admission in (self._parts, self._admission):
+                with self._refusal_counted():
+                    await admission.enter(self._key, wait_seconds=max(0.0, deadline - loop.time()))
+                held.callback(admission.leave, self._key)
             yield
-        finally:
-            self._admission.leave(self._key)
 
     def close(self) -> None:
-        self._closed = True
         self.give_back()
         if self._streams_held:
             self._streams_held = False
@@ -140,11 +144,17 @@ def place_of(scope: Scope) -> Place:
 
 
 class AdmissionGate:
-    """Answers 503 where no place becomes free in time; health, readiness and metrics are answered always."""
+    """Answers 503 where no place becomes free in time; health, readiness and metrics are answered always.
 
-    def __init__(self, app: ASGIApp, *, admission: Admission, max_streams: int, metrics: HttpMetrics) -> None:
+    ``parts`` are the places that parts of requests may hold, besides one of ``admission``.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, admission: Admission, parts: Admission, max_streams: int, metrics: HttpMetrics
+    ) -> None:
         self._app = app
         self._admission = admission
+        self._parts = parts
         self._streams = Streams(most=max_streams)
         self._metrics = metrics
 
@@ -154,6 +164,7 @@ class AdmissionGate:
             return
         place = Place(
             self._admission,
+            self._parts,
             self._streams,
             key=caller_of(scope).key_id,
             on_refusal=lambda: self._metrics.count_refusal(BusyError.code),
@@ -163,11 +174,8 @@ class AdmissionGate:
         if holds_none:  # the latter is a stream that lasts as long as its session
             place.work_in_parts()
         try:
-            if not holds_none and not _may_have_body(scope):
-                first = await receive()
-                if first["type"] != "http.request" or not await place.take(receive):
-                    return
-                receive = _again(first, receive)
+            if not holds_none and not _may_have_body(scope) and not await place.take(receive):
+                return
             await self._app(scope, _admitting(place, receive), send)
         except BusyError as error:
             await problem_of(error).response(scope)(scope, receive, send)
@@ -184,15 +192,6 @@ def _admitting(place: Place, receive: Receive) -> Receive:
         if is_last and not await place.take(receive):
             return DISCONNECT
         return message
-
-    return received
-
-
-def _again(first: Message, receive: Receive) -> Receive:
-    unread = [first]
-
-    async def received() -> Message:
-        return unread.pop() if unread else await receive()
 
     return received
 

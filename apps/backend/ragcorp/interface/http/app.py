@@ -21,7 +21,7 @@ from ragcorp.application.admission import Admission
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.keys import Scope
 from ragcorp.interface.http.access import SCOPES
-from ragcorp.interface.http.admission_gate import MCP_PATH, AdmissionGate
+from ragcorp.interface.http.admission_gate import MCP_PATH, PLACES_PER_PART, AdmissionGate
 from ragcorp.interface.http.ask_routes import AskRoutes
 from ragcorp.interface.http.ask_schema import AnswerBody, AskBody
 from ragcorp.interface.http.authentication import Authentication
@@ -171,10 +171,20 @@ def _add_limits(app: FastAPI, services: HttpServices, limits: HttpLimits, metric
             upload_seconds=limits.upload_timeout_seconds,
         )
     places = limits.max_concurrent_requests
-    app.state.admission = Admission(
-        places=places, wait_seconds=limits.admission_wait_seconds, most_waiting=places * WAITING_PER_PLACE
+
+    def admission(places: int) -> Admission:
+        return Admission(
+            places=places, wait_seconds=limits.admission_wait_seconds, most_waiting=places * WAITING_PER_PLACE
+        )
+
+    app.state.admission = admission(places)
+    app.add_middleware(
+        AdmissionGate,
+        admission=app.state.admission,
+        parts=admission(max(1, places // PLACES_PER_PART)),
+        max_streams=limits.max_streams,
+        metrics=metrics,
     )
-    app.add_middleware(AdmissionGate, admission=app.state.admission, max_streams=limits.max_streams, metrics=metrics)
     app.add_middleware(KeyLimits, limits=limits, metrics=metrics)
 
 
