@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.idempotency import IdempotencyName, KeptResponse, Working
 from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
 from ragcorp.infrastructure.postgres.idempotency_store import PostgresIdempotencyStore
 from ragcorp.interface.http.app import create_app
+from ragcorp.interface.http.idempotency import Idempotency
 from ragcorp.interface.http.services import HttpLimits
 from ragcorp.main.container import Container
 
 from .callers import KnownCallers, bearer
 from .conftest import Serve
 from .fakes import World
-from .waiting import until_true
+from .waiting import until, until_true
 
 pytestmark = pytest.mark.anyio
 
@@ -137,15 +141,22 @@ async def test_what_is_too_large_is_not_kept(client: httpx.AsyncClient, containe
     assert await rows(container) == []
 
 
-async def test_callers_do_not_meet_each_others_keys(client: httpx.AsyncClient) -> None:
-    for headers in (bearer("one.secret"), bearer("two.secret"), {}):
-        answer = await client.put("/documents/a", json={"text": f"de {headers}"}, headers={**KEY, **headers})
-        assert answer.status_code in (200, 201)
-        assert "idempotency-replayed" not in answer.headers
+async def test_callers_do_not_meet_each_others_keys(client: httpx.AsyncClient, container: Container) -> None:
+    """Each is answered by its own first answer, in whatever order they are asked again."""
+    callers = {"one": bearer("one.secret"), "two": bearer("two.secret"), "": {}}
+    first: dict[str, bytes] = {}
+    for turn, name in enumerate(("one", "two", "", "", "one", "two")):
+        body = {"text": f"de {name}"}
+        answer = await client.put(f"/documents/de-{name}", json=body, headers={**KEY, **callers[name]})
+        assert answer.status_code == 201, (turn, answer.text)
+        assert ("idempotency-replayed" in answer.headers) == (turn >= 3)
+        assert answer.content == first.setdefault(name, answer.content)
+    assert len(set(first.values())) == 3
+    assert await rows(container) == [("", "c1", 201), ("one", "c1", 201), ("two", "c1", 201)]
 
 
 async def test_a_file_and_a_form_are_the_same_when_sent_again(client: httpx.AsyncClient) -> None:
-    content = "línea\n".encode() * 300_000  # many reads of the socket
+    content = "línea\n".encode() * 30_000  # several reads of the socket
     for number, kind in enumerate(("file", "form", "form")):
         headers = {"Idempotency-Key": kind + str(number % 2)}
         for turn in range(2):
@@ -159,6 +170,69 @@ async def test_a_file_and_a_form_are_the_same_when_sent_again(client: httpx.Asyn
     changed = {"file": ("a.txt", content + b"x", "text/plain")}
     refused = await client.put("/documents/form", files=changed, headers={"Idempotency-Key": "form1"})
     assert refused.status_code == 422
+
+
+async def test_a_forms_boundary_counts_where_it_delimits_only(client: httpx.AsyncClient) -> None:
+    def form(boundary: str, text: str) -> dict[str, Any]:
+        part = 'Content-Disposition: form-data; name="file"; filename="a.txt"\r\nContent-Type: text/plain'
+        body = f"--{boundary}\r\n{part}\r\n\r\n{text}\r\n--{boundary}--\r\n"
+        return {
+            "content": body.encode(),
+            "headers": {**KEY, "Content-Type": f"multipart/form-data; boundary={boundary}"},
+        }
+
+    assert (await client.put("/documents/a", **form("limite", "sin limite alguno"))).status_code == 201
+    for other in (form("limite", "sin  alguno"), form("otro", "sin otro alguno")):
+        refused = await client.put("/documents/a", **other)
+        assert (refused.status_code, refused.json()["code"]) == (422, "idempotency_mismatch")
+    again = await client.put("/documents/a", **form("otro", "sin limite alguno"))
+    assert again.headers["idempotency-replayed"] == "true"
+
+
+async def test_a_file_of_another_name_is_another_request(client: httpx.AsyncClient) -> None:
+    async def one(name: str) -> httpx.Response:
+        headers = {**KEY, "Content-Type": "text/plain", "Content-Disposition": f'attachment; filename="{name}"'}
+        return await client.put("/documents/a", content=b"uno", headers=headers)
+
+    first, again, other = await one("a.txt"), await one("a.txt"), await one("b.txt")
+    assert (first.status_code, again.headers["idempotency-replayed"]) == (201, "true")
+    assert other.status_code == 422
+    assert other.json()["code"] == "idempotency_mismatch"
+
+
+async def test_a_replayed_problem_is_the_first_one_and_the_header_names_this_request(client: httpx.AsyncClient) -> None:
+    first = await client.put("/documents/a", json={"text": 1}, headers=KEY)
+    again = await client.put("/documents/a", json={"text": 1}, headers=KEY)
+    assert first.json()["request_id"] == first.headers["x-request-id"] == again.json()["request_id"]
+    assert again.headers["x-request-id"] != again.json()["request_id"]
+
+
+async def test_lines_that_broke_off_are_not_what_is_answered_again(
+    app: FastAPI, serve: Serve, world: World, container: Container
+) -> None:
+    lines = b"".join(b'{"external_id": "d", "text": "texto %d"}\n' % n for n in range(50))
+    async with serve(app) as url:
+        host, port = url.removeprefix("http://").split(":")
+        world.repository.fault.delay = 0.05
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.write(
+            b"POST /documents/bulk HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: c1\r\n"
+            b"Content-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n" % len(lines) + lines
+        )
+        await until(lambda: "d" in world.repository.documents)
+        writer.transport.abort()
+
+        async def free() -> bool:
+            return not await rows(container)
+
+        await until_true(free)
+        world.repository.fault.delay = 0.0
+        async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+            answer = await client.post(
+                "/documents/bulk", content=lines, headers={**KEY, "Content-Type": "application/x-ndjson"}
+            )
+    assert "idempotency-replayed" not in answer.headers
+    assert '"summary"' in answer.text
 
 
 async def test_lines_are_answered_again(client: httpx.AsyncClient) -> None:
@@ -237,6 +311,23 @@ async def test_a_name_whose_holder_died_is_taken_over_and_the_dead_change_nothin
     assert await store.claim(NAME, owner=b"x" * 32, lease_seconds=0) == KEPT
 
 
+@pytest.mark.parametrize("other", [{"caller": "one"}, {"workspace": "ventas"}, {"key": "k2"}])
+async def test_what_becomes_of_one_name_touches_no_other(
+    store: PostgresIdempotencyStore, other: dict[str, str]
+) -> None:
+    """Not even under one owner's value, which is drawn for each request."""
+    owner, late = b"a" * 32, b"x" * 32
+    beside = replace(NAME, **other)
+    assert await store.claim(NAME, owner=owner, lease_seconds=30) is None
+    assert await store.claim(beside, owner=owner, lease_seconds=30) is None
+    await store.complete(NAME, KEPT, owner=owner)
+    assert isinstance(await store.claim(beside, owner=late, lease_seconds=30), Working)
+    assert await store.claim(NAME, owner=late, lease_seconds=30) == KEPT
+    await store.release(beside, owner=owner)
+    assert await store.claim(NAME, owner=late, lease_seconds=30) == KEPT
+    assert await store.claim(beside, owner=late, lease_seconds=30) is None
+
+
 async def test_a_lease_that_is_renewed_is_not_over(store: PostgresIdempotencyStore, container: Container) -> None:
     age = b"UPDATE idempotent_requests SET created_at = now() - interval '1 hour'"
     await store.claim(NAME, owner=b"a" * 32, lease_seconds=30)
@@ -244,6 +335,70 @@ async def test_a_lease_that_is_renewed_is_not_over(store: PostgresIdempotencySto
         await connection.execute(age)
     await store.renew(NAME, owner=b"a" * 32)
     assert isinstance(await store.claim(NAME, owner=b"b" * 32, lease_seconds=30), Working)
+
+
+async def write(
+    store: PostgresIdempotencyStore, work: Callable[[], Awaitable[None]], *, lease_seconds: float = 30.0
+) -> int:
+    """Return the status of a write that does ``work``."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await work()
+        await Response(status_code=204)(scope, receive, send)
+
+    guarded = Idempotency(app, store=store, reads=frozenset(), upload_seconds=5, lease_seconds=lease_seconds)
+    transport = httpx.ASGITransport(guarded)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        return (await client.delete("/documents/a", headers=KEY)).status_code
+
+
+async def test_a_long_write_keeps_its_lease(container: Container) -> None:
+    renewed = 0
+
+    class Counting(PostgresIdempotencyStore):
+        async def renew(self, name: IdempotencyName, *, owner: bytes) -> None:
+            nonlocal renewed
+            await super().renew(name, owner=owner)
+            renewed += 1
+
+    async def age() -> Any:
+        async with container.database.autocommit(EVERY_WORKSPACE) as connection:
+            return (await (await connection.execute(b"SELECT created_at FROM idempotent_requests")).fetchall())[0]
+
+    async def work() -> None:
+        began = await age()
+        await until(lambda: renewed >= 2)
+        assert await age() > began
+
+    store = Counting(database=container.database)
+    assert await write(store, work, lease_seconds=0.3) == 204
+    assert await write(store, work) == 204  # answered again
+
+
+async def test_a_database_that_does_not_let_go_is_not_waited_for(
+    store: PostgresIdempotencyStore, container: Container, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thawed = asyncio.Event()
+
+    async def hang(*_: object, **__: object) -> None:
+        while not thawed.is_set():
+            with suppress(asyncio.CancelledError):
+                await thawed.wait()
+
+    worked = 0
+
+    async def work() -> None:
+        nonlocal worked
+        worked += 1
+
+    monkeypatch.setattr("ragcorp.interface.http.idempotency.STORE_SECONDS", 0.05)
+    async with asyncio.timeout(30):
+        monkeypatch.setattr(store, "complete", hang)
+        assert await write(store, work) == 204
+        monkeypatch.setattr(store, "claim", hang)
+        assert await write(store, work) == 503
+    assert worked == 1
+    thawed.set()
 
 
 async def test_old_answers_are_forgotten(store: PostgresIdempotencyStore, container: Container) -> None:

@@ -11,16 +11,18 @@ import hashlib
 import logging
 import re
 import secrets
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from collections.abc import Set as AbstractSet
 from http import HTTPStatus
+from typing import Any
 
 from python_multipart.multipart import parse_options_header
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
+from ragcorp.domain.exceptions import InvalidInputError, RagcorpError, StorageUnavailableError
 from ragcorp.domain.ports.idempotency import IdempotencyName, IdempotencyStore, KeptResponse, Working
+from ragcorp.interface.http.in_time import in_time
 from ragcorp.interface.http.principal import caller_of
 from ragcorp.interface.http.problems import RETRY_AFTER_SECONDS, STALLED, Problem, problem_of
 
@@ -30,12 +32,16 @@ HEADER = b"idempotency-key"
 REPLAYED = "Idempotency-Replayed"
 METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 KEY = re.compile(rb"[\x21-\x7e]{1,200}")
+NEVER = re.compile(rb"(?!)")
 
 MAX_KEPT_BYTES = 1024 * 1024
 """A longer answer is not kept: the write that it answers is done again."""
 
 LEASE_SECONDS = 30.0
 """After so long without a sign of life a request is taken to have died with its process."""
+
+STORE_SECONDS = 2.0
+"""A database that has not answered by then hangs: the write says so, or goes on without its name."""
 
 KEPT_HEADERS = frozenset({"content-type", "etag", "last-modified", "location", "content-language"})
 NOT_KEPT = frozenset({401, 403, 408, 409, 413, 429, 499})
@@ -98,7 +104,16 @@ class Idempotency:
             workspace=caller.principal.workspace, caller=caller.key_id or "", key=keys[0].decode("ascii")
         )
         owner = secrets.token_bytes(32)
-        found = await self._store.claim(name, owner=owner, lease_seconds=self._lease_seconds)
+        try:
+            found = await in_time(
+                self._store.claim(name, owner=owner, lease_seconds=self._lease_seconds), seconds=STORE_SECONDS
+            )
+        except TimeoutError:
+            raise StorageUnavailableError(
+                "The Idempotency-Key cannot be looked up at the moment.",
+                reason="timeout",
+                remedy="Try again; `ragcorp doctor` tells more.",
+            ) from None
         if isinstance(found, Working):
             return IN_PROGRESS.response(scope)
         if found is not None:
@@ -110,15 +125,15 @@ class Idempotency:
 
     async def _repeated(self, kept: KeptResponse, scope: Scope, receive: Receive) -> Response:
         fingerprint = _Fingerprint(scope)
-        while not fingerprint.is_complete:
-            try:
-                async with asyncio.timeout(self._upload_seconds):
+        try:
+            async with asyncio.timeout(self._upload_seconds):
+                while not fingerprint.is_complete:
                     message = await receive()
-            except TimeoutError:
-                return STALLED.response(scope)
-            if message["type"] != "http.request":
-                return Response(status_code=499)
-            fingerprint.feed(message)
+                    if message["type"] != "http.request":
+                        return Response(status_code=499)
+                    fingerprint.feed(message)
+        except TimeoutError:
+            return STALLED.response(scope)
         if not secrets.compare_digest(fingerprint.digest(), kept.fingerprint):
             return MISMATCH.response(scope)
         return Response(kept.body, status_code=kept.status, headers={**dict(kept.headers), REPLAYED: "true"})
@@ -192,51 +207,83 @@ class _FirstRequest:
         if not self._settled:
             await self._write(self._store.release(self._name, owner=self._owner))
 
-    async def _write(self, writing: Awaitable[None]) -> None:
+    async def _write(self, writing: Coroutine[Any, Any, None]) -> None:
         """The write itself is done: where this one fails, the name is free again when its lease ends."""
         self._settled = True
         try:
-            await writing
-        except RagcorpError as error:
-            logger.warning("an answer was not kept for its Idempotency-Key: %s", error.code)
+            await in_time(writing, seconds=STORE_SECONDS)
+        except (RagcorpError, TimeoutError) as error:
+            logger.warning("an answer was not kept for its Idempotency-Key: %s", _why(error))
 
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(self._lease_seconds / 3)
             try:
-                await self._store.renew(self._name, owner=self._owner)
-            except RagcorpError as error:
-                logger.warning("the lease of an Idempotency-Key was not renewed: %s", error.code)
+                await in_time(self._store.renew(self._name, owner=self._owner), seconds=STORE_SECONDS)
+            except (RagcorpError, TimeoutError) as error:
+                logger.warning("the lease of an Idempotency-Key was not renewed: %s", _why(error))
 
 
 class _Fingerprint:
-    """SHA-256 of method, path, query, media type and body, without a form's boundary: senders draw it anew."""
+    """SHA-256 of method, path, query, media type, file name and body.
+
+    Of a form it is that of its parts, since senders draw its boundary anew.
+    """
 
     def __init__(self, scope: Scope) -> None:
         content_type = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
         media_type, options = parse_options_header(content_type)
-        self._boundary = options.get(b"boundary", b"") if media_type.startswith(b"multipart/") else b""
-        self._tail = b""
-        self._hash = hashlib.sha256()
-        for part in (scope["method"].encode(), scope["raw_path"], scope["query_string"], media_type):
-            self._hash.update(len(part).to_bytes(8, "big") + part)
+        boundary = options.get(b"boundary") if media_type.startswith(b"multipart/") else None
+        self._head = hashlib.sha256()
+        file_name = next((value for name, value in scope["headers"] if name == b"content-disposition"), b"")
+        for part in (scope["method"].encode(), scope["raw_path"], scope["query_string"], media_type, file_name):
+            self._head.update(len(part).to_bytes(8, "big") + part)
+        self._body = _Parts(boundary)
         self.is_complete = not _has_body(scope)
 
     def feed(self, message: Message) -> None:
         if message["type"] != "http.request":
             return
-        body = message.get("body", b"")
-        if self._boundary:
-            body = (self._tail + body).replace(self._boundary, b"")
-            kept = min(len(body), len(self._boundary) - 1)
-            body, self._tail = body[: len(body) - kept], body[len(body) - kept :]
-        self._hash.update(body)
+        self._body.update(message.get("body", b""))
         self.is_complete = self.is_complete or not message.get("more_body", False)
 
     def digest(self) -> bytes:
-        whole = self._hash.copy()
-        whole.update(self._tail)
-        return whole.digest()
+        return hashlib.sha256(self._head.digest() + self._body.digest()).digest()
+
+
+class _Parts:
+    """SHA-256 of the digests of a multipart body's parts; without a boundary the body is one.
+
+    They are cut where the boundary delimits: at a line's start, with nothing behind it on the line (RFC 2046) or the
+    two hyphens of the last one. The same characters elsewhere belong to a part.
+    """
+
+    def __init__(self, boundary: bytes | None) -> None:
+        self._delimiter = re.compile(rb"\r\n--" + re.escape(boundary) + rb"(?=\r\n|--)") if boundary else NEVER
+        self._undecided = len(boundary or b"") + 5  # so many bytes may be the beginning of a delimiter
+        self._rest = b"\r\n"  # the first delimiter begins the body, and so a line
+        self._part = hashlib.sha256()
+        self._parts = hashlib.sha256()
+
+    def update(self, body: bytes) -> None:
+        *ended, rest = self._delimiter.split(self._rest + body)
+        for end in ended:
+            self._part.update(end)
+            self._parts.update(self._part.digest())
+            self._part = hashlib.sha256()
+        decided = max(0, len(rest) - self._undecided)
+        self._part.update(rest[:decided])
+        self._rest = rest[decided:]
+
+    def digest(self) -> bytes:
+        part, parts = self._part.copy(), self._parts.copy()
+        part.update(self._rest)
+        parts.update(part.digest())
+        return parts.digest()
+
+
+def _why(error: RagcorpError | TimeoutError) -> str:
+    return error.code if isinstance(error, RagcorpError) else "timeout"
 
 
 def _is_write(scope: Scope, reads: AbstractSet[str]) -> bool:
