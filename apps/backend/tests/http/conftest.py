@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from ragcorp.main.app import run_app
 from ragcorp.main.container import Parts
 from support.embedders import HashingEmbedder
 
+from .connection import Connection
 from .fakes import World
 from .serving import serving
 
@@ -76,3 +77,10 @@ async def database_client(
     container = await make_container(parts=Parts(embedder=HashingEmbedder()), enable_hybrid_search=True)
     async with run_app(container) as app, make_client(app) as client:
         yield client
+
+
+@pytest.fixture
+def one_connection() -> Iterator[Connection]:
+    connection = Connection()
+    yield connection
+    connection.end()

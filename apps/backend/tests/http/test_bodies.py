@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.interface.http.json_body import check_json
+from ragcorp.interface.http import validation
+from ragcorp.interface.http.document_schema import DocumentBody
+from ragcorp.interface.http.json_body import MAX_JSON_VALUES, check_json
+from ragcorp.interface.http.problems import FieldError
 
 from .conftest import MakeApp, Serve, with_each_parser
 from .fakes import World
@@ -143,6 +146,58 @@ async def test_an_announced_body_is_refused_before_it_comes(make_app: MakeApp, s
     assert b"100 Continue" not in answer
 
 
+MANY = ",".join(["0"] * (MAX_JSON_VALUES + 1))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f'{{"text": "a", "metadata": {{"a": [{MANY}]}}}}',
+        "{" + ",".join(f'"k{number}": 1' for number in range(MAX_JSON_VALUES + 1)) + "}",
+        "[" + ",".join(["[]"] * MAX_JSON_VALUES) + "]",
+    ],
+    ids=["elements", "members", "arrays"],
+)
+async def test_a_body_of_too_many_values_is_refused_unread(
+    client: httpx.AsyncClient, body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as parsers:
+        parsers.setattr("ragcorp.interface.http.json_body.json.loads", never)
+        parsers.setattr(DocumentBody, "model_validate_json", never)
+        answer = await client.put("/documents/a", content=body, headers=JSON)
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert error["field"] == "body"
+    assert str(MAX_JSON_VALUES) in error["limit"]
+
+
+def never(*_: object, **__: object) -> None:
+    raise AssertionError("it was parsed")
+
+
+@pytest.mark.parametrize("text", [MANY, '[{"' * MAX_JSON_VALUES, '\\",' * MAX_JSON_VALUES])
+def test_values_are_counted_outside_strings(text: str) -> None:
+    body = json.dumps({"text": text})
+    assert check_json(body.encode(), max_depth=4) == {"text": text}
+
+
+async def test_thousands_of_unknown_fields_are_told_once(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[FieldError] = []
+
+    def counted(**given: Any) -> FieldError:
+        made.append(FieldError(**given))
+        return made[-1]
+
+    monkeypatch.setattr(validation, "FieldError", counted)
+    body = {"text": "a", **{f"k{number}": 1 for number in range(5000)}}
+    answer = await client.put("/documents/a", json=body)
+    assert answer.status_code == 422
+    assert [error["message"] for error in answer.json()["errors"]] == ["Unknown field."]
+    assert len(made) == 1
+
+
 @with_each_parser
 async def test_a_body_that_never_ends_does_not_hold_the_connection(make_app: MakeApp, serve: Serve) -> None:
     piece = b"10000\r\n" + b"a" * 65_536 + b"\r\n"
@@ -245,6 +300,6 @@ async def test_what_is_no_http_is_a_problem(make_app: MakeApp, serve: Serve, req
     problem = json.loads(body)
     assert (problem["code"], problem["errors"][0]["limit"]) == (
         "malformed_request",
-        "65536 bytes of URL and headers",
+        "65536 bytes of URL and headers, 100 headers",
     )
     assert b"aaaa" not in body

@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 
 import pytest
 import uvicorn
@@ -14,6 +15,7 @@ from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits
 from ragcorp.main.http_protocol import MAX_HEAD_BYTES, MAX_HEADERS, ProblemProtocol
 
+from .connection import Connection
 from .fakes import World
 from .serving import raw_exchange
 from .waiting import until
@@ -68,6 +70,14 @@ async def test_what_does_not_fit_is_refused(pieces: list[bytes], url: str) -> No
     assert (status, problem["code"]) == (400, "malformed_request")
     assert "65536 bytes" in str(problem["errors"])
     assert "yyy" not in str(problem)
+
+
+@pytest.mark.parametrize("path", [b"/healthz", b"/" + b"u" * (MAX_HEAD_BYTES - 7000)])
+def test_a_head_that_comes_in_one_piece_is_bounded_as_well(path: bytes, one_connection: Connection) -> None:
+    headers = b"".join(b"x-%d: " % number + b"y" * 8000 + b"\r\n" for number in range(9 if b"u" not in path else 1))
+    one_connection.protocol.data_received(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n")
+    assert problem_in(one_connection.written)[0] == HTTPStatus.BAD_REQUEST
+    assert one_connection.is_closed
 
 
 async def test_a_url_that_is_too_long_is_refused(url: str) -> None:

@@ -1,4 +1,4 @@
-"""Strict JSON: UTF-8, bounded depth, no duplicate names, no NaN; then into a model."""
+"""Strict JSON: UTF-8, bounded depth and number of values, no duplicate names, no NaN; then into a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from ragcorp.interface.http.validation import refused
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\(?:.|\Z))*+(?:"|\Z)', re.DOTALL)
+MAX_JSON_VALUES = 10_000
+"""Members and elements of one body. Each costs a hundred times its bytes while it is checked, in the event loop."""
+
+_STRINGS = re.compile(rb'"[^"\\]*+(?:\\(?:.|\Z)[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _AS_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 """One level down is +1, one up is -1 (as signed bytes)."""
@@ -45,7 +48,7 @@ def check_json(body: bytes, *, max_depth: int, field: str = "body") -> Any:
 
     Parsers differ on duplicate names (first or last wins) and on NaN: what one layer checks, another could miss.
     """
-    _check_depth(body, max_depth, field)
+    _check_size(body, max_depth, field)
     try:
         return json.loads(
             body.decode("utf-8"),
@@ -106,11 +109,20 @@ def _not_a_number(_: str) -> NoReturn:
     raise ValueError
 
 
-def _check_depth(body: bytes, max_depth: int, field: str) -> None:
-    """Count the brackets outside strings, without a parser's stack."""
-    if body.count(b"[") + body.count(b"{") <= max_depth:
+def _check_size(body: bytes, max_depth: int, field: str) -> None:
+    """Count brackets and commas outside strings, without a parser's stack and its objects."""
+    brackets, commas = body.count(b"[") + body.count(b"{"), body.count(b",")
+    if brackets <= max_depth and brackets + commas <= MAX_JSON_VALUES:
         return
-    steps = array("b", _STRINGS.sub(b"", body).translate(_AS_STEPS, _NO_BRACKETS))
+    bare = _STRINGS.sub(b"", body)
+    if bare.count(b"[") + bare.count(b"{") + bare.count(b",") > MAX_JSON_VALUES:  # at least as many as there are values
+        raise InvalidInputError(
+            f"{field} holds too many members and elements.",
+            field=field,
+            limit=f"{MAX_JSON_VALUES} of them",
+            remedy="Send fewer at once.",
+        )
+    steps = array("b", bare.translate(_AS_STEPS, _NO_BRACKETS))
     if max(accumulate(steps), default=0) > max_depth:
         raise InvalidInputError(
             f"{field} is nested too deeply.",

@@ -54,7 +54,13 @@ def field_errors(
     Of an unknown field those are named that ``model`` has in its place.
     """
     found: dict[str, FieldError] = {}
+    unknown: set[tuple[int | str, ...]] = set()
     for detail in details:
+        if detail["type"] == "extra_forbidden":
+            place = tuple(detail["loc"][:-1])
+            if place in unknown:  # a body may have thousands, of which one is told
+                continue
+            unknown.add(place)
         error = _field_error(detail, known, root, model)
         found.setdefault(error.field, error)
         if len(found) == MAX_ERRORS:
