@@ -21,7 +21,11 @@ import httpx
 import psycopg
 import pytest
 
+from ragcorp.application.create_key import CreateKey, KeyRequest
+from ragcorp.domain.keys import EVERY_SCOPE
 from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
+from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
+from ragcorp.main.key_parts import make_digests, utc_now
 from support.database_world import MAX_CONNECTIONS, OwnServer, World, is_root, open_world, own_server
 from support.fault_proxy import Fault
 from support.service_probes import WELL
@@ -111,6 +115,21 @@ async def locked(world: World) -> AsyncIterator[None]:
         yield
 
 
+@asynccontextmanager
+async def frozen(world: World) -> AsyncIterator[None]:
+    """Every process of the server stands still, with its connections open: it takes no cancellation either."""
+    postmaster = world.server.running.server_pid
+    children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+    processes = [postmaster, *map(int, children)]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """A fault, and what is said meanwhile: ``reasons`` are those that a 503 may give, ``other`` is unlike ``DOWN``."""
@@ -179,6 +198,47 @@ async def test_what_is_said_meanwhile_and_service_again_afterwards(world: World,
         wrong = {name: word for name, word in said.items() if not agrees(word, expected[name], row.reasons)}
         assert not wrong
     await serves_again(world)
+
+
+FAR_BEYOND_SECONDS = 12
+"""Lookups of keys end after 2 s here and requests after 2.5; a frozen server kept callers for 17 s and longer."""
+
+
+async def test_a_known_key_is_answered_while_the_server_is_frozen(server: OwnServer) -> None:
+    async with open_world(server, key_cache_seconds=0) as world:
+        store = PostgresKeyStore(database=world.container.database)
+        create = CreateKey(
+            store=store, digests=make_digests(world.container.settings, store), random=os.urandom, now=utc_now
+        )
+        created = await create.execute(KeyRequest(scopes=EVERY_SCOPE, workspace="default"))
+        known = {"Authorization": f"Bearer {created.credential}"}
+        client = world.probes.client
+
+        async def get(path: str, headers: Mapping[str, str]) -> int:
+            async with asyncio.timeout(FAR_BEYOND_SECONDS):
+                return (await client.get(path, headers=headers)).status_code
+
+        async def search() -> int:
+            async with asyncio.timeout(FAR_BEYOND_SECONDS):
+                return (await client.post("/search", json={"query": "plazo de entrega"}, headers=known)).status_code
+
+        async def write() -> int:
+            headers = {**known, "Idempotency-Key": "k1"}
+            async with asyncio.timeout(FAR_BEYOND_SECONDS):
+                return (await client.put("/documents/a", json={"text": "uno"}, headers=headers)).status_code
+
+        assert await search() == 200
+        async with frozen(world):
+            wrong = [{"Authorization": f"Bearer {created.key.id}.{number:043d}"} for number in range(120)]
+            flood = [asyncio.create_task(get("/documents", headers)) for headers in wrong]
+            await asyncio.sleep(0.1)
+            said = await asyncio.gather(search(), get("/documents", known), get("/metrics", known), write())
+            assert said == [503, 503, 200, 503]
+            assert set(await asyncio.gather(*flood)) == {503}
+            assert await get("/metrics", known) == 200
+        async with asyncio.timeout(RECOVERY_SECONDS):
+            while await search() != 200:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
 
 
 @pytest.fixture
