@@ -24,6 +24,7 @@ from ragcorp.domain.collections import FACETS
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files import MAX_GREP_QUERY
 from ragcorp.domain.filters import MAX_FILTER_CONDITIONS, require_filters
+from ragcorp.domain.keys import ForbiddenError, Scope
 from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.sources import FusionService
 from ragcorp.domain.ports.storage import DocumentRepository
@@ -89,11 +90,13 @@ class SearchChunks:
     async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         """Return a page of the ranking: ``limit`` results, or the whole window if that is smaller.
 
-        Raises InvalidInputError for a request out of its limits, AllSourcesFailedError if no source replied, and
-        StorageUnavailableError if the contents cannot be read.
+        Raises InvalidInputError for a request out of its limits, ForbiddenError for one that asks for files by a
+        principal that may not read them, AllSourcesFailedError if no source replied, and StorageUnavailableError if
+        the contents cannot be read.
         """
         self._check(request)
         profile = self._profile(request)
+        _require_scope(profile, request, principal)
         clock = asyncio.get_running_loop().time
         position = page_cursor.decode(request, window=profile.rank_window_size, now=self._now())
         now = position.moment or self._now()
@@ -204,6 +207,18 @@ class SearchChunks:
         if not self._pipeline.wanted(ranking, facets=request.facets):
             return None
         return await self._pipeline.apply(ranking, query=request.query, principal=principal, now=now, deadline=deadline)
+
+
+def _require_scope(profile: RetrievalProfile, request: SearchRequest, principal: Principal) -> None:
+    """Raise ForbiddenError where files are what the request is for, and they are kept from the principal.
+
+    Of a profile that asks them beside others, the others answer.
+    """
+    if principal.may_read_files or GREP not in profile.sources:
+        return
+    named = request.has_keywords or request.profile in (KEYWORDS_PROFILE, GREP)
+    if named or request.require_all or set(profile.sources) == {GREP}:
+        raise ForbiddenError(Scope.TOOLS)
 
 
 def _reranked(steps: PipelineResult | None) -> bool:

@@ -18,7 +18,9 @@ from ragcorp.domain.exceptions import (
     InvalidRankingError,
     SourceUnavailableError,
 )
+from ragcorp.domain.files import FILES
 from ragcorp.domain.filters import fields_of, narrowed_to
+from ragcorp.domain.keys import Scope
 from ragcorp.domain.ports.sources import RetrievalSource, SourceAnswer, SourceQuery, SourceResult
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, RankedList, SourceOutcome, SourceReport
@@ -30,6 +32,8 @@ FILTERED = "filter:"
 """Begins the reason of a source that was left out by the filters; the fields that it lacks follow."""
 OPERATORS = "syntax:"
 """Begins the reason of a source that was left out by the query's syntax, whose name follows."""
+SCOPED = "scope:"
+"""Begins the reason of a source that the caller's key leaves out; the scope that it lacks follows."""
 CIRCUIT_OPEN = "circuit_open"
 NOT_CONFIGURED = "not_configured"
 
@@ -92,7 +96,8 @@ class SourceFanOut:
         ``query_of`` makes each source's query. A source that cannot filter as its query wants is skipped and named, as
         is one whose passages cannot be held to the operators of the query's syntax (those that are no chunks); one
         whose collection the filters leave out is skipped, and that is no fault. ``identify`` gives the hits of a list
-        their chunk ids; where it fails, the source that made the list has failed.
+        their chunk ids; where it fails, the source that made the list has failed. One of files is not asked for a
+        principal that may not read them.
         Raises InvalidInputError if a source of our own finds the query itself at fault.
         """
         clock = asyncio.get_running_loop().time
@@ -125,6 +130,8 @@ class SourceFanOut:
         if source is None:
             return _skipped(name, NOT_CONFIGURED)
         collection = getattr(source, "collection", CHUNK_COLLECTION)
+        if collection == FILES and not query.principal.may_read_files:
+            return _skipped(name, SCOPED + Scope.TOOLS)
         if query.syntax is not QuerySyntax.PLAIN and collection != CHUNK_COLLECTION:
             return _skipped(name, OPERATORS + query.syntax)
         narrowed = narrowed_to(query.filters, collection)

@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from ragcorp.application.retrieval_profile import OWN_LISTS, RetrievalProfile
-from ragcorp.application.source_fan_out import FILTERED, NO_EMBEDDER, NOT_CONFIGURED, OPERATORS, SourceFanOut
+from ragcorp.application.source_fan_out import FILTERED, NO_EMBEDDER, NOT_CONFIGURED, OPERATORS, SCOPED, SourceFanOut
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.filters import Filters, fields_of
+from ragcorp.domain.keys import ForbiddenError, Scope
 from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.sources import SourceQuery, SourceResult
 from ragcorp.domain.ports.storage import DocumentRepository
@@ -36,7 +37,8 @@ class SourceRetrieval:
         """Return one result a source.
 
         Raises InvalidInputError where the filters, the operators or what is set up here leave no source to ask, or not
-        every one that the request requires, and AllSourcesFailedError where those did not reply.
+        every one that the request requires, ForbiddenError where it is the caller's key that leaves none of them, and
+        AllSourcesFailedError where those did not reply.
         """
         narrows = not fields_of(request.filters) & OPEN_NARROWING
 
@@ -124,6 +126,10 @@ def _require_answers(results: Sequence[SourceResult], request: SearchRequest) ->
             remedy="Name another profile; one of files needs ALLOWED_PATHS.",
         )
     lacking = [report.reason for report in reports if report.reason is not None]
+    if any(reason.startswith(SCOPED) for reason in lacking) and (
+        request.require_all or all(report.outcome is SourceOutcome.SKIPPED for report in reports)
+    ):
+        raise ForbiddenError(Scope.TOOLS)
     if lacking and (request.require_all or len(lacking) == len(reports)) and all(map(_is_for_good, lacking)):
         raise InvalidInputError(
             "This search needs what its sources do not have here: "

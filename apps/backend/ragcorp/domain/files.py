@@ -57,13 +57,17 @@ class GrepCase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileAccess:
-    """Who may read the roots: callers of one workspace, with that clearance."""
+    """Who may read the roots: callers of one workspace, with that clearance, from whom files are not kept."""
 
     workspace: str = "default"
     sensitivity: Sensitivity = Sensitivity.NORMAL
 
     def allows(self, principal: Principal) -> bool:
-        return principal.workspace == self.workspace and principal.clearance >= self.sensitivity
+        return (
+            principal.may_read_files
+            and principal.workspace == self.workspace
+            and principal.clearance >= self.sensitivity
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

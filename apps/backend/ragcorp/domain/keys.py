@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -55,11 +55,18 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who sends a request, from its credential. Without one (``key_id`` None) it is the local user of a loopback."""
+    """Who sends a request, from its credential. Without one (``key_id`` None) it is the local user of a loopback.
+
+    Without the scope ``tools`` the principal may read no files: searches and answers ask the principal, not the scopes.
+    """
 
     principal: Principal
     scopes: frozenset[Scope]
     key_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if Scope.TOOLS not in self.scopes and self.principal.may_read_files:
+            object.__setattr__(self, "principal", replace(self.principal, may_read_files=False))
 
 
 LOCAL_CALLER = Caller(principal=Principal(), scopes=EVERY_SCOPE)

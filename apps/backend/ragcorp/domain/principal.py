@@ -39,12 +39,16 @@ class Sensitivity(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """The caller: a workspace, a subject in it, the subject's groups and the highest sensitivity it may read."""
+    """The caller: a workspace, a subject in it, the subject's groups and the highest sensitivity it may read.
+
+    ``may_read_files`` False keeps from it what lies below the allowed roots, whatever way it asks for it.
+    """
 
     workspace: str = "default"
     subject: str = "local"
     groups: frozenset[str] = frozenset()
     clearance: Sensitivity = Sensitivity.RESTRICTED
+    may_read_files: bool = True
 
     def __post_init__(self) -> None:
         if not WORKSPACE_PATTERN.fullmatch(self.workspace):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, cast
 
 from fastapi import APIRouter
@@ -12,6 +13,7 @@ from starlette.responses import Response
 
 from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Searched
 from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.keys import Scope
 from ragcorp.domain.ports.use_cases import QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest
@@ -24,7 +26,7 @@ from ragcorp.interface.http.event_stream import EVENT_STREAM, BegunWork, Event, 
 from ragcorp.interface.http.json_response import json_response
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import problems, request_body
-from ragcorp.interface.http.principal import CurrentPrincipal
+from ragcorp.interface.http.principal import CurrentPrincipal, caller_of
 from ragcorp.interface.http.request_id import request_id_of
 from ragcorp.interface.http.search_routes import found_status, search_results
 from ragcorp.interface.http.services import HttpLimits
@@ -66,7 +68,7 @@ class AskRoutes:
             return await self._stream(request, body.as_request(), principal)
         allow(request, self._limits.ask_timeout_seconds)
         answer = await unless_client_leaves(request, self._whole(body.as_request(), principal, place))
-        return json_response(_answer_json(answer, request_id))
+        return json_response(_answer_json(answer, request_id, whole=_may_search(request)))
 
     async def _whole(self, request: SearchRequest, principal: Principal, place: Place) -> Answer:
         async with aclosing(self._answer.stream(request, principal=principal)) as events:
@@ -96,7 +98,7 @@ class AskRoutes:
             await close()
             raise
         return EventStream(
-            self._told(work, events, request_id, waiting=not found),
+            self._told(work, events, request_id, waiting=not found, whole=_may_search(request)),
             close=close,
             request_id=request_id,
             limits=limits,
@@ -104,21 +106,22 @@ class AskRoutes:
         )
 
     async def _told(
-        self, work: BegunWork[Searched], events: Events, request_id: str, *, waiting: bool
+        self, work: BegunWork[Searched], events: Events, request_id: str, *, waiting: bool, whole: bool
     ) -> AsyncGenerator[Event, None]:
         if waiting:
             yield "status", {"status": "searching"}
         searched = await work.result(seconds=self._limits.ask_timeout_seconds)
         self._metrics.count_search(searched.response)
         yield "status", _status(searched)
-        yield "search_results", search_results(searched.response, request_id)
+        if whole:
+            yield "search_results", search_results(searched.response, request_id)
         async for event in events:
             if isinstance(event, AnswerDelta):
                 yield "message", {"delta": event.text}
             elif isinstance(event, Answer):
                 for citation in event.citations:
                     yield "citation", citation_document(citation)
-                yield "final_answer", _answer_json(event, request_id)
+                yield "final_answer", _answer_json(event, request_id, whole=whole)
 
 
 async def _first(events: Events, place: Place) -> Searched:
@@ -127,8 +130,14 @@ async def _first(events: Events, place: Place) -> Searched:
     return searched
 
 
-def _answer_json(answer: Answer, request_id: str) -> dict[str, Any]:
-    return {"request_id": request_id, **answer_document(answer)}
+def _may_search(request: Request) -> bool:
+    """Say whether the caller may see passages beside those that an answer cites."""
+    return Scope.SEARCH in caller_of(request.scope).scopes
+
+
+def _answer_json(answer: Answer, request_id: str, *, whole: bool) -> dict[str, Any]:
+    """Return the JSON of AnswerBody; unless it is the ``whole`` answer, without what a turn shows beside it."""
+    return {"request_id": request_id, **answer_document(answer if whole else replace(answer, hydration=None))}
 
 
 def _status(searched: Searched) -> dict[str, Any]:

@@ -46,7 +46,7 @@ A stream of server-sent events, when `stream` is true. `data` is JSON.
 | `status` | `{"status": "searching"}`, where the search takes long |
 | `status` | `{"status": "answering", "passages", "chunks", "characters", "files", "message"}`, with `rewritten_query` \
 where a follow-up was rewritten |
-| `search_results` | what /search answers |
+| `search_results` | what /search answers; left out for a key without the scope `search` |
 | `message` | `{"delta": "..."}`, the next piece of the answer |
 | `citation` | one citation of the answer, each in its turn |
 | `final_answer` | the whole answer, as without a stream; the last event of an answer that is complete |
@@ -102,4 +102,7 @@ class AnswerBody(BaseModel):
     rewritten_query: str | None = Field(
         description="What was asked in place of a follow-up question; null where that is the question itself."
     )
-    hydration: HydrationBody | None = Field(description="What the turn of an episode shows; null without `episode_id`.")
+    hydration: HydrationBody | None = Field(
+        description="What the turn of an episode shows; null without `episode_id`, and for a key without the scope "
+        "`search`: `ask` alone shows of the documents what the answer cites."
+    )
