@@ -13,7 +13,7 @@ from ragcorp.domain.filters import DOCUMENT_FIELDS
 from ragcorp.domain.lexical import LexicalEvidence
 from ragcorp.domain.ports.models import Embedder, Vector
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.ports.storage import DocumentRepository, LexicalChunks
+from ragcorp.domain.ports.storage import DocumentRepository, LexicalChunks, VisibleFrequencies
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, ScoreType
 from ragcorp.domain.search import QuerySyntax
@@ -85,34 +85,46 @@ class FullTextChunkSource:
         found = await self._repository.find_chunks_full_text(
             query.text, principal=query.principal, filters=query.filters, limit=query.limit, syntax=query.syntax
         )
+        visible = await self._visible(found, query.principal) if query.explain else None
         return SourceAnswer(
             ranked_list=found.ranked_list,
             further=(found.identifiers, found.all_words),
             emphasis={IDENTIFIERS: COMES_FIRST} if found.identifiers.hits else {},
             cut=found.cut,
-            scorer=LexicalScorer(repository=self._repository, found=found, principal=query.principal),
+            scorer=LexicalScorer(
+                repository=self._repository,
+                found=found,
+                principal=query.principal,
+                tell_idf=visible is not None and visible.everything,
+            ),
             admits=(
                 partial(self._repository.admitted_chunks, query.text, principal=query.principal)
                 if query.syntax is QuerySyntax.WEBSEARCH
                 else None
             ),
-            notes=await self._notes(found, query.principal) if query.explain else {},
+            notes={} if visible is None else lexical_notes(found, visible),
         )
 
-    async def _notes(self, found: LexicalChunks, principal: Principal) -> Mapping[str, object]:
+    async def _visible(self, found: LexicalChunks, principal: Principal) -> VisibleFrequencies:
         lexemes = [term.lexeme for term in found.terms]
-        return lexical_notes(found, await self._repository.visible_frequencies(lexemes, principal=principal))
+        return await self._repository.visible_frequencies(lexemes, principal=principal)
 
 
 class LexicalScorer:
-    """Share of the query's evidence that any chunk holds, and the lexemes behind it."""
+    """Share of the query's evidence that any chunk holds, and the lexemes behind it.
+
+    ``tell_idf`` False leaves out what is counted over a workspace of which the principal may not read everything.
+    """
 
     score_type = ScoreType.EVIDENCE_SHARE
 
-    def __init__(self, *, repository: DocumentRepository, found: LexicalChunks, principal: Principal) -> None:
+    def __init__(
+        self, *, repository: DocumentRepository, found: LexicalChunks, principal: Principal, tell_idf: bool
+    ) -> None:
         self._repository = repository
         self._found = found
         self._principal = principal
+        self._tell_idf = tell_idf
 
     async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
         found = await self.evidence(chunk_ids, score_type=self.score_type)
@@ -132,6 +144,7 @@ class LexicalScorer:
                 each.counts,
                 length=each.length,
                 average_length=self._found.average_length,
+                tell_idf=self._tell_idf,
             )
             for chunk_id, each in counted.items()
         }

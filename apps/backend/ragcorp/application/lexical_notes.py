@@ -12,14 +12,15 @@ def lexical_notes(found: LexicalChunks, visible: VisibleFrequencies) -> dict[str
     """Return the notes of full text: counts are of what the caller may read.
 
     A term that no such chunk holds is shown as it was typed, once, with no idf: as what is unknown, whether or not
-    others know it. ``idf`` and ``average_length`` are those of the scores, over the whole workspace.
+    others know it. ``idf`` and ``average_length`` are those of the scores, over the whole workspace: None where some of
+    it is hidden from the caller.
     """
     words: dict[str, list[QueryTerm]] = {}
     for term in found.terms:
         words.setdefault(term.word, []).append(term)
     return {
         "chunks": found.chunks if visible.everything else visible.chunks,
-        "average_length": found.average_length,
+        "average_length": found.average_length if visible.everything else None,
         "counted_up_to": None if visible.everything else visible.counted_up_to,
         "terms": [note for terms in words.values() for note in _notes(terms, visible)],
     }
@@ -34,7 +35,7 @@ def _notes(terms: Sequence[QueryTerm], visible: VisibleFrequencies) -> Iterator[
             "lexeme": term.lexeme,
             "kind": term.kind.value,
             "document_frequency": count,
-            "idf": term.idf,
+            "idf": term.idf if visible.everything else None,
             "typed": term.typed,
             "similarity": term.similarity,
         }

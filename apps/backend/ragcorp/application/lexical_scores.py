@@ -44,6 +44,7 @@ def lexical_evidence(
     *,
     length: int,
     average_length: float,
+    tell_idf: bool = True,
 ) -> LexicalEvidence:
     """Return what ``counts`` (tf by lexeme) of a passage give to the score that ``factors`` are of."""
     return LexicalEvidence(
@@ -52,7 +53,7 @@ def lexical_evidence(
             LexemeMatch(
                 lexeme=term.lexeme,
                 tf=counts[term.lexeme],
-                idf=term.idf,
+                idf=term.idf if tell_idf else None,
                 contribution=factor * saturation(counts[term.lexeme], length, average_length),
             )
             for term, factor in zip(terms, factors, strict=True)

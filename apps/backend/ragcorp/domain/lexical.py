@@ -33,11 +33,14 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexemeMatch:
-    """A lexeme of the query in a passage: how often (``tf``), its ``idf``, and its summand of the list's score."""
+    """A lexeme of the query in a passage: how often (``tf``), its ``idf``, and its summand of the list's score.
+
+    ``idf`` is None for a caller who may not know how many passages hold the lexeme.
+    """
 
     lexeme: str
     tf: int
-    idf: float
+    idf: float | None
     contribution: float
 
 

@@ -18,6 +18,7 @@ from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.retrieval import ScoreType
 from support.postgres import open_database, repository_over
 from support.stored import written
 
@@ -81,8 +82,8 @@ def terms_of(answer: SourceAnswer) -> list[dict[str, Any]]:
 
 
 def without_statistics(answer: SourceAnswer) -> tuple[object, list[dict[str, Any]]]:
-    """idf is the scores', which are over the whole workspace."""
-    return answer.notes["chunks"], [{**term, "idf": term["idf"] is not None} for term in terms_of(answer)]
+    """idf is the scores', which are over the whole workspace; to whom a part of it is hidden it is not told."""
+    return answer.notes["chunks"], [{**term, "idf": None} for term in terms_of(answer)]
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -105,8 +106,10 @@ def test_what_is_hidden_might_as_well_not_be_there(
                 answer = await asked(repository, query, reader)
                 shown = words_of(*(f"{term['word']} {term['lexeme']} {term['typed']}" for term in terms_of(answer)))
                 assert not (hidden - words_of(query)) & shown, query
+                assert (answer.notes["average_length"] is None) is (len(readable) < len(everything))
                 for term in terms_of(answer):
-                    assert (term["document_frequency"] == 0) is (term["idf"] is None)
+                    known = len(readable) == len(everything) and term["document_frequency"] > 0
+                    assert (term["idf"] is not None) is known
                 if query not in EXACT:
                     # a word that is typed as others wrote it is known, and looked for as such
                     assert without_statistics(answer) == without_statistics(
@@ -134,7 +137,17 @@ async def test_counts_are_of_what_may_be_read_and_exact_where_all_may_be(dsn: st
             ("azul", 1),
             ("secreto", 0),
         ]
-        assert terms_of(some)[0]["idf"] == terms_of(every)[0]["idf"]
+        assert isinstance(terms_of(every)[0]["idf"], float)
+        assert every.notes["average_length"] == (2 + 2 + 1 + 1) / 4
+        assert [term["idf"] for term in terms_of(some)] == [None, None]
+        assert some.notes["average_length"] is None
+        for answer, told in ((every, True), (some, False)):
+            assert answer.scorer is not None
+            chunk_ids = [str(hit.chunk_id) for hit in answer.ranked_list.hits]
+            evidence = await answer.scorer.evidence(chunk_ids, score_type=ScoreType.BM25)
+            matches = [match for each in evidence.values() for match in each.matches]
+            assert len(matches) == len(chunk_ids)
+            assert all((match.idf is not None) is told for match in matches)
         assert (await asked(repository, "azul", beto, explain=False)).notes == {}
         nowhere = await asked(repository, "azul", replace(beto, workspace="empty"))
         assert (nowhere.notes["chunks"], nowhere.notes["counted_up_to"]) == (0, None)

@@ -284,13 +284,17 @@ def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
             for match in hit.evidence[source.source].matches if source.source in hit.evidence else ():
                 console.print(
                     plain(
-                        f"         {match.lexeme}: tf {match.tf}, idf {match.idf:.3f}, gives {match.contribution:.6f}",
+                        f"         {match.lexeme}: tf {match.tf}{_idf(match.idf)}, gives {match.contribution:.6f}",
                         style="dim",
                     )
                 )
         for step, note in hit.steps.items():
             told = ", ".join(f"{name} {_shown(value)}" for name, value in note.items())
             console.print(plain(f"     {step}: {told}", style="dim"))
+
+
+def _idf(idf: float | None) -> str:
+    return "" if idf is None else f", idf {idf:.3f}"
 
 
 def _shown(value: object) -> str:

@@ -123,7 +123,8 @@ class RetrievalFields(StrictModel):
         "collections (artifacts and their chunks, one result an artifact), memory (memory, history and graph), "
         "everything, files (meaning and exact keywords, in documents and in the files of ALLOWED_PATHS), grep "
         "(exact keywords in files), code (hybrid, with the symbols, files, headings, clauses and codes that the query "
-        "names).",
+        "names). files and grep need the scope `tools` too (403); of another profile that asks files they are left out "
+        "without it, and named in `degraded`.",
     )
     exact_keywords: str | None = Field(
         None,
@@ -132,7 +133,8 @@ class RetrievalFields(StrictModel):
         "and its words, any of them, in any case and accents, printed hyphens and quotes like typed ones. Of more than "
         "24 terms the phrase, identifiers and quoted parts come first, then the rarest words; `explain` names those "
         "that were left out. Null takes the telling words of `query`. "
-        "Without `profile` and `mode` they mean profile `files`; one that asks no files refuses them (422).",
+        "Without `profile` and `mode` they mean profile `files`; one that asks no files refuses them (422). They "
+        "need the scope `tools` too, where files are asked (403).",
     )
     vector_score_threshold: float | None = Field(
         None,
@@ -208,7 +210,9 @@ class Lexeme(BaseModel):
 
     lexeme: str
     tf: int = Field(description="How often the passage holds it.")
-    idf: float
+    idf: float | None = Field(
+        description="How rare it is in the workspace; null where the caller may not read everything in it."
+    )
     contribution: float = Field(description="The summand of the list's score.")
 
 
