@@ -27,7 +27,8 @@ Each line is a document: `external_id` and the fields of PUT. Each is answered b
 `{"line", "external_id", "status"}` or `{"line", "external_id", "error": {"code", "detail", "errors"}}`, and all of them
 by a last one `{"summary": {"created", "updated", "unchanged", "failed"}}`: an answer without it broke off.
 A bad line stops no other one, and a line of a name that came before is a later write of it. The same request may be
-sent again: what is stored already is `unchanged`.
+sent again: what is stored already is `unchanged`. Read the answer while you send: where more than 4 MB of it wait to be
+read, no more lines are taken, and after a minute the connection closes. When you leave, the batch in hand is stored.
 """
 
 
