@@ -11,13 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Self
 
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
 from ragcorp.domain.exceptions import ConfigurationError, RagcorpError, StorageUnavailableError
+from ragcorp.infrastructure.backups.private_login import PrivateLogin
+from ragcorp.infrastructure.child_environment import child_environment
 
 _NAMES = ("pg_dump", "pg_restore", "psql")
 _SQLSTATE = re.compile(r"\b(?:ERROR|FATAL):\s+([0-9A-Z]{5})\b")
 _TAIL_BYTES = 16_384
+_FILES_OF_LIBPQ = ("PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY", "PGSSLCRL", "PGSSLCRLDIR")
+"""Paths, and no secrets: our own connections to the database read them too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class Programs:
 
 
 class Child:
-    """A program that talks through pipes, logged in by environment: no password is ever on a command line.
+    """A program that talks through pipes, logged in by a file of its own, in an environment without our secrets.
 
     What it writes to stderr is kept in an unnamed file and never shown as it is: it may quote what is stored.
     """
@@ -57,21 +59,20 @@ class Child:
         writes: bool = False,
         errors: IO[bytes],
     ) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-        environment |= {"LC_ALL": "C", "PGOPTIONS": options, "PGAPPNAME": "ragcorp-backup"}
-        login: list[str] = []
-        if dsn is not None:
-            parts = {name: str(value) for name, value in conninfo_to_dict(dsn).items() if value is not None}
-            environment["PGPASSWORD"] = parts.pop("password", "")
-            login = [f"--dbname={make_conninfo('', **parts)}"]
+        environment = child_environment(also=_FILES_OF_LIBPQ) | {"LC_ALL": "C", "PGAPPNAME": "ragcorp-backup"}
+        self._login = None if dsn is None else PrivateLogin.of(dsn, options=options)
         self._errors = errors
-        self.process = subprocess.Popen(  # noqa: S603 - our own argument lists, and no shell reads a value
-            [*arguments, *login],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE if writes else subprocess.DEVNULL,
-            stderr=errors,
-            env=environment,
-        )
+        try:
+            self.process = subprocess.Popen(  # noqa: S603 - our own argument lists, and no shell reads a value
+                [*arguments, *(self._login.arguments if self._login else ())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE if writes else subprocess.DEVNULL,
+                stderr=errors,
+                env=environment | (self._login.environment if self._login else {}),
+            )
+        except BaseException:
+            self._remove_login()
+            raise
 
     @property
     def stdin(self) -> IO[bytes]:
@@ -89,7 +90,8 @@ class Child:
         return self.process.wait()
 
     def end(self) -> None:
-        """Kill what still runs, and close the pipes."""
+        """Kill what still runs, close the pipes and remove the login."""
+        self._remove_login()
         if self.process.poll() is None:
             self.process.kill()
         with suppress(BrokenPipeError):
@@ -97,6 +99,10 @@ class Child:
         if self.process.stdout is not None:
             self.process.stdout.close()
         self.process.wait()
+
+    def _remove_login(self) -> None:
+        if self._login is not None:
+            self._login.remove()
 
     def failure(self, action: str) -> RagcorpError:
         """Return the error for a program that failed; only a code of what it wrote is in it."""

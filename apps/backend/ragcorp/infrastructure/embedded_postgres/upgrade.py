@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError
+from ragcorp.infrastructure.child_environment import child_environment
 from ragcorp.infrastructure.embedded_postgres import cluster as clusters
 from ragcorp.infrastructure.embedded_postgres.data_folder import DataFolder, write_private
 from ragcorp.infrastructure.embedded_postgres.failures import os_errors_translated
@@ -143,7 +144,11 @@ def find_old_programs(major: str, given: Path | None) -> OtherPrograms:
 def _version(folder: Path) -> str | None:
     try:
         done = subprocess.run(  # noqa: S603 - a program that the caller named, or the system's
-            [folder / "postgres", "--version"], capture_output=True, check=False, timeout=30
+            [folder / "postgres", "--version"],
+            capture_output=True,
+            check=False,
+            timeout=30,
+            env=child_environment(),
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

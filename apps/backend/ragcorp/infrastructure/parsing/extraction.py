@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 
 from ragcorp.domain.exceptions import MissingExtraError, RagcorpError
+from ragcorp.infrastructure.child_environment import child_environment
 from ragcorp.infrastructure.parsing import kreuzberg_call
 from ragcorp.infrastructure.parsing.kreuzberg_call import Extracted, Request, call
 from ragcorp.infrastructure.parsing.limits import corrupt, encrypted
 
 EXTRA = "parsers"
+_SETTINGS_OF_PARSERS = ("TESSDATA_PREFIX", "KREUZBERG_CACHE_DIR", "XDG_CACHE_HOME", "PYTHONHOME", "PYTHONPATH")
 
 
 @contextmanager
@@ -62,6 +64,7 @@ def _in_child(data: bytes, request: Request) -> Extracted:
         capture_output=True,
         timeout=2 * kreuzberg_call.TIMEOUT_SECONDS,
         check=True,
+        env=child_environment(also=_SETTINGS_OF_PARSERS),
     )
     answer = json.loads(done.stdout)
     if "failed" in answer:
