@@ -107,8 +107,12 @@ async def test_no_row_is_written_into_another_workspace_or_moved_there(
     for table in moved:
         with pytest.raises(StorageUnavailableError) as refused:
             await fetch(database, "ours", f"UPDATE {table} SET workspace = 'theirs' RETURNING 1")
-        assert refused.value.reason == "privilege", table
+        assert refused.value.reason == "row_security", table
+        assert "migrate" not in (refused.value.remedy or "")
         assert table not in str(refused.value)
+    with pytest.raises(StorageUnavailableError) as lacking:
+        await fetch(database, "ours", "UPDATE key_secret SET secret = secret RETURNING 1")
+    assert (lacking.value.reason, "migrate" in (lacking.value.remedy or "")) == ("privilege", True)
     for insert in (
         "INSERT INTO memory_backlog (item_id, workspace) SELECT id, 'theirs' FROM memory_items RETURNING 1",
         "INSERT INTO default_languages (workspace, language) VALUES ('third', 'es') RETURNING 1",

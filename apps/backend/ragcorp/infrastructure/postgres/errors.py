@@ -15,6 +15,9 @@ from ragcorp.domain.exceptions import ConfigurationError, ConflictError, Ragcorp
 
 REACH_REMEDY = "Check that PostgreSQL runs and that DATABASE_URL names it; `ragcorp doctor` tells more."
 
+POLICY_CHECKS = frozenset({"ExecWithCheckOptions", "check_enable_rls"})
+"""Functions of the server that raise 42501 for a policy, not for a missing right. Its words are in its own language."""
+
 
 @asynccontextmanager
 async def translated() -> AsyncIterator[None]:
@@ -67,6 +70,13 @@ def translate(error: BaseException) -> RagcorpError:
                 "The database schema is not the one that this version needs.",
                 reason="schema",
                 remedy="Run `ragcorp migrate`.",
+            )
+        case pg.InsufficientPrivilege() if error.diag.source_function in POLICY_CHECKS:
+            return StorageUnavailableError(
+                "Row-level security refused the statement: it is about another workspace than the request's.",
+                reason="row_security",
+                remedy="Nothing was changed. Rights would not help: it is a fault of the program, or of a policy that "
+                "was added; report it with the line of the log.",
             )
         case pg.InsufficientPrivilege():
             return StorageUnavailableError(

@@ -42,7 +42,7 @@ GRANT_TO_APPLICATION = """
     GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO "{role}";
     REVOKE INSERT, UPDATE, DELETE ON alembic_version, key_secret, item_name_key FROM "{role}";
 """
-"""What only the owner writes, the application reads: with another secret every key would be void, or a forger's good."""
+"""What only the owner writes, the application reads: with another secret each key would be void, or a forger's good."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
