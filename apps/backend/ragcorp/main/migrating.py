@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import anyio.to_thread
 
-from ragcorp.infrastructure.postgres.migrations import MigrationState, state
-from ragcorp.interface.cli.services import Migration, SchemaState, Target
+from ragcorp.infrastructure.postgres.migrations import state
+from ragcorp.interface.cli.services import Migration, RowLevelSecurity, SchemaState, Target
 from ragcorp.main.command_settings import settings_for
 from ragcorp.main.storage import migrate_storage, open_storage
 
 
-async def migrate_database(target: Target) -> Migration:
+async def migrate_database(target: Target, row_level_security: RowLevelSecurity | None) -> Migration:
     """Bring the schema to the newest revision, as its owner. Raises as ``open_storage`` and ``migrate``."""
     settings = settings_for(target)
+    protect = None if row_level_security is None else row_level_security is RowLevelSecurity.ON
     async with open_storage(settings) as storage:
-        before = await anyio.to_thread.run_sync(state, storage.owner_dsn)
-        await migrate_storage(storage, settings)
-        after = await anyio.to_thread.run_sync(state, storage.owner_dsn)
-    return Migration(before=_schema(before), after=_schema(after))
+        done = await migrate_storage(storage, settings, protect=protect)
+    return Migration(
+        before=SchemaState(current=done.before, head=done.head),
+        after=SchemaState(current=done.current, head=done.head),
+        row_level_security=RowLevelSecurity.OFF if done.off else RowLevelSecurity.ON,
+        left=done.left,
+        stop_older_processes=done.turned_on,
+    )
 
 
 async def schema_state(target: Target) -> SchemaState:
+    """Raises ConfigurationError for a database that a newer version migrated."""
     async with open_storage(settings_for(target)) as storage:
-        return _schema(await anyio.to_thread.run_sync(state, storage.dsn))
-
-
-def _schema(found: MigrationState) -> SchemaState:
+        found = await anyio.to_thread.run_sync(state, storage.dsn)
+    found.require_known()
     return SchemaState(current=found.current, head=found.head)

@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
-from ragcorp.infrastructure.postgres.migrations import migrate, state
+from ragcorp.infrastructure.postgres.migrations import Migrated, migrate, state
 from ragcorp.main.container import Parts
 from ragcorp.main.settings import Settings
 
@@ -80,12 +80,13 @@ async def _keep_running(server: EmbeddedPostgres) -> None:
 async def prepare_storage(storage: Storage, settings: Settings, *, parts: Parts | None = None) -> None:
     """Migrate the embedded database; of a server of the user's own, check only that it is migrated.
 
-    Raises ConfigurationError with the remedy if it is not.
+    Raises ConfigurationError with the remedy if it is not, or is of a newer version.
     """
     if storage.embedded:
         await migrate_storage(storage, settings, parts=parts)
         return
     found = await anyio.to_thread.run_sync(state, storage.dsn)
+    found.require_known()
     if not found.up_to_date:
         raise ConfigurationError(
             f"The database is at schema revision {found.current or 'none'}; this version needs {found.head}.",
@@ -94,14 +95,17 @@ async def prepare_storage(storage: Storage, settings: Settings, *, parts: Parts 
         )
 
 
-async def migrate_storage(storage: Storage, settings: Settings, *, parts: Parts | None = None) -> None:
-    """Bring the schema to the newest revision, prepared for the model in use."""
+async def migrate_storage(
+    storage: Storage, settings: Settings, *, parts: Parts | None = None, protect: bool | None = None
+) -> Migrated:
+    """Bring the schema to the newest revision, prepared for the model in use. Arguments and errors as ``migrate``."""
     model = (parts or Parts()).embedding(settings)
-    await anyio.to_thread.run_sync(
+    return await anyio.to_thread.run_sync(
         lambda: migrate(
             storage.owner_dsn,
             embedding_model=model,
             application_dsn=storage.dsn,
             superuser_dsn=storage.superuser_dsn,
+            protect=protect,
         )
     )

@@ -16,7 +16,16 @@ from ragcorp.main import service_checks
 from ragcorp.main.service_checks import disk_check
 from ragcorp.main.settings import load_settings
 
-SOUND = ServiceFacts(keys=1, active_keys=1, sees_every_row=False, unprotected=(), unmarked=(), skew_seconds=0.1)
+SOUND = ServiceFacts(
+    keys=1,
+    active_keys=1,
+    sees_every_row=False,
+    unprotected=(),
+    row_level_security=True,
+    unmarked=(),
+    passages=5000,
+    skew_seconds=0.1,
+)
 
 ADD_KEY = """
     INSERT INTO api_keys (id, workspace, subject, clearance, scopes, digest, revoked_at)
@@ -31,6 +40,7 @@ def checks(facts: ServiceFacts, **given: Any) -> dict[str, Check]:
 def test_what_is_found_in_a_database(dsn: str, owner_dsn: str) -> None:
     found = inspect_service(dsn)
     assert (found.keys, found.active_keys, found.sees_every_row, found.unprotected) == (0, 0, False, ())
+    assert (found.row_level_security, found.passages, found.unmarked) == (True, 0, ())
     assert abs(found.skew_seconds) < 60
     with psycopg.connect(owner_dsn, autocommit=True) as connection:
         connection.execute("ALTER TABLE documents NO FORCE ROW LEVEL SECURITY")
@@ -57,14 +67,41 @@ def test_a_sound_service_has_no_finding() -> None:
             "ragcorp keys create",
         ),
         (SOUND, {"host": "x" * 300}, "listening", CheckStatus.FAILED, "127.0.0.1"),
-        (replace(SOUND, unprotected=("documents",)), {}, "row-level security", CheckStatus.FAILED, "FORCE"),
+        (
+            replace(SOUND, unprotected=("documents",)),
+            {},
+            "row-level security",
+            CheckStatus.FAILED,
+            "ragcorp migrate --row-level-security on",
+        ),
+        (
+            replace(SOUND, unprotected=("documents", "chunks"), row_level_security=False),
+            {},
+            "row-level security",
+            CheckStatus.WARNING,
+            "ragcorp migrate --row-level-security on",
+        ),
+        (
+            replace(SOUND, unprotected=("documents",), row_level_security=False, sees_every_row=True),
+            {},
+            "row-level security",
+            CheckStatus.FAILED,
+            "BYPASSRLS",
+        ),
         (replace(SOUND, sees_every_row=True), {}, "row-level security", CheckStatus.FAILED, "BYPASSRLS"),
         (
-            replace(SOUND, unmarked=("ALTER FUNCTION f() LEAKPROOF",)),
+            replace(SOUND, unmarked=("ALTER FUNCTION f() LEAKPROOF",), passages=1000),
             {},
             "row-level security",
             CheckStatus.WARNING,
             "f()",
+        ),
+        (
+            replace(SOUND, unmarked=("ALTER FUNCTION f() LEAKPROOF",), passages=1001),
+            {},
+            "row-level security",
+            CheckStatus.FAILED,
+            "ragcorp migrate --row-level-security off",
         ),
         (replace(SOUND, skew_seconds=-90.0), {}, "clock", CheckStatus.WARNING, "NTP"),
     ],

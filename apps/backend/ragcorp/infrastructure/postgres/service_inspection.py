@@ -16,11 +16,16 @@ from ragcorp.infrastructure.postgres.inspection import (
     UNPROTECTED,
 )
 from ragcorp.infrastructure.postgres.leakproof import statements, unmarked
+from ragcorp.infrastructure.postgres.row_level_security import IS_ON
 
 KEYS = """
     SELECT count(*), count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
     FROM api_keys
 """
+
+MOST_COUNTED = 10_000
+
+PASSAGES = f"SELECT count(*) FROM (SELECT FROM chunks LIMIT {MOST_COUNTED}) AS counted"
 
 NOW = "SELECT clock_timestamp()"
 
@@ -29,6 +34,8 @@ NOW = "SELECT clock_timestamp()"
 class ServiceFacts:
     """``skew_seconds`` is how far the database's clock is ahead of this machine's.
 
+    ``row_level_security`` is False where it was turned off for every table; ``unprotected`` are then all of them.
+    ``passages`` are counted up to ``MOST_COUNTED``.
     ``unmarked`` is what a superuser has yet to run, so that conditions under policies use their indexes.
     """
 
@@ -36,7 +43,9 @@ class ServiceFacts:
     active_keys: int
     sees_every_row: bool
     unprotected: tuple[str, ...]
+    row_level_security: bool
     unmarked: tuple[str, ...]
+    passages: int
     skew_seconds: float
 
 
@@ -50,6 +59,8 @@ def inspect_service(dsn: str) -> ServiceFacts:
             ((is_bound,),) = connection.execute(IS_BOUND).fetchall()
             unprotected = tuple(row[0] for row in connection.execute(UNPROTECTED, (list(OF_NO_WORKSPACE),)).fetchall())
             left = tuple(statements(unmarked(connection)))
+            ((is_on,),) = connection.execute(IS_ON).fetchall()
+            ((passages,),) = connection.execute(PASSAGES).fetchall()
             before = datetime.now(UTC)
             ((there,),) = connection.execute(NOW).fetchall()
             here = before + (datetime.now(UTC) - before) / 2
@@ -60,6 +71,8 @@ def inspect_service(dsn: str) -> ServiceFacts:
         active_keys=active,
         sees_every_row=not is_bound,
         unprotected=unprotected,
+        row_level_security=is_on,
         unmarked=left,
+        passages=passages,
         skew_seconds=(there - here).total_seconds(),
     )

@@ -12,7 +12,7 @@ from rich.table import Column, Table
 
 from ragcorp.interface.cli.calls import Call
 from ragcorp.interface.cli.output import EXIT_FAILED, plain
-from ragcorp.interface.cli.services import Check, CheckStatus
+from ragcorp.interface.cli.services import Check, CheckStatus, Migration, RowLevelSecurity
 
 STATUS_STYLES = {
     CheckStatus.OK: "green",
@@ -25,6 +25,15 @@ STATUS_STYLES = {
 async def migrate(
     call: Call,
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 if a migration is due.")] = False,
+    row_level_security: Annotated[
+        RowLevelSecurity | None,
+        typer.Option(
+            "--row-level-security",
+            help="off: conditions of the statements alone keep workspaces apart, for a server where nobody may mark "
+            "functions LEAKPROOF. The choice stays until it is made anew.",
+            show_default=False,
+        ),
+    ] = None,
     upgrade_server: Annotated[
         bool,
         typer.Option(
@@ -51,19 +60,44 @@ async def migrate(
             ),
         )
         return 0 if up_to_date else EXIT_FAILED
-    done = await call.services.migrate(call.target)
+    done = await call.services.migrate(call.target, row_level_security)
     call.output.result(
         {
             "before": done.before.current,
             "after": done.after.current,
             "head": done.after.head,
             "up_to_date": done.after.current == done.after.head,
+            "row_level_security": done.row_level_security.value,
+            "left_to_a_superuser": list(done.left),
+            "stop_older_processes": done.stop_older_processes,
         },
         lambda console: console.print(
             plain(f"revision before: {done.before.current or 'none'}, after: {done.after.current}")
         ),
     )
+    _note_what_is_left(call, done)
     return 0
+
+
+def _note_what_is_left(call: Call, done: Migration) -> None:
+    if done.row_level_security is RowLevelSecurity.OFF:
+        call.output.note(
+            "Row-level security is off: conditions of the statements alone keep workspaces apart. "
+            "`ragcorp migrate --row-level-security on` turns it on.",
+            style="bold yellow",
+        )
+    if done.left:
+        call.output.note(
+            "NOT DONE: searches under row-level security cannot use their indexes, and fail (503) with more than some "
+            "thousand passages, until a superuser runs in this database:",
+            style="bold red",
+        )
+        for statement in done.left:
+            call.output.note(f"  {statement};")
+        call.output.note(
+            "Where nobody may run them: `ragcorp migrate --row-level-security off` (docs/operations.md).",
+            style="bold red",
+        )
 
 
 async def _upgrade_server(call: Call, old_bin_dir: Path | None) -> None:

@@ -204,10 +204,25 @@ class SchemaState:
     head: str
 
 
+class RowLevelSecurity(StrEnum):
+    """Whether the database itself keeps workspaces apart; OFF: conditions of the statements alone do."""
+
+    ON = "on"
+    OFF = "off"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
+    """``left`` are statements that a superuser has yet to run, so that searches use their indexes.
+
+    ``stop_older_processes``: those of a version of before see no rows from now on.
+    """
+
     before: SchemaState
     after: SchemaState
+    row_level_security: RowLevelSecurity
+    left: Sequence[str]
+    stop_older_processes: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +320,7 @@ class Services:
     mcp: Callable[[Target], Awaitable[None]]
     tui: Callable[[Target, str | None], Awaitable[None]]
     keys: Callable[[Target], AbstractAsyncContextManager[Keys]]
-    migrate: Callable[[Target], Awaitable[Migration]]
+    migrate: Callable[[Target, RowLevelSecurity | None], Awaitable[Migration]]
     schema: Callable[[Target], Awaitable[SchemaState]]
     upgrade_server: Callable[[Target, Path | None], Awaitable[ServerUpgrade | None]]
     backup: Callable[[Target, Path, bool, OnBytes], Awaitable[Backup]]
