@@ -180,12 +180,17 @@ class _Answerer:
         return self._answerer.name
 
     async def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
+        finished: AnswerFinished | None = None
         with self._tracer.leaf("answer", model=self.name, passages=len(prompt.passages)) as span:
             async with aclosing(self._answerer.answer(prompt)) as events:
                 async for event in events:
                     if isinstance(event, AnswerFinished):
                         span.note(abstained=event.abstained, **event.usage)
+                        finished = event
+                        break
                     yield event
+        if finished is not None:
+            yield finished  # the work is done: whoever goes now leaves nothing unfinished
 
     async def aclose(self) -> None:
         await self._answerer.aclose()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import httpx
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerPrompt
 from ragcorp.domain.exceptions import MissingExtraError
 from ragcorp.main import tracing
 from ragcorp.main.app import run_app
@@ -41,6 +42,10 @@ def attributes(span: Span) -> dict[str, Any]:
     return {each.key: getattr(each.value, str(each.value.WhichOneof("value"))) for each in span.attributes}
 
 
+def is_failed(span: Span) -> bool:
+    return bool(span.status.code == span.status.STATUS_CODE_ERROR)
+
+
 async def test_a_request_is_a_tree_of_spans(
     make_container: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,6 +68,8 @@ async def test_a_request_is_a_tree_of_spans(
     assert {"PUT /documents/{external_id}", "POST /search", "POST /ask", "GET /documents/{external_id}"} <= names
     assert {"source dense", "source full_text", "embed query", "fuse", "database", "answer"} <= names
     assert {"step describe", "step visibility"} <= names
+    assert [(span.name, attributes(span)) for span in collector.spans if is_failed(span)] == []
+    assert "not_found" in {attributes(span).get("ragcorp.refused") for span in collector.spans}
     (search,) = [span for span in collector.spans if span.name == "POST /search"]
     assert (search.trace_id.hex(), search.parent_span_id.hex()) == (TRACE, PARENT)
     assert attributes(search) == {
@@ -91,9 +98,37 @@ async def test_what_fails_is_marked_by_its_reason(
             async with container.database.driver_transaction("default"):
                 raise ValueError(CANARY)
         await container.tracing.aclose()
-    failed = [span for span in collector.spans if span.status.code == span.status.STATUS_CODE_ERROR]
-    assert [attributes(span)["error.type"] for span in failed] == ["ValueError"]
+    assert [attributes(span)["error.type"] for span in collector.spans if is_failed(span)] == ["ValueError"]
     assert CANARY.encode() not in collector.raw
+
+
+class Endless:
+    """Goes on writing."""
+
+    name = "endless"
+
+    async def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
+        while True:
+            yield AnswerDelta(text=prompt.question)
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def test_who_leaves_an_answer_that_is_being_written_leaves_a_failed_span(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with otlp_collector() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")  # only the end sends
+        wiring = tracing.make_tracing(load_settings({"enable_tracing": True}))
+        prompt = AnswerPrompt(question=CANARY, language="es", workspace="default", passages=())
+        async with aclosing(wiring.answerer(Endless()).answer(prompt)) as events:
+            await anext(events)
+        await wiring.aclose()
+    assert [(span.name, is_failed(span), attributes(span)["error.type"]) for span in collector.spans] == [
+        ("answer", True, "left")
+    ]
 
 
 async def test_a_collector_that_is_gone_holds_nothing_up(

@@ -14,11 +14,20 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from ragcorp.domain.exceptions import SourceUnavailableError
+from ragcorp.domain.exceptions import (
+    ConflictError,
+    FileAccessError,
+    InvalidInputError,
+    NotFoundError,
+    SourceUnavailableError,
+)
 from ragcorp.domain.ports.tracing import Span, SpanValue
 
 FLUSH_SECONDS = 2.0
 REQUEST = "request"
+ANSWERS = (InvalidInputError, NotFoundError, ConflictError, FileAccessError)
+"""What tells the caller about the caller's own request: the work was done."""
+
 PREFIX = "ragcorp."
 
 
@@ -88,6 +97,9 @@ def _watched(span: _OtelSpan) -> Iterator[Span]:
         yield span
     except SourceUnavailableError as error:
         span.fail(str(getattr(error, "reason", error.code)))
+        raise
+    except ANSWERS as answer:
+        span.note(refused=answer.code)
         raise
     except GeneratorExit:  # whoever listened has left
         span.fail("left")
