@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
@@ -17,12 +17,14 @@ class LangidDetector:
     def __init__(self, *, default: str = "es") -> None:
         self._default = default
 
-    @cached_property
-    def _identifier(self) -> LanguageIdentifier:
-        identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-        identifier.set_languages(list(LANGUAGES))
-        return identifier
-
     def detect(self, text: str) -> str:
-        language, probability = self._identifier.classify(text)
+        language, probability = _identifier().classify(text)
         return str(language) if probability >= CONFIDENCE else self._default
+
+
+@cache
+def _identifier() -> LanguageIdentifier:
+    """Return the model, which takes a second or two to load and never changes: once for the process."""
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(list(LANGUAGES))
+    return identifier
