@@ -9,12 +9,14 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 import uvicorn
 
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError
 from ragcorp.infrastructure.postgres.inspection import role_is_bound
+from ragcorp.infrastructure.postgres.row_level_security import is_off
 from ragcorp.interface.cli.services import OnListening, RunningService, ServeOptions, Target
 from ragcorp.interface.http.cors import ANY
 from ragcorp.interface.http.stopping import Stopping
@@ -27,6 +29,9 @@ from ragcorp.main.sessions import open_prepared, session_of
 from ragcorp.main.settings import Settings
 from ragcorp.main.shutdown import CANCELLING_SHARE, FINISHING_SHARE, Shutdown
 from ragcorp.main.unread_responses import cutting_protocol
+
+if TYPE_CHECKING:
+    from ragcorp.interface.mcp.endpoint import McpEndpoint
 
 BACKLOG = 2048
 
@@ -41,6 +46,11 @@ UNBOUND_ROLE = (
 ANY_ORIGIN_WITHOUT_KEY = (
     "CORS_ORIGINS is * and no key exists: pages of other origins are refused until one does, as whoever opens such a "
     "page in a browser here would let it do everything. Make a key with `ragcorp keys create`, or name the origins"
+)
+
+ROW_LEVEL_SECURITY_IS_OFF = (
+    "row-level security is off: conditions of the statements alone keep workspaces apart"
+    " (`ragcorp migrate --row-level-security on` turns it on)"
 )
 
 logger = logging.getLogger(__name__)
@@ -64,6 +74,8 @@ async def open_service(target: Target, options: ServeOptions) -> AsyncIterator[R
             access = await access_over(listener, container.authenticator.any_exists)
             await require_bound_role(settings, listener, container.authenticator.any_exists)
             await warn_of_any_origin(settings, container.authenticator.any_exists)
+            if await is_off(container.database):
+                logger.warning(ROW_LEVEL_SECURITY_IS_OFF)
             yield RunningService(session=session_of(container), run=run, hurry=ending.hurry, access=access)
 
 
@@ -143,10 +155,10 @@ async def serve_container(
             if shutdown is not None:
                 shutdown.begin()
             app.state.stopping.begin()
-            if app.state.mcp is not None:
-                await app.state.mcp.end_sessions()
             server.should_exit = True
+            sessions = asyncio.create_task(_end_sessions(app.state.mcp, app.state.stopping), name="end of MCP sessions")
             await _ended(serving, server, app.state.stopping, ending)
+            await asyncio.wait({sessions}, timeout=HURRIED_SECONDS)
 
 
 class _Server(uvicorn.Server):
@@ -164,6 +176,17 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._on_listening()
+
+
+async def _end_sessions(endpoint: McpEndpoint | None, stopping: Stopping) -> None:
+    """End the sessions of MCP once their calls are answered, or streams are told: their own streams have no end."""
+    if endpoint is None:
+        return
+    waited = {asyncio.create_task(endpoint.calls_end()), asyncio.create_task(stopping.streams_end.wait())}
+    await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+    for task in waited:
+        task.cancel()
+    await endpoint.end_sessions()
 
 
 async def _ended(serving: asyncio.Task[None], server: uvicorn.Server, stopping: Stopping, shutdown: Shutdown) -> None:

@@ -1,12 +1,13 @@
-"""What a request leaves behind that the service does not wait for."""
+"""What a request leaves behind that the service does not wait for, and what it says to one that is still open."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import socket
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -18,6 +19,7 @@ from ragcorp.interface.http.boundary import RequestBoundary
 from ragcorp.interface.http.lingering_close import LingeringClose
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.main.logs import configure_logging
+from ragcorp.main.serving import listening_socket, serve_container
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -63,3 +65,24 @@ async def test_a_request_that_is_ended_leaves_no_traceback(capsys: pytest.Captur
     assert "Cancel 1 running task(s)" in said
     assert "Traceback" not in said
     assert "CancelledError" not in said
+
+
+async def test_an_open_bulk_request_gets_a_last_line(make_container: Callable[..., Any]) -> None:
+    container = await make_container(shutdown_grace_seconds=2)
+    url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    head = b"POST /documents/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
+    with listening_socket("127.0.0.1", 0) as listener:
+        service = asyncio.create_task(serve_container(container, listener, url.set_result))
+        await url
+        reader, writer = await asyncio.open_connection(*listener.getsockname())
+        writer.write(head + b"Transfer-Encoding: chunked\r\n\r\n8\r\nno JSON\n\r\n")  # and no end
+        answered = await reader.readuntil(b"}}\n") + await reader.readuntil(b"\n")
+        assert b'"line":1' in answered
+        service.cancel()
+        async with asyncio.timeout(30):
+            rest = await reader.read()
+            await service
+        writer.close()
+    assert rest.endswith(b"0\r\n\r\n"), "the response has no end"
+    last = json.loads(rest.split(b"\r\n")[1])
+    assert (list(last), last["error"]["code"]) == (["error"], "stopping")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -177,27 +178,46 @@ async def test_the_service_does_not_wait_for_clients_when_it_stops(
     assert "graceful shutdown exceeded" not in caplog.text
 
 
-async def test_a_call_that_runs_when_the_service_stops_is_told(place: Place) -> None:
+@pytest.mark.parametrize("ends", [True, False], ids=["a call that ends in time", "one that does not"])
+async def test_a_call_that_runs_when_the_service_stops_has_the_time_of_any_request(place: Place, ends: bool) -> None:
     url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    params = {"name": "vector_search", "arguments": {"query": "plazo de entrega"}}
+    params = {"name": "vector_search", "arguments": {"query": "plazo de entrega", **ANY_DISTANCE}}
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+    settings = place.container.settings.model_copy(update={"shutdown_grace_seconds": 600 if ends else 2})
     with listening_socket("127.0.0.1", 0) as listener:
-        service = asyncio.create_task(serve_container(place.container, listener, url.set_result))
+        container = replace(place.container, settings=settings)
+        service = asyncio.create_task(serve_container(container, listener, url.set_result))
         endpoint = f"{await url}/mcp"
-        async with (
-            httpx.AsyncClient(timeout=60) as client,
-            place.container.database.driver_transaction(EVERY_WORKSPACE) as connection,
-        ):
-            await connection.execute("LOCK TABLE chunk_embeddings IN ACCESS EXCLUSIVE MODE")
+        async with httpx.AsyncClient(timeout=60) as client, AsyncExitStack() as stack:
             session = (await open_session(client, endpoint)).headers[SESSION]
             headers = {**JSON_AND_EVENTS, SESSION: session, "MCP-Protocol-Version": "2025-11-25"}
-            calling = asyncio.create_task(client.post(endpoint, json=call, headers=headers))
-            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'chunk_embeddings'::regclass"
-            while (await (await connection.execute(waiting)).fetchone()) == (0,):  # noqa: ASYNC110 - another process
-                await asyncio.sleep(0.01)
-            service.cancel()
-            assert message_of(await calling)["error"]["message"] == "The service is stopping."
+            listening = {**headers, "Accept": "text/event-stream"}
+            stream = await stack.enter_async_context(client.stream("GET", endpoint, headers=listening))
+            async with place.container.database.driver_transaction(EVERY_WORKSPACE) as connection:
+                await connection.execute("LOCK TABLE chunk_embeddings IN ACCESS EXCLUSIVE MODE")
+                calling = asyncio.create_task(client.post(endpoint, json=call, headers=headers))
+                waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'chunk_embeddings'::regclass"
+                while (await (await connection.execute(waiting)).fetchone()) == (0,):  # noqa: ASYNC110 - another process
+                    await asyncio.sleep(0.01)
+                service.cancel()
+                while not await refuses(client, endpoint):  # noqa: ASYNC110 - it tells nobody
+                    await asyncio.sleep(0.01)
+                answer = None if ends else message_of(await calling)
+            if answer is None:
+                result = message_of(await calling)["result"]
+                assert (result["isError"], "marco" in result["content"][0]["text"]) == (False, True)
+            else:
+                assert answer["error"]["message"] == "The service is stopping."
+            await stream.aread()
         await service
+
+
+async def refuses(client: httpx.AsyncClient, url: str) -> bool:
+    """Tell whether the service lets nobody new in."""
+    try:
+        return (await client.get(url)).status_code == 503
+    except httpx.ConnectError:
+        return True
 
 
 async def test_filters_hold(place: Place) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -10,8 +11,13 @@ from ragcorp.interface.http.json_response import dumps
 from ragcorp.interface.http.problems import RETRY_AFTER_SECONDS, Problem
 from ragcorp.interface.http.request_id import request_id_of
 
+EVENTS, LINES = b"text/event-stream", b"application/x-ndjson"
+
 STILL_ANSWERED = frozenset({"/healthz", "/metrics"})
 """Those who watch the service may see it stop."""
+
+OWN_END = frozenset({"/mcp"})
+"""The streams of MCP end in words of that protocol, by the end of their sessions."""
 
 STOPPING = Problem(
     status=503,
@@ -38,10 +44,10 @@ class Stopping:
 
 
 class StoppingGate:
-    """Refuses new requests with 503 once the service stops, and ends a stream of events with an ``error`` event.
+    """Refuses new requests with 503 once the service stops; ends a stream of events or lines with one of the error.
 
     The end of a stream is sent from beside the work behind it, which is then cancelled: work that hangs cannot keep
-    the last event from the caller. Each message of such a stream is a whole event, so the end comes between two.
+    the end from the caller. Each message of such a stream is whole events or lines, so the end comes between two.
     """
 
     def __init__(self, app: ASGIApp, *, stopping: Stopping) -> None:
@@ -68,6 +74,7 @@ class _Exchange:
         self._started = False
         self._complete = False
         self._ended = False
+        self._last: Callable[[], bytes] = self._last_event
 
     async def run(self, app: ASGIApp, receive: Receive) -> None:
         self._work = asyncio.current_task()
@@ -88,7 +95,9 @@ class _Exchange:
             return
         if message["type"] == "http.response.start":
             self._started = True
-            if _is_event_stream(message):
+            media_type = _media_type(message)
+            if media_type in (EVENTS, LINES) and self._scope["path"] not in OWN_END:
+                self._last = self._last_event if media_type == EVENTS else self._last_line
                 self._watch = asyncio.create_task(self._end_when_told())
         elif message["type"] == "http.response.body" and not message.get("more_body", False):
             self._complete = True
@@ -99,17 +108,21 @@ class _Exchange:
         if self._complete:
             return
         self._ended = True
-        data = dumps(STOPPING.as_json(request_id_of(self._scope))).decode()
-        last = f"event: error\r\ndata: {data}\r\nretry: {RETRY_AFTER_SECONDS * 1000}\r\n\r\n"
         try:
-            await self._send({"type": "http.response.body", "body": last.encode(), "more_body": False})
+            await self._send({"type": "http.response.body", "body": self._last(), "more_body": False})
         finally:
             if self._work is not None:
                 self._work.cancel()
 
+    def _last_event(self) -> bytes:
+        data = dumps(STOPPING.as_json(request_id_of(self._scope))).decode()
+        return f"event: error\r\ndata: {data}\r\nretry: {RETRY_AFTER_SECONDS * 1000}\r\n\r\n".encode()
 
-def _is_event_stream(message: Message) -> bool:
-    return any(
-        name.lower() == b"content-type" and value.startswith(b"text/event-stream")
-        for name, value in message.get("headers", ())
-    )
+    @staticmethod
+    def _last_line() -> bytes:
+        return dumps({"error": STOPPING.as_line()}) + b"\n"
+
+
+def _media_type(message: Message) -> bytes | None:
+    values = (value for name, value in message.get("headers", ()) if name.lower() == b"content-type")
+    return next((value.partition(b";")[0].strip() for value in values), None)

@@ -80,6 +80,11 @@ class McpEndpoint:
         finally:
             await self.end_sessions()
 
+    async def calls_end(self) -> None:
+        """Wait until no message is being answered."""
+        while self._answering:
+            await asyncio.wait(self._answering)
+
     async def end_sessions(self) -> None:
         """Let running calls say that the service stops, and end all sessions and with them their streams.
 
