@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
+from starlette.datastructures import UploadFile
+
+from ragcorp.interface.http import bodies
 
 from .conftest import MakeApp, Serve
+from .fakes import World
 
 pytestmark = pytest.mark.anyio
 
@@ -183,3 +189,52 @@ def _zip(files: dict[str, bytes]) -> bytes:
         for name, content in files.items():
             archive.writestr(name, content)
     return buffer.getvalue()
+
+
+@pytest.mark.parametrize("head", [b"X-A: " + b"a" * 8192 + b"\r\n", b"a: b\r\n" * 100], ids=["long", "many"])
+async def test_the_head_of_a_part_is_bounded(client: httpx.AsyncClient, head: bytes) -> None:
+    disposition = b'Content-Disposition: form-data; name="file"; filename="a.md"\r\n'
+    body = b"--x\r\n" + head + disposition + b"\r\n" + MARKDOWN + b"\r\n--x--\r\n"
+    answer = await client.put("/documents/a", content=body, headers={"Content-Type": "multipart/form-data; boundary=x"})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "body"
+
+
+async def test_a_file_of_many_lines_comes_whole_and_in_few_writes(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes = 0
+    write = UploadFile.write
+
+    async def counted(self: UploadFile, data: bytes) -> None:
+        nonlocal writes
+        writes += 1
+        await write(self, data)
+
+    monkeypatch.setattr(UploadFile, "write", counted)
+    content = b"Hola.\r\n--b\r\r\n" * 3000
+    assert (await client.put("/documents/a", files=form(content))).status_code == 201
+    assert (await client.get("/documents/a/content")).content == content
+    assert writes < 10
+
+
+async def test_a_large_text_has_more_time_than_a_small_one(
+    world: World, make_app: MakeApp, make_client: Callable[[Any], httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = world.repository.save_many
+
+    async def slow(*given: Any, **named: Any) -> Any:
+        await asyncio.sleep(1)
+        return await save(*given, **named)
+
+    monkeypatch.setattr(world.repository, "save_many", slow)
+    monkeypatch.setattr(bodies, "INDEXED_BYTES_A_SECOND", 100)
+    large = "palabra " * 250
+    async with make_client(make_app(request_timeout_seconds=0.4)) as client:
+        assert (await client.put("/documents/a", json={"text": "Hola."})).status_code == 503
+        assert (await client.put("/documents/b", json={"text": large})).status_code == 201
+        assert (await client.put("/documents/c.md", files=form(large.encode()))).status_code == 201
+        raw = {"Content-Type": "text/plain"}
+        assert (await client.put("/documents/d.txt", content=large.encode(), headers=raw)).status_code == 201
+        item = {"external_id": "e.md", "text": large}
+        assert (await client.post("/collections/artifacts/items", json=item)).status_code == 201

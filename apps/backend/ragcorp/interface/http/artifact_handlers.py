@@ -17,7 +17,7 @@ from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.collection_use_cases import CollectionUseCases
-from ragcorp.interface.http.bodies import read_json
+from ragcorp.interface.http.bodies import allow_indexing, read_json
 from ragcorp.interface.http.disconnect import unless_client_leaves
 from ragcorp.interface.http.document_schema import document_json
 from ragcorp.interface.http.document_upload import document_of, read_document
@@ -44,6 +44,7 @@ class ArtifactHandlers:
 
     async def add(self, request: Request, principal: Principal) -> Response:
         body = await read_json(request, ArtifactItem, self._limits)
+        allow_indexing(request, self._limits, size=len(body.text.encode()))
         name = body.external_id if body.external_id is not None else _content_name(body, principal)
         ingest = document_of(name, body, default_language=self._services.default_language)
         ingesting = self._services.ingest.execute(ingest, principal=principal)
@@ -58,6 +59,7 @@ class ArtifactHandlers:
 
     async def patch(self, external_id: str, request: Request, principal: Principal) -> Response:
         body = await read_json(request, ArtifactPatch, self._limits)
+        allow_indexing(request, self._limits, size=len((body.new_text or "").encode()))
         revising = self._use_cases.revise_document.execute(
             external_id, body.as_change(), text=body.new_text, principal=principal
         )

@@ -21,6 +21,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 JSON = "application/json"
 MAX_LENGTH_DIGITS = 18
+INDEXED_BYTES_A_SECOND = 50_000
+"""What a busy machine indexes at least: a document's request gets a second more for so many bytes."""
 DEADLINE_KEY = "ragcorp.deadline"
 """Where the route keeps the ``asyncio.Timeout`` of the request, for the few that may take longer."""
 
@@ -116,6 +118,14 @@ async def upload_time(request: Request, limits: HttpLimits) -> AsyncIterator[Non
     except TimeoutError:
         raise BodyStalledError from None
     allow(request, limits.request_timeout_seconds)
+
+
+def allow_indexing(request: Request, limits: HttpLimits, *, size: int) -> None:
+    """Let the request, from now on, take as long as a document of ``size`` bytes may take to be stored.
+
+    With one time for all a large document would never be stored, and its sender be told to try again.
+    """
+    allow(request, limits.request_timeout_seconds + size / INDEXED_BYTES_A_SECOND)
 
 
 def allow(request: Request, seconds: float | None) -> None:

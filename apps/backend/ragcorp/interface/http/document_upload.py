@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import aclosing
+from typing import cast
 
 from pydantic import ValidationError
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartException
+from starlette.formparsers import MultiPartException, MultiPartParser, MultipartPart
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
@@ -18,6 +20,7 @@ from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.interface.http.bodies import (
     JSON,
     EntityHeaders,
+    allow_indexing,
     entity_headers,
     read_body,
     read_json,
@@ -37,6 +40,25 @@ FORM_OVERHEAD_BYTES = 256 * 1024
 """What the fields and boundaries of a form may take beside its file."""
 
 
+class _FormParser(MultiPartParser):
+    """Hands the pieces of a file on together.
+
+    The parser cuts a file at each carriage return, and beyond 1 MB each piece would be a task of a thread of its own.
+    """
+
+    spool_max_size = 0  # no limit: the whole file is asked for in the end
+
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
+        part = self._current_part
+        pieces = cast("list[tuple[MultipartPart, bytearray]]", self._file_parts_to_write)
+        if part.file is None:
+            super().on_part_data(data, start, end)
+        elif pieces and pieces[-1][0] is part:
+            pieces[-1][1].extend(memoryview(data)[start:end])
+        else:
+            pieces.append((part, bytearray(data[start:end])))
+
+
 async def read_document(
     request: Request, external_id: str, *, limits: HttpLimits, default_language: str
 ) -> IngestRequest:
@@ -44,11 +66,13 @@ async def read_document(
     entity = entity_headers(request.scope)
     if entity.media_type == JSON:
         body = await read_json(request, DocumentBody, limits)
+        allow_indexing(request, limits, size=len(body.text.encode()))
         return document_of(external_id, body, default_language=default_language)
     if entity.media_type == FORM:
         fields, file = await _read_form(request, entity, limits)
     else:
         fields, file = DocumentFields(), await _read_file(request, entity, limits)
+    allow_indexing(request, limits, size=len(file.content))
     if file.media_type in ("", UNKNOWN):
         file = SourceFile(content=file.content, media_type="", filename=file.filename or base_name(external_id))
     return IngestRequest(
@@ -90,10 +114,14 @@ async def _read_form(request: Request, entity: EntityHeaders, limits: HttpLimits
     texts: dict[str, str] = {}
     file: SourceFile | None = None
     try:
-        async with (
-            upload_time(request, limits),
-            bounded.form(max_files=1, max_fields=len(DocumentFields.model_fields), max_part_size=64 * 1024) as form,
-        ):
+        async with upload_time(request, limits), aclosing(bounded.stream()) as stream:
+            form = await _FormParser(
+                bounded.headers,
+                stream,
+                max_files=1,
+                max_fields=len(DocumentFields.model_fields),
+                max_part_size=64 * 1024,
+            ).parse()
             for name, value in form.multi_items():
                 if isinstance(value, UploadFile):
                     if name != "file":
