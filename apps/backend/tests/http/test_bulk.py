@@ -244,7 +244,7 @@ async def test_what_a_sender_does_not_read_is_not_piled_up(
         before = -1
         while client.sent > before:  # until nothing is taken any more
             before = client.sent
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.1)
         assert not sending.done()
         assert held[0].most < MOST_HELD + 2000
         sending.cancel()
