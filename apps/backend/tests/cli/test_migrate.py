@@ -10,9 +10,12 @@ import pytest
 from alembic import command
 from psycopg.conninfo import conninfo_to_dict
 
+from ragcorp.infrastructure.postgres import row_level_security
 from ragcorp.infrastructure.postgres.inspection import unprotected_tables
 from ragcorp.infrastructure.postgres.leakproof import NEEDED
 from ragcorp.infrastructure.postgres.migrations import alembic_config
+from ragcorp.interface.cli.services import ServeOptions, Target
+from ragcorp.main.serving import open_service
 from support.command_line import Done
 from support.migrations import one
 
@@ -145,3 +148,15 @@ def test_a_role_that_is_not_the_owner_is_told_whose_task_it_is(
     assert done.code == 3
     assert "DATABASE_OWNER_URL" in done.json["error"]["remedy"]
     assert str(conninfo_to_dict(dsn)["password"]) not in done.out + done.err
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("on", [True, False])
+async def test_a_service_says_when_row_level_security_is_off(
+    own: Command, owner_dsn: str, capsys: pytest.CaptureFixture[str], on: bool
+) -> None:
+    with psycopg.connect(owner_dsn, autocommit=True) as owner:
+        row_level_security.switch(owner, on=on)
+    async with open_service(Target(), ServeOptions(host="127.0.0.1", port=0)):
+        pass
+    assert ("row-level security is off" in capsys.readouterr().err) is not on

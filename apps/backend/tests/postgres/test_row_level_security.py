@@ -14,7 +14,7 @@ from psycopg.rows import TupleRow
 from sqlalchemy import text
 
 from ragcorp.domain.exceptions import ConflictError, NotFoundError, StorageUnavailableError
-from ragcorp.infrastructure.postgres import bm25, statements
+from ragcorp.infrastructure.postgres import bm25, row_level_security, statements
 from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.inspection import (
     OF_NO_WORKSPACE,
@@ -22,8 +22,9 @@ from ragcorp.infrastructure.postgres.inspection import (
     slow_under_policies,
     unprotected_tables,
 )
-from ragcorp.infrastructure.postgres.leakproof import mark_leakproof
+from ragcorp.infrastructure.postgres.leakproof import NEEDED, mark_leakproof
 from ragcorp.infrastructure.postgres.model_registry import active_model
+from ragcorp.infrastructure.postgres.workspaces import PostgresWorkspaces
 from support.embedders import TEST_MODEL
 from support.postgres import open_database, repository_over
 from support.stored import EAST
@@ -227,3 +228,66 @@ def test_what_an_index_needs_is_marked_by_a_superuser_and_else_told(
     assert slow_under_policies(dsn) == tuple(left)
     assert mark_leakproof(owner_dsn, superuser_dsn=superuser_dsn) == []
     assert slow_under_policies(dsn) == ()
+
+
+@pytest.fixture
+def without_policies(owner_dsn: str, database: Database) -> str:
+    """The owner's DSN of the two workspaces' database, with row-level security turned off."""
+    with psycopg.connect(owner_dsn, autocommit=True) as owner:
+        row_level_security.switch(owner, on=False)
+    return owner_dsn
+
+
+async def test_turned_off_the_conditions_of_the_statements_keep_workspaces_apart(
+    without_policies: str, database: Database, everything: psycopg.Connection[TupleRow]
+) -> None:
+    assert await row_level_security.is_off(database)
+    assert await fetch(database, "ours", "SELECT count(DISTINCT workspace) FROM chunks") == [(2,)]
+    documents = await repository_over(database)
+    for reader, owned in ((OURS, "ours"), (THEIRS, "theirs")):
+        own = {str(row[0]) for row in everything.execute("SELECT id FROM chunks WHERE workspace = %s", (owned,))}
+        foreign = [str(row[0]) for row in everything.execute("SELECT id FROM chunks WHERE workspace <> %s", (owned,))]
+        assert foreign
+        matching = await documents.find_chunks_full_text("secreto", principal=reader, limit=50)
+        similar = await documents.find_similar_chunks(EAST, principal=reader, limit=50)
+        for found in (matching.ranked_list, similar.ranked_list):
+            assert {str(hit.chunk_id) for hit in found.hits} <= own
+            assert len(found) > 0
+        assert await documents.get_chunks(foreign, principal=reader) == {}
+    before = everything.execute("SELECT count(*) FROM documents WHERE workspace = 'theirs'").fetchone()
+    await PostgresWorkspaces(database=database).remove("ours")
+    assert everything.execute("SELECT count(*) FROM documents WHERE workspace = 'ours'").fetchone() == (0,)
+    assert everything.execute("SELECT count(*) FROM documents WHERE workspace = 'theirs'").fetchone() == before
+
+
+def test_turned_off_conditions_reach_their_indexes_without_a_superuser(
+    postgres_server: Any, database_name: str, dsn: str, owner_dsn: str
+) -> None:
+    with postgres_server.superuser(database_name) as superuser:
+        for function in NEEDED:
+            superuser.execute(f"ALTER FUNCTION {function} NOT LEAKPROOF")
+
+    def indexed(condition: str, table: str, index: str) -> bool:
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            connection.execute("SELECT set_config('enable_seqscan', 'off', false)")
+            plan = connection.execute(f"EXPLAIN SELECT FROM {table} WHERE {condition}".encode()).fetchall()
+        return any(index in row[0] for row in plan)
+
+    conditions = (
+        ("bm25_impacts(terms, length) OPERATOR(pg_catalog.&&) '{1}'", "bm25_chunks", "ix_bm25_chunks_impacts"),
+        ("tsv @@ 'a'::tsquery", "chunks", "ix_chunks_tsv"),
+    )
+    assert [indexed(*condition) for condition in conditions] == [False, False]
+    for on in (False, True):
+        with psycopg.connect(owner_dsn, autocommit=True) as owner:
+            row_level_security.switch(owner, on=on)
+        assert [indexed(*condition) for condition in conditions] == [not on, not on]
+
+
+def test_a_lock_that_is_not_to_be_had_leaves_every_table_as_it_was(dsn: str, owner_dsn: str) -> None:
+    with psycopg.connect(dsn) as reader, psycopg.connect(owner_dsn, autocommit=True) as owner:
+        reader.execute("SELECT count(*) FROM token_usage")
+        owner.execute("SELECT set_config('lock_timeout', '100ms', false)")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            row_level_security.switch(owner, on=False)
+    assert unprotected_tables(dsn) == ()
