@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, AsyncCursor, AsyncPipeline, OperationalError
-from psycopg.abc import Params, QueryNoTemplate
+from psycopg.abc import Params, PQGen, QueryNoTemplate
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
@@ -25,6 +25,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection as CoreConnection
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.infrastructure.postgres.buffered_pipeline import BufferedPipeline, queue
 from ragcorp.infrastructure.postgres.errors import translate, translated
 
 Result = TypeVar("Result")
@@ -57,13 +58,37 @@ class PooledConnection(AsyncConnection[TupleRow]):
 
     is_lent = False
     workspace: str | None = None
+    _prepared_as: bytes | None = None
+    _prepared_times = 0
 
     @asynccontextmanager
     async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
-        async with super().pipeline() as pipeline:
-            if self.workspace is not None:
-                _queue(pipeline, SET_WORKSPACE, self.workspace)
-            yield pipeline
+        if self._pipeline is None and not self.closed:
+            self._pipeline = BufferedPipeline(self)  # which psycopg takes for one that it began, and ends
+        try:
+            async with super().pipeline() as pipeline:
+                if self.workspace is not None:
+                    self.queue_workspace(pipeline, self.workspace)
+                yield pipeline
+        except BaseException:
+            self._prepared_as = None  # it may have failed with the rest
+            raise
+
+    def queue_workspace(self, pipeline: AsyncPipeline, workspace: str) -> None:
+        """Send SET_WORKSPACE, which is prepared: parsing it costs more than running it.
+
+        Under a new name each time, as what became of the one before may not be known.
+        """
+        if self._prepared_as is None:
+            self._prepared_times += 1
+            self._prepared_as = b"ragcorp_workspace_%d" % self._prepared_times
+            queue(pipeline, partial(self.pgconn.send_prepare, self._prepared_as, SET_WORKSPACE))
+        queue(pipeline, partial(self.pgconn.send_query_prepared, self._prepared_as, [workspace.encode()]))
+
+    def _deallocate(self, name: bytes | None) -> PQGen[None]:
+        if name is None:  # all of them, as psycopg does after a rollback
+            self._prepared_as = None
+        yield from super()._deallocate(name)
 
     async def execute(  # type: ignore[override]  # no templates: nothing here sends one
         self, query: QueryNoTemplate, params: Params | None = None, *, prepare: bool | None = None, binary: bool = False
@@ -83,15 +108,8 @@ async def _begin(connection: PooledConnection, workspace: str) -> None:
     if not connection.autocommit:  # else psycopg would begin it, and wait for the answer
         await connection.set_autocommit(True)
     async with connection.pipeline() as pipeline:
-        _queue(pipeline, b"BEGIN")
-        _queue(pipeline, SET_WORKSPACE, workspace)
-
-
-def _queue(pipeline: AsyncPipeline, command: bytes, *values: str) -> None:
-    """Send a command ahead of what follows, as psycopg does its own: a cursor would cost as much as a search's."""
-    send = partial(pipeline.pgconn.send_query_params, command, [value.encode() for value in values])
-    pipeline.command_queue.append(send)
-    pipeline.result_queue.append(None)
+        queue(pipeline, partial(connection.pgconn.send_query_params, b"BEGIN", None))
+        connection.queue_workspace(pipeline, workspace)
 
 
 _LENT: ContextVar[PooledConnection] = ContextVar("_LENT")
