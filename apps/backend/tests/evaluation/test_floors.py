@@ -69,16 +69,17 @@ def open_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., Any]:
     """Open an evaluation that holds the passages of a set, with their vectors."""
-    owner = postgres_server.dsn(make_database(), role="ragcorp_owner")
-    migrate(owner, embedding_model=LOCAL_MODEL)
+    name = make_database()
+    owner = postgres_server.dsn(name, role="ragcorp_owner")
+    migrate(owner, embedding_model=LOCAL_MODEL, superuser_dsn=postgres_server.dsn(name, role="postgres"))
     monkeypatch.setenv("DATABASE_URL", owner)
 
     @asynccontextmanager
     async def opened(
-        name: str, every: int, cache: Path = vectors_on_disk
+        set_name: str, every: int, cache: Path = vectors_on_disk
     ) -> AsyncIterator[tuple[Evaluation, EvaluationSet]]:
         async with open_evaluation(Target(), EvaluationOptions(cache_dir=cache)) as evaluation:
-            evaluation_set = read_set(eval_dir / name).every(every)
+            evaluation_set = read_set(eval_dir / set_name).every(every)
             principal = evaluation.session.principal
             await evaluation.load.execute(evaluation_set, principal=principal, language="es")
             await evaluation.settle.execute(principal=principal)
