@@ -20,6 +20,9 @@ from ragcorp.infrastructure.postgres.embedding_cache import MARK_USED
 from ragcorp.infrastructure.postgres.predicates import visibility
 from ragcorp.infrastructure.postgres.structure_writes import StoredStructure, write_structures
 
+STATEMENT_ROWS = 1000
+"""Chunks that one statement inserts: those of a large document together would take longer than a statement may."""
+
 FIND_NAMES = """
     SELECT external_id FROM documents WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
 """
@@ -339,7 +342,8 @@ async def _write_contents(
             )
             for chunk, index_hash in zip(write.chunks, write.index_hashes, strict=True)
         ]  # fmt: skip
-    await insert_rows(cursor, "chunks", CHUNK_COLUMNS, rows)
+    for start in range(0, len(rows), STATEMENT_ROWS):
+        await insert_rows(cursor, "chunks", CHUNK_COLUMNS, rows[start : start + STATEMENT_ROWS])
     document_ids = {"document_ids": list(writes)}
     await cursor.execute(REUSE_CACHED_VECTORS, document_ids)
     await cursor.execute(ENQUEUE_REST, document_ids)

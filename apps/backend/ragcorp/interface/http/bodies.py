@@ -21,7 +21,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 JSON = "application/json"
 MAX_LENGTH_DIGITS = 18
-INDEXED_BYTES_A_SECOND = 50_000
+INDEXED_BYTES_A_SECOND = 25_000
 """What a busy machine indexes at least: a document's request gets a second more for so many bytes."""
 DEADLINE_KEY = "ragcorp.deadline"
 """Where the route keeps the ``asyncio.Timeout`` of the request, for the few that may take longer."""
