@@ -35,6 +35,10 @@ GROWTH_BYTES = 48 * 1024 * 1024
 SPARE_FILES = 5
 SAMPLES_OF_A_PLATEAU = 60
 """A shorter load is all warming up."""
+OTHER_CONNECTIONS = 2
+"""Beside the pool: workers that listen, and what the server itself starts."""
+SETTINGS = {"database_pool_size": 16, "admission_wait_seconds": 10.0}
+"""What an operator of so much load sets (docs/operations.md): who finds no place waits, and is answered."""
 LAST_EVENTS = ("final_answer",)
 
 
@@ -52,6 +56,7 @@ class Sample:
 class Outcome:
     """What came of the load."""
 
+    pool_size: int
     statuses: Counter[str] = field(default_factory=Counter)
     search_seconds: list[float] = field(default_factory=list)
     stream_seconds: list[float] = field(default_factory=list)
@@ -69,8 +74,9 @@ class Outcome:
             found.append("open files and sockets grow")
         if self.after.files > files:
             found.append(f"{self.after.files} files are open after the load, {files} were under it")
-        if max(sample.backends for sample in self.samples) > self.after.backends + self.before.backends + 64:
-            found.append("connections to the database grow")
+        most = max(sample.backends for sample in self.samples)
+        if most > (allowed := self.pool_size + OTHER_CONNECTIONS):
+            found.append(f"{most} connections to the database, and the pool has {self.pool_size} (allowed: {allowed})")
         grown = _median([s.resident for s in self._quarter(3)]) - _median([s.resident for s in self._quarter(1)])
         if len(self.samples) >= SAMPLES_OF_A_PLATEAU and grown > GROWTH_BYTES:
             found.append(f"memory grew by {grown // 1024**2} MiB between the second and the last quarter")
@@ -93,10 +99,18 @@ class Outcome:
 
 
 async def bounded_load(
-    url: str, pid: int, dsn: str, queries: Sequence[Query], *, seconds: float, searches: int, streams: int
+    url: str,
+    pid: int,
+    dsn: str,
+    queries: Sequence[Query],
+    *,
+    seconds: float,
+    searches: int,
+    streams: int,
+    pool_size: int,
 ) -> Outcome:
     """Load the service at ``url``, whose process is ``pid`` and whose database ``dsn`` is."""
-    outcome = Outcome()
+    outcome = Outcome(pool_size=pool_size)
     process = psutil.Process(pid)
     ends = time.monotonic() + seconds
     turn = cycle(queries)
@@ -137,25 +151,32 @@ async def _search(client: httpx.AsyncClient, queries: Iterator[Query], outcome: 
         except httpx.HTTPError as error:
             outcome.statuses[f"search {type(error).__name__}"] += 1
             continue
-        outcome.statuses[f"search {answer.status_code}"] += 1
+        outcome.statuses[f"search {_status(answer.status_code, answer.content)}"] += 1
         outcome.search_seconds.append(time.monotonic() - started)
 
 
 async def _ask(client: httpx.AsyncClient, queries: Iterator[Query], outcome: Outcome, ends: float) -> None:
     while time.monotonic() < ends:
         started = time.monotonic()
-        last = ""
+        last = last_line = ""
         try:
             async with client.stream("POST", "/ask", json={"query": next(queries).text, "stream": True}) as answer:
                 async for line in answer.aiter_lines():
+                    last_line = line or last_line
                     if line.startswith("event:"):
                         last = line.removeprefix("event:").strip()
         except httpx.HTTPError as error:
             outcome.statuses[f"ask {type(error).__name__}"] += 1
             continue
+        refused = b"" if answer.status_code == httpx.codes.OK else last_line.encode()
         whole = answer.status_code != httpx.codes.OK or last in LAST_EVENTS
-        outcome.statuses[f"ask {answer.status_code if whole else f'ended in {last}'}"] += 1
+        outcome.statuses[f"ask {_status(answer.status_code, refused) if whole else f'ended in {last}'}"] += 1
         outcome.stream_seconds.append(time.monotonic() - started)
+
+
+def _status(code: int, body: bytes) -> str:
+    """Name a refusal for want of places apart from an error of the service."""
+    return f"{code} busy" if code == httpx.codes.SERVICE_UNAVAILABLE and b'"busy"' in body else str(code)
 
 
 def _median(values: Sequence[int]) -> int:
@@ -176,7 +197,7 @@ def main() -> None:
         owner, application = server.database("load")
         load(owner, corpus, application_dsn=application)
         report.facts("machine", machine(owner))
-        with open_service(application, corpus, queries=QUERIES) as service:
+        with open_service(application, corpus, queries=QUERIES, settings=SETTINGS) as service:
             outcome = asyncio.run(
                 bounded_load(
                     service.url,
@@ -186,8 +207,10 @@ def main() -> None:
                     seconds=arguments.seconds,
                     searches=arguments.searches,
                     streams=arguments.streams,
+                    pool_size=SETTINGS["database_pool_size"],
                 )
             )
+    report.facts("settings", dict(SETTINGS))
     report.facts("answers", dict(outcome.statuses))
     report.table("latency", outcome.rows())
     samples = [("before", outcome.before), ("last under load", outcome.samples[-1]), ("after", outcome.after)]

@@ -18,6 +18,7 @@ import uvloop
 
 from benchmarks.corpus import Corpus, Query
 from benchmarks.library import open_container_over
+from ragcorp.main.logs import configure_logging
 from ragcorp.main.serving import listening_socket, serve_container
 
 DSN = "BENCHMARK_DSN"
@@ -54,8 +55,12 @@ def search_ids(
 
 
 @contextmanager
-def open_service(dsn: str, corpus: Corpus, *, queries: int) -> Iterator[Service]:
+def open_service(
+    dsn: str, corpus: Corpus, *, queries: int, settings: Mapping[str, object] | None = None
+) -> Iterator[Service]:
+    """Start the service, with ``settings`` beside those of every benchmark."""
     arguments = ["--chunks", str(corpus.chunks), "--seed", str(corpus.seed), "--queries", str(queries)]
+    arguments += ["--settings", json.dumps(dict(settings or {}))]
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.service", *arguments],
         env={**os.environ, DSN: dsn},
@@ -73,8 +78,9 @@ def open_service(dsn: str, corpus: Corpus, *, queries: int) -> Iterator[Service]
         process.wait(timeout=30)
 
 
-async def _serve(dsn: str, corpus: Corpus, queries: int) -> None:
-    async with open_container_over(dsn, corpus.queries(queries)) as container:
+async def _serve(dsn: str, corpus: Corpus, queries: int, settings: Mapping[str, object]) -> None:
+    configure_logging("error")  # each refusal is a line, and the client counts them
+    async with open_container_over(dsn, corpus.queries(queries), **settings) as container:
         with listening_socket("127.0.0.1", 0) as listener:
             await serve_container(container, listener, lambda url: print(url, flush=True))
 
@@ -83,10 +89,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("--chunks", "--seed", "--queries"):
         parser.add_argument(name, type=int, required=True)
+    parser.add_argument("--settings", type=json.loads, default={})
     arguments = parser.parse_args()
     corpus = Corpus(chunks=arguments.chunks, seed=arguments.seed)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as `ragcorp serve` does
-        runner.run(_serve(os.environ[DSN], corpus, arguments.queries))
+        runner.run(_serve(os.environ[DSN], corpus, arguments.queries, arguments.settings))
 
 
 if __name__ == "__main__":
