@@ -7,6 +7,8 @@ import logging
 import sys
 from typing import TextIO
 
+from ragcorp.infrastructure.logs.records import FIELDS, escaped
+
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 NOISY = {
@@ -34,6 +36,15 @@ class _StderrHandler(logging.StreamHandler[TextIO]):
         super().emit(record)
 
 
+class _WithFields(logging.Formatter):
+    """What a record counts or names beside its message stands behind it, as in the lines of a service."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        fields = getattr(record, FIELDS, None) or {}
+        named = [f"{name}={value}" for name, value in fields.items() if value is not None]
+        return escaped(" ".join([super().formatMessage(record), *named]))
+
+
 def _is_told(record: logging.LogRecord) -> bool:
     """Pass over the traceback of a request that was ended as the service stops: the server tells of it in a line."""
     return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
@@ -42,7 +53,7 @@ def _is_told(record: logging.LogRecord) -> bool:
 def configure_logging(level: str) -> None:
     """Log from ``level`` (debug, info, ...) on; debug is for ragcorp alone, as libraries would log whole documents."""
     handler = _StderrHandler()
-    handler.setFormatter(logging.Formatter(FORMAT))
+    handler.setFormatter(_WithFields(FORMAT))
     logging.basicConfig(handlers=[handler], force=True)
     set_levels(level)
 

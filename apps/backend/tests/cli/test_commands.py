@@ -152,6 +152,14 @@ def test_documents_are_deleted_restored_and_purged(filled: Command) -> None:
     assert filled("documents", "list", "--json").json["documents"] == []
 
 
+def test_ingest_counts_what_waits_in_its_workspace_alone(
+    filled: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = filled("ingest", str(folder), "--json").json["pending"]
+    monkeypatch.setenv("RAGCORP_WORKSPACE", "ventas")
+    assert filled("ingest", str(folder / "viajes.txt"), "--json").json["pending"] < own
+
+
 def test_embed_without_a_model_says_so(filled: Command) -> None:
     done = filled("embed", "--pending", "--json")
     assert done.code == 1

@@ -76,7 +76,7 @@ async def import_history(
         except asyncio.CancelledError:
             call.output.note("What is stored stays; run the same command again to go on.")
             raise
-        pending = (await opened.embed_pending.counts()).pending
+        pending = (await opened.embed_pending.counts(workspace=opened.principal.workspace)).pending
     call.output.result(_document(done, pending), lambda console: _print_totals(console, done))
     return EXIT_FAILED if done.failed else 0
 

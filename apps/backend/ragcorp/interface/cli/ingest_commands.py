@@ -156,7 +156,7 @@ async def ingest(
         except asyncio.CancelledError:
             call.output.note("What is stored stays; run the same command again to go on.")
             raise
-        counts = await session.embed_pending.counts()
+        counts = await session.embed_pending.counts(workspace=session.principal.workspace)
     if totals.replaced:
         call.output.note(
             f"{totals.replaced} of the updated documents had been stored from another folder under the same name. "
