@@ -21,7 +21,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(1200)]
 
 DOCUMENTS = 60
 PARAGRAPHS = 12
-LATEST_KILL_SECONDS = 0.4
+LATEST_KILL_SECONDS = 0.15
+"""After the storing began."""
 
 ORPHANS = {
     "chunks without a document": "SELECT count(*) FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)",
@@ -67,6 +68,14 @@ async def ingest(service: Served, version: int) -> dict[str, int]:
     return summary
 
 
+async def storing(owner_dsn: str, ingesting: asyncio.Task[Any]) -> None:
+    """Wait until a transaction writes passages, or the ingestion is over."""
+    query = "SELECT count(*) FROM pg_locks WHERE relation = 'chunks'::regclass AND mode = 'RowExclusiveLock'"
+    async with asyncio.timeout(60), await psycopg.AsyncConnection.connect(owner_dsn, autocommit=True) as connection:
+        while not (await (await connection.execute(query)).fetchone() or (0,))[0] and not ingesting.done():  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
 async def settled(owner_dsn: str) -> None:
     """Wait until the server has noticed that its client is gone."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'ragcorp'"
@@ -108,21 +117,25 @@ async def test_no_duplicate_no_orphan_no_half_document(
         "OPENAI_API_KEY": "sk-test",
     }
     version = 1
-    cut = 0
+    cut = while_storing = 0
     for number in range(kills):
         async with served(dsn, **environment) as service:
             ingesting = asyncio.create_task(ingest(service, version))
+            if number % 3:  # else at any point from the request's begin on
+                await storing(owner_dsn, ingesting)
             await asyncio.sleep(chance.uniform(0.0, LATEST_KILL_SECONDS))
             service.running.process.send_signal(signal.SIGKILL)
             try:
                 await ingesting
             except httpx.HTTPError:
                 cut += 1
+                while_storing += number % 3 > 0
         await settled(owner_dsn)
         with psycopg.connect(owner_dsn) as connection:
             stored = whole(connection)
         version += 1 if stored == DOCUMENTS or number % 3 == 2 else 0
     assert cut > 0, "every ingestion was over before the kill"
+    assert while_storing > 0, "no kill came while passages were stored"
     async with served(dsn, **environment) as service:
         summary = await ingest(service, version)
         assert summary["failed"] == 0
