@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -85,6 +86,25 @@ def test_row_level_security_is_turned_off_by_choice_and_stays_off(unmarked: Comm
     assert unmarked("migrate", "--row-level-security", "on", "--json").json["row_level_security"] == "on"
     assert states(owner_dsn) == [(True, True)]
     assert unmarked("migrate", "--json").json["row_level_security"] == "on"
+
+
+def test_the_choice_goes_with_a_backup(
+    own: Command,
+    owner_dsn: str,
+    postgres_server: Any,
+    make_database: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with psycopg.connect(owner_dsn, autocommit=True) as owner:
+        row_level_security.switch(owner, on=False)
+    assert own("backup", str(tmp_path / "file")).code == 0
+    name = make_database()
+    monkeypatch.setenv("DATABASE_URL", postgres_server.dsn(name))
+    monkeypatch.setenv("DATABASE_OWNER_URL", postgres_server.dsn(name, role="ragcorp_owner"))
+    done = own("restore", str(tmp_path / "file"))
+    assert done.code == 0, done.err
+    assert states(postgres_server.dsn(name)) == [(False, False)]
 
 
 def test_a_table_that_was_changed_by_hand_turns_nothing_off(own: Command, owner_dsn: str) -> None:
