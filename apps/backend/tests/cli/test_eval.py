@@ -33,7 +33,7 @@ QUERIES = {
     "q4": ("días de vacaciones", "question", {"vacaciones": 1, "unknown": 1}),
     "q5": ("nadie sabe esto", "question", {}),
 }
-KEPT = {"alembic_version", "embedding_models", "item_name_key"}
+KEPT = {"key_secret", "alembic_version", "embedding_models", "item_name_key"}
 """Tables whose rows are not a workspace's."""
 
 

@@ -142,7 +142,7 @@ def test_the_same_holds_for_an_ordinary_user() -> None:
     """Runs tests of the other files of this folder again as `nobody`."""
     environment = {
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": os.pathsep.join([str(BACKEND), str(Path(pytest.__file__).parents[1])]),
+        "PYTHONPATH": os.pathsep.join([str(BACKEND), str(BACKEND / "tests"), str(Path(pytest.__file__).parents[1])]),
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": "/nonexistent",
     }

@@ -343,7 +343,7 @@ async def test_documents_are_found_by_the_indexes_of_their_names(database: Datab
     scans = re.findall(r"Index (?:Only )?Scan using (\w+) on .*\n +Index Cond: (.*)", plan)
     conditions = dict(scans)
     for name, column in (("path_key", "path"), ("external_id_key", "external_id")):
-        assert f"path_key({column}) >= " in conditions[f"ix_documents_workspace_{name}"]
+        assert re.search(rf"path_key\(\(?{column}\b.* >= ", conditions[f"ix_documents_workspace_{name}"])
     assert "(folder >= decode(" in conditions["pk_folder_files"]
     assert "(ROW((relative)::text, folder) >= ROW(" in conditions["ix_folder_files_relative"]
     assert "external_id" in conditions["uq_documents_workspace_external_id"]

@@ -104,16 +104,16 @@ async def test_one_look_serves_all_who_ask_within_a_second() -> None:
     async def look() -> Sight:
         nonlocal looks
         looks += 1
-        return Sight(revision="1" if looks == 1 else "2", widths=(4,), invalid_indexes=(), has_spanish=True)
+        return Sight(revision="002" if looks == 1 else "001", widths=(4,), invalid_indexes=(), has_spanish=True)
 
-    readiness = Readiness(look=look, model=EmbeddingModel(name="m", dimensions=4), head="1", now=lambda: clock)
+    readiness = Readiness(look=look, model=EmbeddingModel(name="m", dimensions=4), head="002", now=lambda: clock)
     assert readiness.seen() is None
     for _ in range(5):
         await readiness()
-    assert (looks, readiness.seen()) == (1, (True, "1"))
+    assert (looks, readiness.seen()) == (1, (True, "002"))
     clock += KEPT_SECONDS
     for _ in range(2):
         with pytest.raises(Exception, match="migrate") as caught:
             await readiness()
         assert getattr(caught.value, "reason", None) == "schema"
-    assert (looks, readiness.seen()) == (2, (False, "2"))
+    assert (looks, readiness.seen()) == (2, (False, "001"))

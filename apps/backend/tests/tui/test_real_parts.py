@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.interface.library.rag import LOCAL
+from ragcorp.domain.principal import Principal
 from ragcorp.interface.tui.app import RagTui
 from ragcorp.interface.tui.ask_screen import AskScreen
 from ragcorp.interface.tui.viewer_screen import ViewerScreen
@@ -55,7 +55,7 @@ async def make_app(make_container: Callable[..., Any], folder: Path) -> Callable
         container = await make_container(allowed_paths=f"docs={folder}", enable_hybrid_search=True)
         await make_rag(container).ingest_text("docs/contratos/marco.md", CONTRACT)
         services = tui_services(container, profile)
-        assert services.principal == LOCAL
+        assert services.principal == Principal()
         return RagTui(services)
 
     return made
