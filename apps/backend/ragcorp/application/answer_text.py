@@ -32,7 +32,10 @@ _NUMBER = f"[{_DIGITS}]+"
 _DASHES = "\\-\u2010-\u2015"
 _PART = f"[{_DIGITS}\\s,;^{_DASHES}\\[\\]]"
 _CITATIONS = re.compile(rf"(\s?)\[\s*({_NUMBER}(?:\s*[,;]\s*{_NUMBER})*)\s*(?:\u2020[^\[\]]{{0,40}})?\]")
-_RANGE = re.compile(rf"\[(?![0-9]{{1,9}}\])(\s*\^?\s*{_NUMBER}[{_DIGITS}\s,;{_DASHES}]*)\]")
+_ENDS_A_WORD = re.compile(r"[.,;!?)]*(?:\s|\Z)")
+"""Before it white space goes with the citation that it led to. Elsewhere it stays: what stood apart, perhaps in an
+earlier piece, would be one word now, as in `< [9]/a`."""
+_RANGE = re.compile(rf"\[(?![0-9]{{1,9}}\])([\s,;^{_DASHES}]*{_NUMBER}[{_DIGITS}\s,;^{_DASHES}]*)\]")
 _ENDLESS = re.compile(rf"\[(?={_PART}{{{MAX_CITATION_CHARACTERS}}})")
 _UNFINISHED = re.compile(rf"\s?\[{_PART}{{0,{MAX_CITATION_CHARACTERS}}}\Z")
 _CITED = re.compile(r"\[\d{1,9}\]")
@@ -122,7 +125,9 @@ class AnswerText:
     def _kept(self, found: re.Match[str]) -> str:
         numbers = (_value(number) for number in re.findall(_NUMBER, found[2]))
         kept = "".join(f"[{n}]" for n in numbers if n in self._allowed)
-        return found[1] + kept if kept else ""
+        if not kept and _ENDS_A_WORD.match(found.string, found.end()):
+            return ""
+        return found[1] + kept
 
     def _defused(self, found: re.Match[str]) -> str:
         """Return the end of a label apart from its colon, as [1]: at the start of a line says where [1] leads."""

@@ -60,7 +60,7 @@ def _restore(storage: Storage, file: Path, *, replace: bool, on_bytes: OnBytes) 
         filled = check_target(storage.owner_dsn, archive.manifest, replace=replace)
         kept = None
         if filled:
-            kept = file.with_name(f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.ragcorp")
+            kept = file.with_name(f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}.ragcorp")
             _write(storage, kept, overwrite=False)
         restore_dump(archive, dsn=storage.owner_dsn, programs=programs(), on_bytes=on_bytes)
         # the model that the backup was made with stays the active one, whatever the settings say
