@@ -32,7 +32,7 @@ _NUMBER = f"[{_DIGITS}]+"
 _DASHES = "\\-\u2010-\u2015"
 _PART = f"[{_DIGITS}\\s,;^{_DASHES}\\[\\]]"
 _CITATIONS = re.compile(rf"(\s?)\[\s*({_NUMBER}(?:\s*[,;]\s*{_NUMBER})*)\s*(?:\u2020[^\[\]]{{0,40}})?\]")
-_ENDS_A_WORD = re.compile(r"[.,;!?)]*(?:\s|\Z)")
+_ENDS_A_WORD = re.compile(r"[.,)]*(?:\s|\Z)")
 """Before it white space goes with the citation that it led to. Elsewhere it stays: what stood apart, perhaps in an
 earlier piece, would be one word now, as in `< [9]/a`."""
 _RANGE = re.compile(rf"\[(?![0-9]{{1,9}}\])([\s,;^{_DASHES}]*{_NUMBER}[{_DIGITS}\s,;^{_DASHES}]*)\]")

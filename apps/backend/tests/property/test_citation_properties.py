@@ -55,6 +55,8 @@ def test_the_pieces_give_what_the_whole_gives(text: str, cuts: list[int]) -> Non
 @example("< [9]/a & [9]lt; ] [9](x) www [9].evil.com http: [9]//evil.com")
 @example("[1] [9]: //evil.com")
 @example("[12^] [-1] [;2]")
+@example("< [9]!")
+@example("&#59 [9];")
 def test_nothing_is_left_that_cites_loads_or_leads_elsewhere(text: str) -> None:
     shown = filtered(text)
     assert set(cited_numbers(shown)) <= ALLOWED
