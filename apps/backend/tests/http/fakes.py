@@ -32,7 +32,8 @@ from ragcorp.domain.ports.storage import (
     BacklogCounts,
     PendingChunk,
 )
-from ragcorp.domain.search import FusionMethod, SearchMode
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest, SearchResponse
 from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
@@ -187,3 +188,23 @@ class World:
 
     def _wake(self) -> None:
         self.woken += 1
+
+
+class HeldSearch:
+    """A search that waits until it is let go, and then finds nothing or fails."""
+
+    def __init__(self, response: SearchResponse) -> None:
+        self.response = response
+        self.error: Exception | None = None
+        self.let_go = asyncio.Event()
+        self.cancelled = asyncio.Event()
+
+    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+        try:
+            await self.let_go.wait()
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+        if self.error is not None:
+            raise self.error
+        return self.response

@@ -12,7 +12,7 @@ import pytest
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import SearchRequest, SearchResponse
+from ragcorp.domain.search import SearchRequest
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.file_schema import GrepResults
 from ragcorp.interface.http.search_schema import SearchResults
@@ -21,29 +21,9 @@ from ragcorp.main.app import run_app
 from support.events import Event, events_of
 
 from .conftest import MakeApp, Serve
-from .fakes import World
+from .fakes import HeldSearch, World
 
 pytestmark = pytest.mark.anyio
-
-
-class HeldSearch:
-    """A search that waits until it is let go, and then finds nothing or fails."""
-
-    def __init__(self, response: SearchResponse) -> None:
-        self.response = response
-        self.error: Exception | None = None
-        self.let_go = asyncio.Event()
-        self.cancelled = asyncio.Event()
-
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
-        try:
-            await self.let_go.wait()
-        except asyncio.CancelledError:
-            self.cancelled.set()
-            raise
-        if self.error is not None:
-            raise self.error
-        return self.response
 
 
 @pytest.fixture(autouse=True)

@@ -14,39 +14,19 @@ import pytest
 from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import SearchRequest, SearchResponse
+from ragcorp.domain.search import SearchRequest
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits
 from ragcorp.main.unread_responses import cutting_protocol
 from support.events import events_of
 
 from .conftest import MakeApp, Serve, with_each_parser
-from .fakes import Spanish, World
+from .fakes import HeldSearch, Spanish, World
 from .serving import raw_exchange, serving
 
 pytestmark = pytest.mark.anyio
 
 QUESTION = {"query": "¿plazo?", "stream": True}
-
-
-class HeldSearch:
-    """A search that waits until it is let go."""
-
-    def __init__(self, response: SearchResponse) -> None:
-        self.response = response
-        self.error: Exception | None = None
-        self.let_go = asyncio.Event()
-        self.cancelled = asyncio.Event()
-
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
-        try:
-            await self.let_go.wait()
-        except asyncio.CancelledError:
-            self.cancelled.set()
-            raise
-        if self.error is not None:
-            raise self.error
-        return self.response
 
 
 @pytest.fixture(autouse=True)
