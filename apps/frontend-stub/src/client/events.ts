@@ -1,0 +1,60 @@
+import { EventSourceParserStream } from "eventsource-parser/stream";
+import type { AnswerBody, AnswerCitation, AskBody, Asked, SearchResults } from "./api";
+import { ApiError, errorOf, type Problem } from "./errors";
+import { accepted, authorisedFetch, BASE, isAbort } from "./transport";
+
+/** What /ask says while it answers. */
+export type AskEvent =
+  | { event: "status"; data: { status: "searching" | "answering"; rewritten_query?: string; message?: string } }
+  | { event: "search_results"; data: SearchResults }
+  | { event: "message"; data: { delta: string } }
+  | { event: "citation"; data: AnswerCitation }
+  | { event: "final_answer"; data: AnswerBody };
+
+const LAST = "final_answer";
+
+/**
+ * Yield the events of one answer, up to `final_answer`.
+ *
+ * Raises ApiError: for a refusal, for an `error` event, and of the kind `cut` where the stream ends without a last
+ * event. Raises the AbortError of `signal`; the service stops too.
+ */
+export async function* askEvents(body: Asked<AskBody, "query">, signal: AbortSignal): AsyncGenerator<AskEvent> {
+  const response = await accepted(
+    await authorisedFetch(`${BASE}/ask`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
+      body: JSON.stringify({ ...body, stream: true }),
+      signal,
+    }),
+  );
+  if (response.body === null) throw new ApiError("cut");
+  const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+  try {
+    for await (const { event, data } of readAll(events)) {
+      if (event === "ping") continue;
+      const value: unknown = JSON.parse(data);
+      if (event === "error") throw asError(value as Problem);
+      yield { event, data: value } as AskEvent;
+      if (event === LAST) return;
+    }
+  } catch (error) {
+    if (isAbort(error) || error instanceof ApiError) throw error;
+    signal.throwIfAborted();
+    throw new ApiError("cut");
+  }
+  throw new ApiError("cut");
+}
+
+function asError(problem: Problem): ApiError {
+  return errorOf(problem.status, problem, null);
+}
+
+async function* readAll<T>(stream: ReadableStream<T>): AsyncGenerator<T> {
+  const reader = stream.getReader();
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}

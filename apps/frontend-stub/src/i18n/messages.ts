@@ -1,0 +1,33 @@
+import { type Language, language } from "../state/preferences";
+
+/** A message is a text, or a function that makes one of what it is given. */
+type Message = string | ((...given: never[]) => string);
+type Texts = Record<string, Message>;
+type Shape<T extends Texts> = { [Name in keyof T]: T[Name] extends string ? string : T[Name] };
+
+export type Messages<T extends Texts> = Record<Language, Shape<T>>;
+
+/** Bind the texts of one part of the page; English must have those that Spanish has, and no other. */
+export function messages<T extends Texts>(texts: { es: T; en: NoInfer<Shape<T>> }): () => Shape<T> {
+  const both: Messages<T> = { es: texts.es as Shape<T>, en: texts.en };
+  return () => both[language.value];
+}
+
+export function number(value: number, options?: Intl.NumberFormatOptions): string {
+  return new Intl.NumberFormat(language.value, options).format(value);
+}
+
+export function moment(iso: string): string {
+  return new Intl.DateTimeFormat(language.value, { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
+}
+
+export function bytes(value: number): string {
+  const units = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;
+  const power = Math.min(units.length - 1, value < 1 ? 0 : Math.floor(Math.log10(value) / 3));
+  return number(value / 1000 ** power, {
+    style: "unit",
+    unit: units[power],
+    unitDisplay: "short",
+    maximumFractionDigits: power === 0 ? 0 : 1,
+  });
+}

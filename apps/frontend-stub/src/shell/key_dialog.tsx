@@ -1,0 +1,90 @@
+import { signal, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { common } from "../common/messages";
+import { session } from "../state/session";
+import { shell } from "./messages";
+
+const opened = signal(false);
+
+export const keyDialog = {
+  open(): void {
+    opened.value = true;
+  },
+};
+
+/** Takes a key, and asks how long to keep it. */
+export function KeyDialog() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const typed = useSignal("");
+  const keep = useSignal(session.kept.value);
+  const say = shell();
+
+  useEffect(() => {
+    if (opened.value) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [opened.value]);
+
+  const close = () => {
+    opened.value = false;
+    typed.value = "";
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const key = typed.value.trim();
+    if (key === "") return;
+    session.use(key, keep.value);
+    close();
+  };
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="key-title" class="dialog">
+      <form onSubmit={submit}>
+        <h2 id="key-title">{say.keyTitle}</h2>
+        <p class="quiet">{say.keyText}</p>
+        <label class="field">
+          <span>{say.key}</span>
+          <input
+            type="password"
+            autocomplete="off"
+            spellcheck={false}
+            maxLength={400}
+            value={typed.value}
+            onInput={(event) => {
+              typed.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        <fieldset>
+          <legend>{say.keepFor}</legend>
+          <label class="choice">
+            <input type="radio" name="keep" checked={!keep.value} onChange={() => (keep.value = false)} />
+            <span>{say.keepMemory}</span>
+          </label>
+          <label class="choice">
+            <input type="radio" name="keep" checked={keep.value} onChange={() => (keep.value = true)} />
+            <span>{say.keepTab}</span>
+          </label>
+        </fieldset>
+        <div class="row end">
+          {session.key.value !== null && (
+            <button
+              type="button"
+              class="button"
+              onClick={() => {
+                session.leave();
+                close();
+              }}
+            >
+              {say.forgetKey}
+            </button>
+          )}
+          <button type="button" class="button" onClick={close}>
+            {common().cancel}
+          </button>
+          <button type="submit" class="button primary" disabled={typed.value.trim() === ""}>
+            {say.useKey}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,77 @@
+import type { ComponentChildren } from "preact";
+import { ApiError } from "../client/errors";
+import { ErrorNotice } from "../common/notices";
+import { connection } from "../state/connection";
+import { chooseLanguage, chooseTheme, type Language, language, type Theme, theme } from "../state/preferences";
+import { href, type Route, route } from "../state/route";
+import { session } from "../state/session";
+import { KeyDialog, keyDialog } from "./key_dialog";
+import { shell } from "./messages";
+
+type Section = Extract<Route, { view: "ask" | "search" | "documents" | "health" }>;
+
+const SECTIONS: readonly Section[] = [{ view: "ask" }, { view: "search" }, { view: "documents" }, { view: "health" }];
+
+/** What stands around every view: the sections, the key, language and theme, and what keeps the page from working. */
+export function Shell({ children }: { children: ComponentChildren }) {
+  const say = shell();
+  return (
+    <>
+      <a class="skip" href="#main">
+        {say.skip}
+      </a>
+      <header class="top">
+        <a class="brand" href={href({ view: "ask" })}>
+          ragcorp
+        </a>
+        <nav aria-label={say.sections}>
+          {SECTIONS.map((to) => (
+            <a key={to.view} href={href(to)} aria-current={isCurrent(to) ? "page" : undefined}>
+              {say[to.view]}
+            </a>
+          ))}
+        </nav>
+        <Settings />
+      </header>
+      <main id="main" tabIndex={-1}>
+        {connection.offline.value && <ErrorNotice error={new ApiError("offline")} />}
+        {session.needsKey.value && <ErrorNotice error={new ApiError("unauthorised")} />}
+        {children}
+      </main>
+      <KeyDialog />
+    </>
+  );
+}
+
+function Settings() {
+  const say = shell();
+  return (
+    <div class="settings">
+      <button type="button" class="button" onClick={keyDialog.open} data-active={session.key.value !== null}>
+        {session.key.value === null ? say.key : say.keyInUse}
+      </button>
+      <select
+        aria-label={say.language}
+        value={language.value}
+        onChange={(event) => chooseLanguage(event.currentTarget.value as Language)}
+      >
+        <option value="es">Español</option>
+        <option value="en">English</option>
+      </select>
+      <select
+        aria-label={say.theme}
+        value={theme.value}
+        onChange={(event) => chooseTheme(event.currentTarget.value as Theme)}
+      >
+        <option value="system">{say.themeSystem}</option>
+        <option value="light">{say.themeLight}</option>
+        <option value="dark">{say.themeDark}</option>
+      </select>
+    </div>
+  );
+}
+
+function isCurrent(to: Section): boolean {
+  const { view } = route.value;
+  return view === to.view || (view === "document" && to.view === "documents");
+}
