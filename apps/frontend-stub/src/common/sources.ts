@@ -1,0 +1,49 @@
+import { messages } from "../i18n/messages";
+
+const say = messages({
+  es: {
+    dense: "significado",
+    full_text: "texto",
+    identifiers: "códigos exactos",
+    all_words: "todas las palabras",
+    graph: "grafo",
+    grep: "archivos",
+    structure: "lo que nombra la consulta",
+    answerer: "respuestas",
+    rerank: "reordenación",
+    describe: "datos de los candidatos",
+    artifact_chunks: "pasajes",
+    artifacts: "documentos",
+    memory: "memoria",
+    history: "historial",
+    files: "archivos",
+  },
+  en: {
+    dense: "meaning",
+    full_text: "text",
+    identifiers: "exact codes",
+    all_words: "all words",
+    graph: "graph",
+    grep: "files",
+    structure: "what the query names",
+    answerer: "answers",
+    rerank: "reranking",
+    describe: "facts about candidates",
+    artifact_chunks: "passages",
+    artifacts: "documents",
+    memory: "memory",
+    history: "history",
+    files: "files",
+  },
+});
+
+type Known = keyof ReturnType<typeof say>;
+
+/** Return a source's, list's or collection's name in plain words: `memory.dense` is "memoria, significado". */
+export function sourceName(name: string): string {
+  const texts = say();
+  return name
+    .split(".")
+    .map((part) => (part in texts ? texts[part as Known] : part))
+    .join(", ");
+}

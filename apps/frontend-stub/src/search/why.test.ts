@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import type { Result } from "../client/api";
+import { correctedWords, rankConstantOf, whyOf } from "./why";
+
+const RRF = { formula: "score = sum of weight / (rank_constant + rank)", rank_constant: 60 };
+
+function found(parts: Partial<Result>): Result {
+  return { rank: 2, score: 0.0325, score_type: "rrf", sources: [], steps: null, ...parts } as Result;
+}
+
+function source(name: string, rank: number, contribution: number, weight = 1) {
+  return { source: name, rank, score: 0.5, score_type: "bm25", weight, contribution, evidence: null };
+}
+
+describe("whyOf", () => {
+  it("adds up to the fused score by the formula of reciprocal ranks", () => {
+    const why = whyOf(found({ sources: [source("dense", 1, 1 / 61), source("identifiers", 2, 3 / 62, 3)] }), RRF);
+    expect(why.sum).toBeCloseTo(1 / 61 + 3 / 62, 12);
+    expect(why.bars.map((bar) => bar.share)).toEqual([1 / 61 / (3 / 62), 1]);
+  });
+
+  it("keeps the order of the steps, and where each moved the passage", () => {
+    const steps = {
+      temporal_decay: { factor: 0.5, rank_before: 1, rank_after: 4 },
+      deduplication: { removed: 2, rank_before: 4, rank_after: 3 },
+      something_new: { rank_before: 3, rank_after: 3 },
+    };
+    expect(whyOf(found({ steps }), RRF).moves.map(({ step, before, after }) => [step, before, after])).toEqual([
+      ["temporal_decay", 1, 4],
+      ["deduplication", 4, 3],
+      ["something_new", 3, 3],
+    ]);
+  });
+
+  it("draws no bar of nothing where no list counts", () => {
+    expect(whyOf(found({ sources: [source("dense", 1, 0)] }), null).bars[0]?.share).toBe(0);
+  });
+
+  it("names the steps that were left out", () => {
+    const explanation = {
+      ...RRF,
+      steps: [
+        { step: "rerank", skipped: "timeout" },
+        { step: "visibility", skipped: null },
+      ],
+    };
+    expect(whyOf(found({}), explanation).skipped).toEqual([{ step: "rerank", reason: "timeout" }]);
+  });
+});
+
+it("has a rank constant only where ranks were fused", () => {
+  expect(rankConstantOf(RRF)).toBe(60);
+  expect(rankConstantOf({ formula: "score = the source's own score", rank_constant: null })).toBeNull();
+});
+
+it("tells once which word was searched in place of a misspelt one", () => {
+  const term = { word: "plazo", typed: "plaso" };
+  const explanation = { sources: [{ terms: [term, { word: "de", typed: null }] }, { terms: [term] }, {}] };
+  expect(correctedWords(explanation)).toEqual([{ typed: "plaso", searched: "plazo" }]);
+});

@@ -1,0 +1,111 @@
+import type { Result } from "../client/api";
+
+/** One list's part in a result's score. `share` is the part of the widest bar, 0 to 1. */
+export type SourceBar = {
+  source: string;
+  rank: number;
+  score: number;
+  scoreType: string;
+  weight: number;
+  contribution: number;
+  share: number;
+  lexemes: { lexeme: string; times: number; contribution: number }[];
+};
+
+export type StepMove = {
+  step: string;
+  /** Places in the window before and after the step; null where it was not told. */
+  before: number | null;
+  after: number | null;
+  note: Readonly<Record<string, unknown>>;
+};
+
+/** A step that was not taken, and why, by a code. */
+export type SkippedStep = { step: string; reason: string };
+
+export type Why = {
+  bars: SourceBar[];
+  /** What the lists' parts add up to: the score before the steps. */
+  sum: number;
+  /** Factors that steps laid on it, in their order. */
+  moves: StepMove[];
+  skipped: SkippedStep[];
+  rank: number;
+  score: number;
+  scoreType: string;
+};
+
+type Explanation = Readonly<Record<string, unknown>> | null;
+
+/** Return why a result ranks where it does, in the order in which it came about. Unknown lists and steps are kept. */
+export function whyOf(result: Result, explanation: Explanation): Why {
+  const widest = Math.max(0, ...result.sources.map((each) => Math.abs(each.contribution)));
+  return {
+    bars: result.sources.map((each) => ({
+      source: each.source,
+      rank: each.rank,
+      score: each.score,
+      scoreType: each.score_type,
+      weight: each.weight,
+      contribution: each.contribution,
+      share: widest === 0 ? 0 : Math.abs(each.contribution) / widest,
+      lexemes: (each.evidence?.lexemes ?? []).map(({ lexeme, tf, contribution }) => ({
+        lexeme,
+        times: tf,
+        contribution,
+      })),
+    })),
+    sum: result.sources.reduce((sum, each) => sum + each.contribution, 0),
+    moves: Object.entries(result.steps ?? {}).map(([step, note]) => moveOf(step, record(note))),
+    skipped: skippedSteps(explanation),
+    rank: result.rank,
+    score: result.score,
+    scoreType: result.score_type,
+  };
+}
+
+/** Return the rank constant k that Reciprocal Rank Fusion used; null where ranks were not fused. */
+export function rankConstantOf(explanation: Explanation): number | null {
+  const constant = explanation?.rank_constant;
+  return typeof constant === "number" && String(explanation?.formula).includes("rank") ? constant : null;
+}
+
+/** Say whether the sum of weighted ranks made the score. */
+export function isByRank(why: Why, explanation: Explanation): boolean {
+  return why.scoreType === "rrf" && rankConstantOf(explanation) !== null;
+}
+
+/** Words of the query that the documents lack, with the nearest word that they hold and that was searched instead. */
+export function correctedWords(explanation: Explanation): { typed: string; searched: string }[] {
+  const found = new Map<string, string>();
+  for (const source of list(explanation?.sources)) {
+    for (const term of list(record(source).terms)) {
+      const { typed, word } = record(term);
+      if (typeof typed === "string" && typeof word === "string" && typed !== word) found.set(typed, word);
+    }
+  }
+  return [...found].map(([typed, searched]) => ({ typed, searched }));
+}
+
+function moveOf(step: string, note: Readonly<Record<string, unknown>>): StepMove {
+  return { step, before: place(note.rank_before), after: place(note.rank_after), note };
+}
+
+function skippedSteps(explanation: Explanation): SkippedStep[] {
+  return list(explanation?.steps)
+    .map(record)
+    .filter((step) => typeof step.skipped === "string")
+    .map((step) => ({ step: String(step.step), reason: String(step.skipped) }));
+}
+
+function place(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
