@@ -44,6 +44,6 @@ export function sourceName(name: string): string {
   const texts = say();
   return name
     .split(".")
-    .map((part) => (part in texts ? texts[part as Known] : part))
+    .map((part) => (Object.hasOwn(texts, part) ? texts[part as Known] : part))
     .join(", ");
 }
