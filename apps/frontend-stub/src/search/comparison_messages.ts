@@ -1,0 +1,34 @@
+import { messages, number } from "../i18n/messages";
+
+export const comparisonTexts = messages({
+  es: {
+    title: "Dos clasificaciones de la misma búsqueda",
+    left: "Izquierda",
+    right: "Derecha",
+    dense: "Significado",
+    sparse: "Texto",
+    hybrid: "Híbrida",
+    common: (shared: number, of: number) => `${number(shared)} de ${number(of)} pasajes están en las dos.`,
+    hint: "Una línea une el mismo pasaje en las dos listas.",
+    none: "Ningún resultado.",
+    noQuery: "Escribe una búsqueda para comparar sus clasificaciones.",
+    alone: "solo aquí",
+    same: (place: number) => `allí también n.º ${number(place)}`,
+    there: (place: number) => `allí n.º ${number(place)}`,
+  },
+  en: {
+    title: "Two rankings of the same search",
+    left: "Left",
+    right: "Right",
+    dense: "Meaning",
+    sparse: "Text",
+    hybrid: "Hybrid",
+    common: (shared: number, of: number) => `${number(shared)} of ${number(of)} passages are in both.`,
+    hint: "A line joins the same passage in both lists.",
+    none: "No results.",
+    noQuery: "Type a search to compare its rankings.",
+    alone: "only here",
+    same: (place: number) => `no. ${number(place)} there too`,
+    there: (place: number) => `no. ${number(place)} there`,
+  },
+});
