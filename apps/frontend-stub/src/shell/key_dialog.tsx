@@ -1,5 +1,6 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { tryKey } from "../client/key_trial";
 import { common } from "../common/messages";
 import { session } from "../state/session";
 import { shell } from "./messages";
@@ -12,11 +13,13 @@ export const keyDialog = {
   },
 };
 
-/** Takes a key, and asks how long to keep it. */
+/** Takes a key, tries it at once, and asks how long to keep it. */
 export function KeyDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const typed = useSignal("");
   const keep = useSignal(session.kept.value);
+  const trying = useSignal(false);
+  const refused = useSignal<"unknown" | "offline" | null>(null);
   const say = shell();
 
   useEffect(() => {
@@ -27,11 +30,20 @@ export function KeyDialog() {
   const close = () => {
     opened.value = false;
     typed.value = "";
+    refused.value = null;
   };
-  const submit = (event: Event) => {
+  const submit = async (event: Event) => {
     event.preventDefault();
     const key = typed.value.trim();
-    if (key === "") return;
+    if (key === "" || trying.value) return;
+    trying.value = true;
+    const found = await tryKey(key);
+    trying.value = false;
+    if (!opened.value) return; // given up meanwhile
+    if (found !== "accepted") {
+      refused.value = found;
+      return;
+    }
     session.use(key, keep.value);
     close();
   };
@@ -48,10 +60,17 @@ export function KeyDialog() {
             spellcheck={false}
             maxLength={400}
             value={typed.value}
+            aria-invalid={refused.value === "unknown"}
+            aria-describedby="key-refused"
             onInput={(event) => {
               typed.value = event.currentTarget.value;
+              refused.value = null;
             }}
           />
+          <span id="key-refused" class="field-error" role="alert">
+            {refused.value === "unknown" && say.keyRefused}
+            {refused.value === "offline" && common().offlineTitle}
+          </span>
         </label>
         <fieldset>
           <legend>{say.keepFor}</legend>
@@ -80,8 +99,8 @@ export function KeyDialog() {
           <button type="button" class="button" onClick={close}>
             {common().cancel}
           </button>
-          <button type="submit" class="button primary" disabled={typed.value.trim() === ""}>
-            {say.useKey}
+          <button type="submit" class="button primary" disabled={typed.value.trim() === "" || trying.value}>
+            {trying.value ? common().loading : say.useKey}
           </button>
         </div>
       </form>

@@ -22,6 +22,8 @@ export const shell = messages({
     keepTab: "hasta que se cierre esta pestaña",
     useKey: "Usar clave",
     forgetKey: "Olvidar clave",
+    keyRefused: "Esta clave no vale: está mal escrita, ha caducado o se ha retirado.",
+    document: "Documento",
   },
   en: {
     skip: "Skip to content",
@@ -44,5 +46,7 @@ export const shell = messages({
     keepTab: "until this tab is closed",
     useKey: "Use key",
     forgetKey: "Forget key",
+    keyRefused: "This key is not valid: it is mistyped, has expired or was revoked.",
+    document: "Document",
   },
 });

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { ApiError } from "../client/errors";
+import { reach, reachAgain } from "../client/reach";
 import { ErrorNotice } from "../common/notices";
 import { connection } from "../state/connection";
 import { chooseLanguage, chooseTheme, type Language, language, type Theme, theme } from "../state/preferences";
@@ -15,6 +17,9 @@ const SECTIONS: readonly Section[] = [{ view: "ask" }, { view: "search" }, { vie
 /** What stands around every view: the sections, the key, language and theme, and what keeps the page from working. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const say = shell();
+  const main = useRef<HTMLElement>(null);
+  useArrival(main);
+  useEffect(() => (connection.offline.value ? reachAgain() : undefined), [connection.offline.value]);
   return (
     <>
       <a class="skip" href="#main">
@@ -33,14 +38,27 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </nav>
         <Settings />
       </header>
-      <main id="main" tabIndex={-1}>
-        {connection.offline.value && <ErrorNotice error={new ApiError("offline")} />}
+      <main id="main" tabIndex={-1} ref={main}>
+        {connection.offline.value && <ErrorNotice error={new ApiError("offline")} retry={() => void reach()} />}
         {session.needsKey.value && <ErrorNotice error={new ApiError("unauthorised")} />}
         {children}
       </main>
       <KeyDialog />
     </>
   );
+}
+
+/** Name the page after the view; who goes to another one is put at its beginning, as by a link to another page. */
+function useArrival(main: { current: HTMLElement | null }): void {
+  const { view } = route.value;
+  const arrived = useRef(view);
+  document.title = `${shell()[view]} · ragcorp`;
+  useEffect(() => {
+    if (arrived.current === view) return;
+    arrived.current = view;
+    main.current?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, [view, main]);
 }
 
 function Settings() {

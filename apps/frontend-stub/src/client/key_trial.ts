@@ -1,0 +1,16 @@
+import { BASE } from "./transport";
+
+/**
+ * Say whether the service takes a key, before it becomes the one in hand. A key that may do something else than what is
+ * asked here is taken, and so is one that the service cannot look up now.
+ */
+export async function tryKey(key: string): Promise<"accepted" | "unknown" | "offline"> {
+  if (!/^[!-~]+$/.test(key)) return "unknown"; // no header can hold it
+  try {
+    const headers = { Authorization: `Bearer ${key}` };
+    const response = await fetch(`${BASE}/status`, { headers, cache: "no-store", credentials: "omit" });
+    return response.status === 401 ? "unknown" : "accepted";
+  } catch {
+    return "offline";
+  }
+}
