@@ -1,0 +1,41 @@
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import type * as routes from "./route";
+
+let page: typeof routes;
+
+beforeAll(async () => {
+  vi.stubGlobal("location", { hash: "" });
+  vi.stubGlobal("addEventListener", vi.fn());
+  page = await import("./route");
+});
+
+describe("the address of a document", () => {
+  it.each([
+    "contratos/marco-2025.md",
+    "100 % seguro?.md",
+    "a#b&c=d.txt",
+    "../../etc/passwd",
+    "año 2026/ñ 😀\u202e.pdf",
+    "%2F%3F",
+  ])("leads back to it: %s", (id) => {
+    const place = { lineStart: 3, lineEnd: 9, page: 2, quote: "a & b = 100 %\n#1" };
+    expect(page.routeOf(page.href({ view: "document", id, place }))).toEqual({ view: "document", id, place });
+    expect(page.routeOf(page.href({ view: "document", id, place: {} }))).toEqual({ view: "document", id, place: {} });
+  });
+});
+
+it("leads back to a search", () => {
+  const query = "¿100 % de A&B? #1 + x";
+  expect(page.routeOf(page.href({ view: "search", query }))).toEqual({ view: "search", query });
+  expect(page.routeOf(page.href({ view: "search" }))).toEqual({ view: "search" });
+});
+
+it("takes an address that is none for the first view", () => {
+  for (const hash of ["", "#", "#/", "#/nada", "#/document/", "#/document/%E0%A4%A", "#main"]) {
+    expect(page.routeOf(hash)).toEqual({ view: "ask" });
+  }
+});
+
+it("drops a place that is no number", () => {
+  expect(page.routeOf("#/document/a?from=x&to=-1&page=1e9")).toEqual({ view: "document", id: "a", place: {} });
+});
