@@ -1,0 +1,66 @@
+import type { AnswerCitation, Result } from "../client/api";
+import { type Span, spanOf } from "../common/spans";
+import type { Place } from "../state/route";
+
+export type Citation = AnswerCitation & { chunk_id?: string };
+
+/** A part of the text of an answer: `n` is the citation that it is written as. */
+export type Part = { text: string; n: number | null };
+
+const CITATION = /\[(\d{1,9})\]/g;
+
+/** Cut a text at those of its [n] that are citations; any other stays text. */
+export function partsOf(text: string, known: ReadonlyMap<number, Citation>): Part[] {
+  const parts: Part[] = [];
+  let from = 0;
+  for (const found of text.matchAll(CITATION)) {
+    const n = Number(found[1]);
+    if (!known.has(n)) continue;
+    if (found.index > from) parts.push({ text: text.slice(from, found.index), n: null });
+    parts.push({ text: found[0], n });
+    from = found.index + found[0].length;
+  }
+  if (from < text.length) parts.push({ text: text.slice(from), n: null });
+  return parts;
+}
+
+/** Return the passage that a citation quotes, null where the caller may not see passages. */
+export function passageOf(citation: Citation, results: readonly Result[]): Result | null {
+  const named = results.find(({ id, collection }) => id === citation.chunk_id && collection === citation.collection);
+  return named ?? results.find((result) => quotes(citation, result)) ?? null;
+}
+
+function quotes(citation: Citation, { document_id, text, citation: { line_start, line_end } }: Result): boolean {
+  if (document_id !== citation.document_id) return false;
+  const within = line_start <= citation.line_end && citation.line_start <= line_end;
+  return within && spanOf(citation.quote, text) !== null;
+}
+
+/** Return where in its document a citation leads. */
+export function placeOf(citation: Citation): Place {
+  const place: Place = { lineStart: citation.line_start, lineEnd: citation.line_end, quote: citation.quote };
+  return citation.page === null ? place : { ...place, page: citation.page };
+}
+
+/** A part of a passage, with the quoted words in it; `whole` says whether it is all of it. */
+export type Excerpt = { text: string; marks: Span[]; whole: boolean };
+
+/** A passage of so many code points is shown whole; of a longer one, so many before and behind the quoted words. */
+export const SHOWN_WHOLE = 1600;
+const AROUND = 500;
+
+export function excerptOf(quote: string, text: string, whole: boolean): Excerpt {
+  const span = spanOf(quote, text);
+  const marks = span === null ? [] : [span];
+  const points = Array.from(text);
+  if (whole || points.length <= SHOWN_WHOLE) return { text, marks, whole: true };
+  const start = Math.max(0, (span?.start ?? 0) - AROUND);
+  const end = Math.min(points.length, (span?.end ?? AROUND) + AROUND);
+  const [before, behind] = [start > 0 ? "…" : "", end < points.length ? "…" : ""];
+  const moved = before.length - start;
+  return {
+    text: before + points.slice(start, end).join("") + behind,
+    marks: marks.map((mark) => ({ start: mark.start + moved, end: mark.end + moved })),
+    whole: false,
+  };
+}

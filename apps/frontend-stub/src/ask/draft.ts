@@ -1,0 +1,35 @@
+import { computed, signal } from "@preact/signals";
+
+/** The service takes questions of so many characters, counted as code points. */
+export const MOST_CHARACTERS = 2000;
+
+/** What is typed and not asked yet, with the questions that were asked before within reach. */
+export class Draft {
+  readonly text = signal("");
+  readonly over = computed(() => Math.max(0, lengthOf(this.text.value) - MOST_CHARACTERS));
+  readonly blank = computed(() => this.text.value.trim() === "");
+
+  private back = 0;
+
+  write(text: string): void {
+    this.text.value = text;
+    this.back = 0;
+  }
+
+  /** Bring an asked question back: the one before (`step` 1) or after (-1). Say whether there is one. */
+  recall(asked: readonly string[], step: 1 | -1): boolean {
+    if (this.back === 0 && (this.text.value !== "" || step === -1)) return false;
+    const to = Math.min(asked.length, this.back + step);
+    if (to === this.back) return false;
+    this.back = to;
+    this.text.value = to === 0 ? "" : (asked.at(-to) ?? "");
+    return true;
+  }
+}
+
+function lengthOf(text: string): number {
+  if (text.length <= MOST_CHARACTERS) return text.length; // no text has more code points than units
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
