@@ -12,12 +12,12 @@ from functools import partial
 
 from fastapi import FastAPI
 from starlette.applications import Starlette
-from starlette.routing import Match, Route
 from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
 import ragcorp
 from ragcorp.application.embedding_worker import EmbeddingWorker
+from ragcorp.application.last_calls import LastCalls, NotedAnswers, NotedSearch
 from ragcorp.application.structure_worker import StructureWorker
 from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.migrations import head_revision
@@ -25,6 +25,7 @@ from ragcorp.infrastructure.postgres.readiness import look
 from ragcorp.interface.http.access import ScopeRequired
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.cors import parse_origins
+from ragcorp.interface.http.seen_route import SeenRoute
 from ragcorp.interface.http.services import HttpLimits, HttpServices
 from ragcorp.interface.http.state_metrics import ServiceState
 from ragcorp.main.addresses import allowed_hosts
@@ -34,6 +35,7 @@ from ragcorp.main.mcp import mounted_mcp
 from ragcorp.main.readiness import Readiness
 from ragcorp.main.service_logs import dropped_lines
 from ragcorp.main.settings import Settings
+from ragcorp.main.status_parts import make_status
 
 logger = logging.getLogger(__name__)
 
@@ -82,18 +84,10 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
             app.state.mcp = endpoint
             if endpoint is not None:
                 guarded = ScopeRequired(endpoint, scope=Scope.TOOLS)
-                app.router.routes.append(_McpRoute(MCP_PATH, endpoint=guarded, include_in_schema=False))
+                app.router.routes.append(SeenRoute(MCP_PATH, endpoint=guarded, include_in_schema=False))
             yield app
     finally:
         await _ended(tasks)
-
-
-class _McpRoute(Route):
-    """A route that the scope knows, as it knows the framework's own: requests are counted by it."""
-
-    def matches(self, scope: AsgiScope) -> tuple[Match, AsgiScope]:
-        match, found = super().matches(scope)
-        return match, {**found, "route": self} if match is Match.FULL else found
 
 
 async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
@@ -142,9 +136,11 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
         now=time.monotonic,
     )
     build = {"version": ragcorp.__version__, "python": platform.python_version(), "schema": head}
+    calls = LastCalls()
     return HttpServices(
-        search=container.use_cases.search,
-        answer=container.use_cases.answer,
+        search=NotedSearch(search=container.use_cases.search, calls=calls),
+        answer=NotedAnswers(answer=container.use_cases.answer, calls=calls),
+        status=make_status(container, readiness=readiness, last_calls=calls),
         context=container.use_cases.context,
         introspect=container.use_cases.introspect,
         grep=container.use_cases.grep,

@@ -52,7 +52,15 @@ async def test_all_is_open_to_this_machine_until_there_is_a_key(url: str, keys: 
             assert (await client.get(path)).status_code == 200, path
         created = await keys.key(*Scope)
         keys.seconds = 2.0
-        for path in ("/documents", "/metrics", "/openapi.json", "/docs", "/docs/assets/swagger-ui.css", "/", "/none"):
+        for path in (
+            "/documents",
+            "/metrics",
+            "/openapi.json",
+            "/docs",
+            "/docs/assets/swagger-ui.css",
+            "/none",
+            "/assetsx",
+        ):
             for given in (path, f"/v1{path}"):
                 refused = await client.get(given)
                 assert refused.status_code == 401, given

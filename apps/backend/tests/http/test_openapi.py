@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urljoin
 
 import httpx
 import pytest
@@ -18,6 +19,7 @@ from ragcorp.interface.http.item_patches import ArtifactPatch, ChunkBody, Memory
 from ragcorp.interface.http.item_schema import ArtifactItem, HistoryTurn, MemoryItem
 from ragcorp.interface.http.openapi import ProblemDetails
 from ragcorp.interface.http.search_schema import Result, SearchBody, SearchResults
+from ragcorp.interface.http.status_schema import StatusBody
 
 from .conftest import MakeApp
 
@@ -85,6 +87,7 @@ async def test_operations_have_short_stable_names(description: dict[str, Any]) -
         ("get", "/graph/facts/{external_id}"): "get_fact",
         ("put", "/graph/facts/{external_id}"): "put_fact",
         ("delete", "/graph/facts/{external_id}"): "delete_fact",
+        ("get", "/status"): "status",
         ("get", "/healthz"): "healthz",
         ("get", "/readyz"): "readyz",
         ("get", "/metrics"): "metrics",
@@ -156,6 +159,7 @@ async def test_limits_are_those_of_the_settings(description: dict[str, Any], mak
         ReadBody,
         GrepResults,
         FileContent,
+        StatusBody,
     ],
 )
 async def test_examples_fit_their_schemas(description: dict[str, Any], model: Any) -> None:
@@ -185,8 +189,14 @@ async def test_examples_of_items_fit_their_schemas(description: dict[str, Any], 
         TypeAdapter(model).validate_json(json.dumps(example))
 
 
-async def test_v1_is_named_as_a_server(description: dict[str, Any]) -> None:
-    assert [server["url"] for server in description["servers"]] == ["/", "/v1"]
+async def test_its_server_is_beside_it(description: dict[str, Any]) -> None:
+    (server,) = description["servers"]
+    for read_at, meant in (
+        ("http://localhost/openapi.json", "http://localhost/"),
+        ("http://localhost/v1/openapi.json", "http://localhost/v1/"),
+        ("https://example.com/rag/openapi.json", "https://example.com/rag/"),
+    ):
+        assert urljoin(read_at, server["url"]) == meant
 
 
 async def test_no_two_models_have_one_name(description: dict[str, Any]) -> None:

@@ -32,7 +32,6 @@ async def test_every_response_has_them(client: httpx.AsyncClient, world: World) 
         await client.get("/metrics"),
         await client.get("/openapi.json"),
         await client.get("/docs"),
-        await client.get("/"),
         await client.get("/documents/a/content"),
         await client.get("/no-such-path"),
         await client.request("PATCH", "/search"),

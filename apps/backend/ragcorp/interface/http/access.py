@@ -14,9 +14,13 @@ from ragcorp.interface.http.problems import problem_of
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Need no key: what asks them has none."""
 
+PAGE_PATH = "/"
+PAGE_FILES = "/assets/"
+"""The web page needs no key: it asks its user for one."""
+
 OPEN_OPERATIONS = frozenset({"healthz", "readyz"})
 
-ANY_KEY = frozenset({"openapi", "docs", "root"})
+ANY_KEY = frozenset({"openapi", "docs"})
 """Need a valid key, and no scope of it."""
 
 SCOPES: Mapping[str, Scope] = {
@@ -60,6 +64,11 @@ SCOPES: Mapping[str, Scope] = {
     "metrics": Scope.ADMIN,
 }
 """By operation id."""
+
+
+def is_of_page(path: str) -> bool:
+    """Say whether the path is the web page's, or that of a file of its: the same for everybody, and nobody's."""
+    return path == PAGE_PATH or path.startswith(PAGE_FILES)
 
 
 def scope_of(operation_id: str | None) -> Scope | None:

@@ -15,12 +15,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragcorp.application.admission import Admission, Key, share_of
 from ragcorp.domain.exceptions import BusyError
+from ragcorp.interface.http.access import is_of_page
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.principal import caller_of
 from ragcorp.interface.http.problems import problem_of
 
 PLACE_KEY = "ragcorp.place"
-ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics"})
+ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics", "/status"})
 MCP_PATH = "/mcp"
 DISCONNECT: Message = {"type": "http.disconnect"}
 
@@ -144,7 +145,8 @@ def place_of(scope: Scope) -> Place:
 
 
 class AdmissionGate:
-    """Answers 503 where no place becomes free in time; health, readiness and metrics are answered always.
+    """Answers 503 where no place becomes free in time; health, readiness, metrics and the web page are
+    answered always.
 
     ``parts`` are the places that parts of requests may hold, besides one of ``admission``.
     """
@@ -170,8 +172,9 @@ class AdmissionGate:
             on_refusal=lambda: self._metrics.count_refusal(BusyError.code),
         )
         scope[PLACE_KEY] = place
-        holds_none = scope["path"] in ALWAYS_ADMITTED or (scope["path"] == MCP_PATH and scope["method"] == "GET")
-        if holds_none:  # the latter is a stream that lasts as long as its session
+        path: str = scope["path"]
+        holds_none = path in ALWAYS_ADMITTED or is_of_page(path) or (path == MCP_PATH and scope["method"] == "GET")
+        if holds_none:  # the last is a stream that lasts as long as its session
             place.work_in_parts()
         try:
             if not holds_none and not _may_have_body(scope) and not await place.take(receive):

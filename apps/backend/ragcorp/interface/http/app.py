@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, cast
 
 from fastapi import FastAPI
@@ -54,10 +55,13 @@ from ragcorp.interface.http.lingering_close import LingeringClose
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import describe
 from ragcorp.interface.http.origin_check import OriginCheck
+from ragcorp.interface.http.page_routes import BUILT, PageRoutes
 from ragcorp.interface.http.problems import BodyStalledError, Problem, RequestRefusedError, problem_of
 from ragcorp.interface.http.search_routes import SearchRoutes
 from ragcorp.interface.http.search_schema import SearchBody, SearchResults
 from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.status_routes import StatusRoutes
+from ragcorp.interface.http.status_schema import StatusBody
 from ragcorp.interface.http.stopping import Stopping, StoppingGate
 from ragcorp.interface.http.system_routes import ASSETS, ASSETS_PATH, SystemRoutes
 from ragcorp.interface.http.validation import field_errors, field_names
@@ -74,6 +78,15 @@ BODIES: tuple[type[BaseModel], ...] = (
     *ITEM_BODIES,
     *GRAPH_BODIES,
 )
+ANSWERS: tuple[type[BaseModel], ...] = (
+    SearchResults,
+    AnswerBody,
+    ContextBody,
+    StatusBody,
+    GrepResults,
+    FileContent,
+    HydrationTurnBody,
+)
 PARAMETER_MODELS: tuple[type[BaseModel], ...] = (
     ListParameters,
     ContextParameters,
@@ -89,8 +102,9 @@ WAITING_PER_PLACE = 25
 """So many requests wait for each place at most: what comes then is refused at once."""
 
 
-def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
-    """Return the application. It opens and closes nothing: whoever made the services does.
+def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT) -> FastAPI:
+    """Return the application. It opens and closes nothing: whoever made the services does. ``page`` is the web page's
+    folder.
 
     ``app.state.metrics`` counts for what is mounted beside the routes, too; ``app.state.stopping`` is told when the
     service is about to end.
@@ -114,13 +128,14 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
         return describe(
             version=_version(),
             routes=app.routes,
-            models=(*BODIES, SearchResults, AnswerBody, ContextBody, GrepResults, FileContent, HydrationTurnBody),
+            models=(*BODIES, *ANSWERS),
             limits=limits,
         )
 
     SearchRoutes(search=services.search, limits=limits, metrics=metrics).add_to(app.router)
     AskRoutes(answer=services.answer, limits=limits, metrics=metrics).add_to(app.router)
     ContextRoutes(context=services.context, metrics=metrics).add_to(app.router)
+    StatusRoutes(report=services.status).add_to(app.router)
     IntrospectionRoutes(introspect=services.introspect).add_to(app.router)
     FileRoutes(grep=services.grep, read_file=services.read_file, limits=limits, metrics=metrics).add_to(app.router)
     BulkRoutes(services=services, limits=limits).add_to(app.router)
@@ -128,6 +143,7 @@ def create_app(services: HttpServices, limits: HttpLimits) -> FastAPI:
     CollectionRoutes(services=services, use_cases=services.collections, limits=limits).add_to(app.router)
     GraphRoutes(services=services, use_cases=services.graph, limits=limits).add_to(app.router)
     SystemRoutes(services=services, metrics=metrics, description=description).add_to(app.router)
+    PageRoutes(folder=page).add_to(app.router.routes)
     app.mount(ASSETS_PATH, StaticFiles(directory=ASSETS), name="assets")
 
     for kind in (RagcorpError, RequestRefusedError, BodyStalledError):

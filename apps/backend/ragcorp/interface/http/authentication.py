@@ -1,4 +1,4 @@
-"""Who calls: no path but those of health is answered before that is known. Pure ASGI; the body is not read."""
+"""Who calls: no path but those of health and of the page is answered before that is known. Pure ASGI; reads no body."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.keys import Caller, UnauthenticatedError
 from ragcorp.domain.ports.keys import Authenticator
-from ragcorp.interface.http.access import OPEN_PATHS
+from ragcorp.interface.http.access import OPEN_PATHS, is_of_page
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.principal import CALLER_KEY
 from ragcorp.interface.http.problems import Problem, problem_of
@@ -23,8 +23,8 @@ MAX_CREDENTIAL = 400
 MALFORMED = ""
 """What is no credential of ours, whatever it is."""
 
-PAGES = ("/", "/openapi.json", "/docs")
-PAGES_BELOW = "/docs/"
+DESCRIPTION = ("/openapi.json", "/docs")
+DESCRIPTION_BELOW = "/docs/"
 BASIC = 'Basic realm="ragcorp", charset="UTF-8"'
 
 
@@ -44,7 +44,7 @@ class Authentication:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in OPEN_PATHS:
+        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or is_of_page(scope["path"]):
             await self._app(scope, receive, send)
             return
         try:
@@ -75,7 +75,7 @@ def credential_of(scope: Scope) -> str | None:
     match scheme.lower():
         case "bearer":
             return sent.strip()
-        case "basic" if is_page(scope):
+        case "basic" if is_description(scope):
             return _of_basic(sent.strip())
         case _:
             return MALFORMED
@@ -89,14 +89,14 @@ def _of_basic(sent: str) -> str:
     return f"{user}.{password}"
 
 
-def is_page(scope: Scope) -> bool:
+def is_description(scope: Scope) -> bool:
     path: str = scope["path"]
-    return scope["method"] == "GET" and (path in PAGES or path.startswith(PAGES_BELOW))
+    return scope["method"] == "GET" and (path in DESCRIPTION or path.startswith(DESCRIPTION_BELOW))
 
 
 def _refusal(error: RagcorpError, scope: Scope) -> Problem:
     problem = problem_of(error)
-    if isinstance(error, UnauthenticatedError) and is_page(scope):
+    if isinstance(error, UnauthenticatedError) and is_description(scope):
         return replace(problem, headers={**problem.headers, "WWW-Authenticate": BASIC})
     return problem
 

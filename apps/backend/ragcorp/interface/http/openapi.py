@@ -118,7 +118,7 @@ def describe(
         summary="Answers over a company's documents, with citations.",
         description=DESCRIPTION,
         routes=list(routes),
-        servers=[{"url": "/"}, {"url": "/v1"}],
+        servers=[{"url": "."}],  # beside the description: below /v1 it is that, behind a proxy its prefix
     )
     described_here: list[type[BaseModel]] = [ProblemDetails, *models]
     _, definitions = models_json_schema([(model, "validation") for model in described_here], ref_template=REF)

@@ -7,8 +7,8 @@ from http import HTTPStatus
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ragcorp.interface.http.access import OPEN_PATHS
-from ragcorp.interface.http.authentication import is_page
+from ragcorp.interface.http.access import OPEN_PATHS, PAGE_PATH
+from ragcorp.interface.http.authentication import is_description
 from ragcorp.interface.http.metrics import HttpMetrics
 from ragcorp.interface.http.principal import caller_of
 from ragcorp.interface.http.problems import FieldError, Problem
@@ -36,7 +36,7 @@ class OriginCheck:
     A browser sends some requests without asking the service first (the fetch standard's simple ones: a POST of plain
     text or of a form), from any page that its user opens, over the loopback address too. Where no key is asked for,
     only what the browser says of the page tells. Programs that are no browsers say nothing and are let through; a
-    link to the interactive description may be followed from anywhere.
+    link to the web page or to the interactive description may be followed from anywhere.
 
     ``allowed`` are origins by name; what any page may do with a key ("*") it may not do as the local user.
     ``unchecked`` are paths that check origins themselves.
@@ -64,7 +64,11 @@ class OriginCheck:
             return len(origins) > 1 or not (origins[0] in self._allowed or _is_own(origins[0], scope))
         if "cross-site" not in _values(scope, b"sec-fetch-site"):
             return False
-        return not (is_page(scope) and _values(scope, b"sec-fetch-mode") == ["navigate"])
+        return not (_is_destination(scope) and _values(scope, b"sec-fetch-mode") == ["navigate"])
+
+
+def _is_destination(scope: Scope) -> bool:
+    return is_description(scope) or (scope["path"] == PAGE_PATH and scope["method"] == "GET")
 
 
 def _is_own(origin: str, scope: Scope) -> bool:

@@ -12,6 +12,12 @@ Header = tuple[bytes, bytes]
 POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 """Of all that is no page: a browser that takes a document of a user's for one loads and runs nothing."""
 
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+"""Of the web page: it runs, shows and asks what is the service's own, and no text becomes a script."""
+
 _ALWAYS: tuple[Header, ...] = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -36,8 +42,8 @@ def with_security_headers(headers: Iterable[Header]) -> list[Header]:
     ]
 
 
-def page_policy(page: bytes) -> str:
-    """Return the policy of a page of ours: it runs its own scripts, by their hash, and asks us alone."""
+def docs_policy(page: bytes) -> str:
+    """Return the policy of the interactive description: it runs its own scripts, by their hash, and asks us alone."""
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}'" for script in _SCRIPT.findall(page)
     )

@@ -15,7 +15,7 @@ from fastapi import APIRouter
 from fastapi.openapi.docs import get_swagger_ui_html
 from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.interface.http.in_time import in_time
@@ -25,7 +25,7 @@ from ragcorp.interface.http.openapi import content, problems
 from ragcorp.interface.http.principal import caller_of
 from ragcorp.interface.http.problems import problem_of
 from ragcorp.interface.http.readiness import NotReadyError
-from ragcorp.interface.http.security_headers import page_policy
+from ragcorp.interface.http.security_headers import docs_policy
 from ragcorp.interface.http.services import HttpServices
 
 ASSETS = Path(fastapi_offline.__file__).parent / "static"
@@ -81,7 +81,7 @@ class SystemRoutes:
             response_class=Response,
             responses={200: content("text/plain", {"type": "string"}, "Prometheus text format."), **problems()},
         )
-        for path, endpoint in (("/openapi.json", self.openapi), ("/docs", self.docs), ("/", self.root)):
+        for path, endpoint in (("/openapi.json", self.openapi), ("/docs", self.docs)):
             router.add_api_route(
                 path, endpoint, methods=["GET"], operation_id=endpoint.__name__, include_in_schema=False
             )
@@ -130,15 +130,14 @@ class SystemRoutes:
         return json_response(described)
 
     async def docs(self) -> Response:
+        """Its addresses are relative: a proxy may have put a prefix before all paths."""
+        assets = ASSETS_PATH.removeprefix("/")
         page = get_swagger_ui_html(
-            openapi_url="/openapi.json",
+            openapi_url="openapi.json",
             title="ragcorp",
-            swagger_js_url=f"{ASSETS_PATH}/swagger-ui-bundle.js",
-            swagger_css_url=f"{ASSETS_PATH}/swagger-ui.css",
-            swagger_favicon_url=f"{ASSETS_PATH}/favicon.png",
+            swagger_js_url=f"{assets}/swagger-ui-bundle.js",
+            swagger_css_url=f"{assets}/swagger-ui.css",
+            swagger_favicon_url=f"{assets}/favicon.png",
         )
-        page.headers["Content-Security-Policy"] = page_policy(bytes(page.body))
+        page.headers["Content-Security-Policy"] = docs_policy(bytes(page.body))
         return page
-
-    async def root(self) -> Response:
-        return RedirectResponse("/docs")
