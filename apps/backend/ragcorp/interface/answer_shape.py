@@ -13,6 +13,7 @@ def citation_document(citation: Citation) -> dict[str, object]:
     """Return the JSON object of a citation, with the field names of the REST contract."""
     return {
         "n": citation.n,
+        "chunk_id": citation.chunk_id,
         "document_id": str(citation.document_id),
         "external_id": citation.external_id,
         "title": citation.title,

@@ -36,6 +36,7 @@ async def test_an_answer_cites_documents(client: httpx.AsyncClient) -> None:
     assert body["usage"] == {"completion_tokens": 7}
     (citation,) = body["citations"]
     assert citation["n"] == 1
+    assert citation["chunk_id"] == (await client.post("/search", json={"query": "¿plazo?"})).json()["results"][0]["id"]
     assert citation["external_id"] == citation["path"] == "a.md"
     assert citation["title"] == "Contrato"
     assert citation["quote"] == "El plazo es de 30 días."

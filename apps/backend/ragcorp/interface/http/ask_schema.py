@@ -21,6 +21,7 @@ ANSWER_EXAMPLE: dict[str, Any] = {
     "citations": [
         {
             "n": 1,
+            "chunk_id": "4711",
             "document_id": "0199a1c2-7d3e-7a55-9c1b-2f6f0d1e8a10",
             "external_id": "contratos/marco-2025.md",
             "title": "Contrato marco 2025",
@@ -77,6 +78,7 @@ class AnswerCitation(BaseModel):
     """Where a [n] of the answer leads."""
 
     n: int
+    chunk_id: str = Field(description="The `id` of the result in `collection` that it quotes.")
     document_id: UUID
     external_id: str
     title: str

@@ -75,6 +75,7 @@ ANSWER_SCHEMA = _object(
     citations=_list(
         _object(
             n=_WHOLE,
+            chunk_id=_TEXT,
             title=_TEXT,
             quote=_TEXT,
             path=_MAYBE_TEXT,
