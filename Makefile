@@ -5,6 +5,11 @@ VENV = .venv
 BIN = $(VENV)/bin
 PYTHON = python3.11
 DATA_DIR = .ragcorp
+PAGE = apps/frontend-stub
+BUILT_PAGE = apps/backend/ragcorp/interface/http/page
+
+# Node is the machine's, or what `.ci/page-tools install` has put into .venv.
+NPM = PATH="$(CURDIR)/$(VENV)/node/bin:$$PATH" npm --prefix $(PAGE)
 
 # On a terminal pip shows its own progress; elsewhere it is quiet.
 PIP = $(BIN)/python -m pip --disable-pip-version-check --no-input $$([ -t 2 ] || echo --quiet)
@@ -12,13 +17,20 @@ PIP_COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --st
 	--allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 .DEFAULT_GOAL = help
-.PHONY: run test test-server soak lint lint-container audit sbom format lock clean help
+.PHONY: run test test-page test-server page-tools page-client page-build soak lint lint-container audit sbom format lock clean help
 
 run: $(VENV)/.run  ## install, start everything, ingest the demo corpus, answer three questions, and serve on port 8000
 	@exec $(BIN)/ragcorp demo --data-dir $(DATA_DIR)
 
 test: lint  ## everything that must hold before a change goes in
-	$(BIN)/pytest -m "not soak" --numprocesses 2 --dist loadfile
+	@$(BIN)/pytest -m "not soak and not page" --numprocesses 2 --dist loadfile; \
+		code=$$?; .ci/page-tools notice; exit $$code
+
+test-page: $(PAGE)/node_modules/.package-lock.json  ## the web page: its types, its drift, and a real browser on it
+	$(NPM) run check
+	$(NPM) test
+	$(NPM) run drift
+	$(BIN)/pytest -m page --numprocesses 2 --dist loadfile apps/backend/tests/page
 
 # One worker: the server is one. RAGCORP_TEST_DATABASE_URL is its superuser `postgres`, on 127.0.0.1; it is thrown away.
 test-server: $(VENV)/.dev  ## what the SQL does, on a server of another version: RAGCORP_TEST_DATABASE_URL
@@ -52,6 +64,13 @@ soak: $(VENV)/.dev  ## the long counts and the benchmarks (an hour and more)
 	cd apps/backend && ../../$(BIN)/python -m benchmarks.search --chunks 10000
 	cd apps/backend && ../../$(BIN)/python -m benchmarks.search --chunks 100000
 	cd apps/backend && ../../$(BIN)/python -m benchmarks.load --chunks 100000 --seconds 300
+
+page-client: $(PAGE)/node_modules/.package-lock.json  ## describe the service anew, and generate the page's client from that
+	cd apps/backend && PYTHONPATH=.:tests ../../$(BIN)/python -m support.page_client
+	$(NPM) run client
+
+page-build: $(PAGE)/node_modules/.package-lock.json  ## build the web page, whose files are committed
+	$(NPM) run build
 
 lock: $(VENV)/.dev  ## pin every dependency anew, in requirements/
 	@echo "Resolving requirements/all.lock ..."
@@ -96,6 +115,14 @@ $(VENV)/.dev: $(VENV)/.python requirements/dev.lock pyproject.toml
 	@$(PIP) install -r requirements/dev.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@ $(VENV)/.run
+
+page-tools: $(VENV)/.dev
+	@.ci/page-tools install
+
+$(PAGE)/node_modules/.package-lock.json: $(PAGE)/package-lock.json | page-tools
+	@echo "Installing the tools of the page ..."
+	@$(NPM) ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 $(VENV)/.audit: $(VENV)/.python
 	@echo "Installing the tools of the supply chain, away from what they look at ..."

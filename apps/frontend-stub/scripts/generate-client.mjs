@@ -1,11 +1,11 @@
 // Writes src/client/schema.d.ts from openapi.json. Its first line holds the hash of what it was made from, so that a
-// test tells without Node whether it is of this description.
+// test tells without Node whether it is of this description. An argument is another file to write.
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import openapiTS, { astToString } from "openapi-typescript";
 
 const source = new URL("../openapi.json", import.meta.url);
-const target = new URL("../src/client/schema.d.ts", import.meta.url);
+const target = process.argv[2] ?? new URL("../src/client/schema.d.ts", import.meta.url);
 
 const hash = createHash("sha256")
   .update(await readFile(source))

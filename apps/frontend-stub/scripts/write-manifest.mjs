@@ -1,12 +1,12 @@
 // Writes page/manifest.json: the SHA-256 of each file that the built page was made from, and of each that it consists
-// of. So a test tells without Node whether both are still so.
+// of. So a test tells without Node whether both are still so. An argument is another folder with a built page.
 import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const PAGE = fileURLToPath(new URL("../../backend/ragcorp/interface/http/page", import.meta.url));
+const PAGE = process.argv[2] ?? fileURLToPath(new URL("../../backend/ragcorp/interface/http/page", import.meta.url));
 const MADE_FROM = ["index.html", "package-lock.json", "package.json", "tsconfig.json", "vite.config.ts"];
 
 const made = { sources: await hashes(ROOT, [...MADE_FROM, ...(await filesIn(ROOT, "src"))]) };
