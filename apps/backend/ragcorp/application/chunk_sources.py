@@ -103,6 +103,7 @@ class FullTextChunkSource:
                 else None
             ),
             notes={} if visible is None else lexical_notes(found, visible),
+            terms=found.terms,
         )
 
     async def _visible(self, found: LexicalChunks, principal: Principal) -> VisibleFrequencies:

@@ -84,6 +84,7 @@ class FileGrepSource:
             cut=found.cut,
             incomplete=TIMED_OUT if found.timed_out else ROOT_UNAVAILABLE if found.unavailable else None,
             notes=notes,
+            literals=terms,
         )
 
     async def _given_terms(self, text: str, principal: Principal) -> tuple[tuple[str, ...], list[str]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ragcorp.application import page_cursor
+from ragcorp.application.highlighter import Highlighter
 from ragcorp.application.list_fusion import ListFusion, Ranking, usable_results
 from ragcorp.application.page_cursor import Position
 from ragcorp.application.result_page import PageReader
@@ -18,6 +19,7 @@ from ragcorp.application.search_explanation import explain_hits, explanation
 from ragcorp.application.source_fan_out import SourceFanOut
 from ragcorp.application.source_retrieval import SourceRetrieval
 from ragcorp.application.step_pipeline import RERANK, PipelineResult, StepPipeline
+from ragcorp.application.step_ranks import with_ranks
 from ragcorp.application.time_bound import TimeBound
 from ragcorp.domain.candidates import Candidate
 from ragcorp.domain.collections import FACETS
@@ -29,7 +31,7 @@ from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.sources import FusionService
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import FusedHit
+from ragcorp.domain.retrieval import FusedHit, SourceReport
 from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.text import is_blank, require_length, require_storable
 
@@ -72,6 +74,7 @@ class SearchChunks:
         limits: SearchLimits,
         store: CandidateStore,
         pipeline: StepPipeline | None = None,
+        highlighter: Highlighter | None = None,
         now: Callable[[], datetime] = current_hour,
     ) -> None:
         self._retrieval = SourceRetrieval(fan_out=fan_out, repository=repository, store=store)
@@ -84,6 +87,7 @@ class SearchChunks:
         self._limits = limits
         self._pipeline = pipeline or StepPipeline(store=store)
         self._pages = PageReader(repository=repository, store=store, time_bound=TimeBound())
+        self._highlighter = highlighter
         self._now = now
         self._warned = False
 
@@ -123,12 +127,17 @@ class SearchChunks:
         if request.explain:
             linear = ranking.profile.method is FusionMethod.LINEAR
             hits = await explain_hits(hits, usable_results(results), linear=linear)
+            hits = with_ranks(hits, steps.orders if steps else ())
+        marks: tuple[SourceReport, ...] = ()
+        if request.highlight and self._highlighter is not None:
+            marked = await self._highlighter.mark(hits, results, query=request.query, deadline=deadline)
+            hits, marks = marked.hits, marked.reports
         taken = (*(steps.steps if steps else ()), *page.steps)
         following = Position(offset=page.end, moment=now, reranked=_reranked(steps))
         return SearchResponse(
             mode_used=ranking.mode_used,
             hits=hits,
-            reports=(*(result.report for result in results), *(steps.reports if steps else ()), *page.reports),
+            reports=(*(result.report for result in results), *(steps.reports if steps else ()), *page.reports, *marks),
             next_cursor=page_cursor.encode(following, request) if page.end < len(window) else None,
             explanation=(
                 explanation(
@@ -206,7 +215,14 @@ class SearchChunks:
     ) -> PipelineResult | None:
         if not self._pipeline.wanted(ranking, facets=request.facets):
             return None
-        return await self._pipeline.apply(ranking, query=request.query, principal=principal, now=now, deadline=deadline)
+        return await self._pipeline.apply(
+            ranking,
+            query=request.query,
+            principal=principal,
+            now=now,
+            deadline=deadline,
+            explain=request.explain,
+        )
 
 
 def _require_scope(profile: RetrievalProfile, request: SearchRequest, principal: Principal) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from ragcorp.application.artifact_deduplication import ArtifactDeduplication
 from ragcorp.application.list_fusion import Ranking
 from ragcorp.application.outage_log import log_outage
 from ragcorp.application.reranking import Reranking
+from ragcorp.application.step_ranks import StepOrder
 from ragcorp.application.time_bound import TimeBound
 from ragcorp.application.visibility_policy import VisibilityPolicy
 from ragcorp.domain.candidates import Candidate, StepOutcome, StepReport
@@ -48,12 +50,14 @@ class RerankLimits:
 class PipelineResult:
     """The window after the steps, what each step did, and reports of what did not do its part, or of the reranker.
 
-    ``candidates`` is None where nothing could be learnt of them in time: then no step was taken.
+    ``candidates`` is None where nothing could be learnt of them in time: then no step was taken. ``orders`` are those
+    of the steps that were taken, if they were asked for.
     """
 
     candidates: tuple[Candidate, ...] | None
     steps: tuple[StepReport, ...]
     reports: tuple[SourceReport, ...] = ()
+    orders: tuple[StepOrder, ...] = ()
 
 
 class StepPipeline:
@@ -80,11 +84,18 @@ class StepPipeline:
         return facets or reranks or steps.deduplicate or steps.decay is not None or steps.diversify is not None
 
     async def apply(
-        self, ranking: Ranking, *, query: str, principal: Principal, now: datetime, deadline: float
+        self,
+        ranking: Ranking,
+        *,
+        query: str,
+        principal: Principal,
+        now: datetime,
+        deadline: float,
+        explain: bool = False,
     ) -> PipelineResult:
         """Return the candidates in their final order. The order never depends on how many of them are wanted.
 
-        What cannot be read before the deadline leaves its step out, and is named.
+        What cannot be read before the deadline leaves its step out, and is named. ``explain`` asks for the orders.
         """
         steps = ranking.profile.steps
         started = time.perf_counter()
@@ -95,23 +106,23 @@ class StepPipeline:
             count = len(ranking.hits)
             skipped = StepReport(step=DESCRIBE, before=count, after=count, skipped=_reason(error))
             return PipelineResult(candidates=None, steps=(skipped,), reports=(step_out(DESCRIBE, error, started),))
-        taken = [outcome.report]
+        taken = [outcome]
         if steps.decay is not None:
             with self._watch(temporal_decay.STEP):
                 outcome = steps.decay.apply(outcome.candidates, now=now)
-            taken.append(outcome.report)
+            taken.append(outcome)
         if steps.deduplicate:
             with self._watch(artifact_deduplication.STEP):
                 outcome = ArtifactDeduplication().apply(outcome.candidates)
-            taken.append(outcome.report)
+            taken.append(outcome)
         with self._watch(visibility_policy.STEP):
             outcome = VisibilityPolicy().apply(outcome.candidates, principal=principal)
-        taken.append(outcome.report)
+        taken.append(outcome)
         reports: list[SourceReport] = []
         if steps.rerank and self._reranker is not None:
             with self._watch(RERANK):
                 outcome, report = await self._reranked(self._reranker, outcome.candidates, query, principal, deadline)
-            taken.append(outcome.report)
+            taken.append(outcome)
             reports.append(report)
         if steps.diversify is not None:
             keys = [candidate.key for candidate in steps.diversify.pool(outcome.candidates)]
@@ -122,12 +133,18 @@ class StepPipeline:
                     features = await self._time_bound.run(look, deadline=deadline)
             except (TimeoutError, StorageUnavailableError) as error:
                 count = len(outcome.candidates)
-                taken.append(StepReport(step=DIVERSIFY, before=count, after=count, skipped=_reason(error)))
+                skipped = StepReport(step=DIVERSIFY, before=count, after=count, skipped=_reason(error))
+                taken.append(StepOutcome(candidates=outcome.candidates, report=skipped))
                 reports.append(step_out(DIVERSIFY, error, started))
             else:
                 outcome = steps.diversify.apply(outcome.candidates, features)
-                taken.append(outcome.report)
-        return PipelineResult(candidates=outcome.candidates, steps=tuple(taken), reports=tuple(reports))
+                taken.append(outcome)
+        return PipelineResult(
+            candidates=outcome.candidates,
+            steps=tuple(each.report for each in taken),
+            reports=tuple(reports),
+            orders=_orders(ranking, taken) if explain else (),
+        )
 
     async def _described(self, ranking: Ranking, principal: Principal) -> StepOutcome:
         """Return the hits with what is stored of them; what is gone, or may not be read, is left out."""
@@ -196,6 +213,17 @@ class StepPipeline:
     def _rerank_deadline(self, deadline: float) -> float:
         now = asyncio.get_running_loop().time()
         return min(now + self._rerank_limits.timeout_seconds, deadline - self._rerank_limits.reserve_seconds)
+
+
+def _orders(ranking: Ranking, taken: Sequence[StepOutcome]) -> tuple[StepOrder, ...]:
+    orders: list[StepOrder] = []
+    before = tuple(item.hit.key for item in ranking.hits)
+    for outcome in taken:
+        after = tuple(candidate.key for candidate in outcome.candidates)
+        if outcome.report.skipped is None:
+            orders.append(StepOrder(step=outcome.report.step, before=before, after=after))
+        before = after
+    return tuple(orders)
 
 
 def _reason(error: TimeoutError | StorageUnavailableError) -> str:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from ragcorp.domain.candidates import StepReport
 from ragcorp.domain.documents import Chunk
-from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
 from ragcorp.domain.filters import Filters, require_filters
 from ragcorp.domain.hydration import MAX_EPISODE_ID, Hydration
 from ragcorp.domain.lexical import LexicalEvidence
@@ -64,9 +64,10 @@ class SearchRequest:
     and the fused one: pages are slices of that window, so the head never depends on ``limit``.
     ``include_memory`` asks the collection of memories too; ``expand_neighbors`` shows so many chunks before and behind
     each passage with it; ``rerank`` False leaves a configured reranker out; ``require_all`` takes no answer where a
-    source did not do its part; ``facets`` counts what was found. ``conversation_id`` is for answers alone: the session
-    of history to which question and answer belong. ``episode_id`` names an episode of the caller's: what it showed
-    before is shown again, and the response carries a ``hydration``; it has no pages (no ``cursor``).
+    source did not do its part; ``facets`` counts what was found; ``highlight`` marks the words of the results that
+    match. ``conversation_id`` is for answers alone: the session of history to which question and answer belong.
+    ``episode_id`` names an episode of the caller's: what it showed before is shown again, and the response carries a
+    ``hydration``; it has no pages (no ``cursor``).
     Raises InvalidInputError for a value of another type; ranges are for the use case to judge.
     """
 
@@ -82,6 +83,7 @@ class SearchRequest:
     weights: Mapping[str, float] = field(default_factory=dict)
     rank_window_size: int | None = None
     explain: bool = False
+    highlight: bool = False
     include_memory: bool = False
     expand_neighbors: int = 0
     rerank: bool | None = None
@@ -147,12 +149,26 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Highlight:
+    """Characters (code points) [start, end[ of a text. Raises InvalidRankingError for what holds none."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise InvalidRankingError("A highlight holds at least one character.", field="highlights")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
     """A result: the passage, its rank in the whole ranking, and what each list gave to its score.
 
     ``collections`` are those in which it was found: its own first. ``steps`` has, for an explained search, what each
     step after fusion did to it. ``matched_lines`` are the lines of its file that hold what was looked for literally.
     ``evidence`` has, for an explained search, the lexemes behind a list's score, by the name of the list.
+    ``highlights`` are the words of the passage that match, in order and disjoint; None where they were not asked for,
+    or could not be told.
     """
 
     rank: int
@@ -164,6 +180,7 @@ class SearchHit:
     collections: tuple[str, ...] = (CHUNK_COLLECTION,)
     matched_lines: tuple[int, ...] = ()
     steps: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    highlights: tuple[Highlight, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

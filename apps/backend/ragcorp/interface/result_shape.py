@@ -28,6 +28,7 @@ def result_document(hit: SearchHit, *, explained: bool = False) -> dict[str, obj
         "text": chunk.content,
         "title": chunk.shown_title,
         "matched_lines": list(hit.matched_lines),
+        "highlights": _highlights(hit),
         "metadata": chunk.metadata,
         "rank": hit.rank,
         "score": hit.score,
@@ -53,6 +54,10 @@ def result_document(hit: SearchHit, *, explained: bool = False) -> dict[str, obj
             "page": chunk.page_start,
         },
     }
+
+
+def _highlights(hit: SearchHit) -> list[dict[str, int]] | None:
+    return None if hit.highlights is None else [{"start": mark.start, "end": mark.end} for mark in hit.highlights]
 
 
 def _evidence(evidence: LexicalEvidence | None) -> dict[str, object] | None:

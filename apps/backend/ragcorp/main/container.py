@@ -41,6 +41,7 @@ from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel, Lexi
 from ragcorp.infrastructure.postgres.model_registry import active_model
 from ragcorp.infrastructure.postgres.search_statistics import PostgresSearchStatistics
 from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
+from ragcorp.infrastructure.postgres.text_analysis import PostgresTextAnalyzer
 from ragcorp.interface.library.use_cases import UseCases
 from ragcorp.main.collection_parts import make_collections
 from ragcorp.main.conversation_parts import make_context, make_conversation
@@ -185,6 +186,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             store=files.stored_with(PostgresCandidateStore(database, model=model)),
             fusion=parts.fusion,
             reranker=reranker,
+            analyzer=PostgresTextAnalyzer(database=database),
         )
         rolled_out, rollout_observers = make_rolled_out(settings, stack, search=plain_search)
         hydration = make_hydration(

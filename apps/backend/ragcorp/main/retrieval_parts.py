@@ -8,6 +8,7 @@ from ragcorp.application.chunk_sources import DenseChunkSource, FullTextChunkSou
 from ragcorp.application.circuit_breaker import CircuitBreaker
 from ragcorp.application.collection_sources import CollectionDenseSource, CollectionFullTextSource
 from ragcorp.application.diversification import Diversification
+from ragcorp.application.highlighter import Highlighter
 from ragcorp.application.linear_fusion import LinearFusionService
 from ragcorp.application.retrieval_profile import (
     DENSE,
@@ -29,6 +30,7 @@ from ragcorp.domain.ports.collections import CandidateStore, Reranker
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.sources import FusionService, RetrievalSource
 from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.domain.ports.text import TextAnalyzer
 from ragcorp.domain.search import FusionMethod, SearchMode
 from ragcorp.infrastructure.postgres.collection_channels import PostgresCollectionChannels
 from ragcorp.infrastructure.postgres.collection_rows import TABLES
@@ -124,6 +126,7 @@ def chunk_search(
     reranker: Reranker | None,
     breaker: CircuitBreaker,
     tracing: Tracing,
+    analyzer: TextAnalyzer,
 ) -> SearchChunks:
     """Return the search over the sources; without a ``fusion`` it is dense only."""
     return SearchChunks(
@@ -142,6 +145,7 @@ def chunk_search(
                 pool_size=settings.rerank_pool_size, timeout_seconds=settings.rerank_timeout_seconds
             ),
         ),
+        highlighter=Highlighter(analyzer=analyzer),
         fusions={}
         if fusion is None
         else {FusionMethod.RRF: tracing.fusion(fusion), FusionMethod.LINEAR: tracing.fusion(LinearFusionService())},

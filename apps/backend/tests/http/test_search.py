@@ -41,6 +41,7 @@ RESULT_FIELDS = {
     "text",
     "title",
     "matched_lines",
+    "highlights",
     "metadata",
     "rank",
     "score",

@@ -233,3 +233,17 @@ async def test_an_answer_cites_the_file_and_its_lines(open_rag: OpenRag, tree: P
     (citation,) = answer.citations
     assert (citation.path, citation.line_start, citation.line_end) == ("empresa/notas.txt", 1, 1)
     assert "octubre" in citation.quote
+
+
+async def test_what_was_looked_for_literally_is_marked_where_it_was_found(open_rag: OpenRag, tree: Path) -> None:
+    rag = await opened(open_rag, tree, {"caldera": 0.9})
+    await store(rag, "notas.txt")
+    response = await rag.search(
+        "¿cuándo entregan?", exact_keywords="lcular_tot", highlight=True, explain=True, facets=True
+    )
+    marks = {
+        hit.chunk.source_path: [hit.chunk.content[mark.start : mark.end] for mark in hit.highlights or ()]
+        for hit in response.hits
+    }
+    assert marks == {"empresa/src/iva.py": ["lcular_tot"], "notas.txt": []}
+    assert all(hit.steps["describe"]["rank_after"] for hit in response.hits)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ragcorp.domain.exceptions import InvalidRankingError
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.lexical import LexicalEvidence
+from ragcorp.domain.lexical import LexicalEvidence, QueryTerm
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import FusedHit, RankedList, SourceReport
 from ragcorp.domain.search import QuerySyntax
@@ -59,7 +59,8 @@ class SourceAnswer:
     the share in [0, 1] of its evidence that the source could see: ranks among few say little. ``scorer`` scores what
     the source did not list; ``admits`` is set where the query's operators are conditions on every result: it returns
     those of given chunk ids that meet them. ``cut`` says that a budget ended the look early; ``notes`` are for an
-    explanation.
+    explanation. ``terms`` are the lexemes that the source looked for, ``literals`` what it looked for literally: they
+    are marked in the results.
     Raises InvalidRankingError.
     """
 
@@ -72,6 +73,8 @@ class SourceAnswer:
     scorer: CandidateScorer | None = None
     admits: Callable[[Sequence[str]], Awaitable[frozenset[str]]] | None = None
     notes: Mapping[str, object] = field(default_factory=dict)
+    terms: tuple[QueryTerm, ...] = ()
+    literals: tuple[str, ...] = ()
 
     @property
     def lists(self) -> tuple[RankedList, ...]:

@@ -51,6 +51,7 @@ RESULT_EXAMPLE: dict[str, Any] = {
     "text": "El plazo de entrega es de 30 días hábiles.",
     "title": "Contrato marco 2025",
     "matched_lines": [],
+    "highlights": [{"start": 3, "end": 8}, {"start": 12, "end": 19}],
     "metadata": {"department": "compras"},
     "rank": 1,
     "score": 0.03252247488101534,
@@ -191,10 +192,11 @@ class SearchBody(RetrievalFields):
 
     cursor: str | None = Field(None, max_length=200, description="`next_cursor` of the page before.")
     facets: bool = Field(False, description="Count what was found by collection, artifact_type, language and month.")
+    highlight: bool = Field(False, description="Mark the words of each result's text that match the query.")
     stream: bool = Field(False, description="Answer with server-sent events.")
 
     def as_request(self) -> SearchRequest:
-        return replace(super().as_request(), cursor=self.cursor, facets=self.facets)
+        return replace(super().as_request(), cursor=self.cursor, facets=self.facets, highlight=self.highlight)
 
 
 class Degraded(BaseModel):
@@ -235,6 +237,13 @@ class ResultSource(BaseModel):
     evidence: Evidence | None = Field(description="Null unless `explain` was set and the list counts lexemes.")
 
 
+class ResultHighlight(BaseModel):
+    """Characters of the result's text, counted in Unicode code points."""
+
+    start: int = Field(ge=0, description="Of the first character.")
+    end: int = Field(ge=1, description="Behind the last one.")
+
+
 class ResultCitation(BaseModel):
     """Where the passage stands."""
 
@@ -265,12 +274,20 @@ class Result(BaseModel):
     text: str
     title: str
     matched_lines: list[int] = Field(description="Lines of the file that hold what was looked for literally.")
+    highlights: list[ResultHighlight] | None = Field(
+        description="The words of `text` that hold what the query's words stand for (accents, endings, ways to write "
+        "a code, corrected misspellings), or what was looked for literally; in order, none overlaps another. Null "
+        "unless `highlight` was set, or where `degraded` names `highlight`."
+    )
     metadata: dict[str, Any]
     rank: int
     score: float
     score_type: str
     sources: list[ResultSource]
-    steps: dict[str, Any] | None = Field(description="What the steps after fusion did; null unless `explain` was set.")
+    steps: dict[str, Any] | None = Field(
+        description="What the steps after fusion did, in their order, each with the result's `rank_before` and "
+        "`rank_after` among all results, from 1; null unless `explain` was set."
+    )
     citation: ResultCitation
 
 

@@ -108,6 +108,7 @@ class Rag:
         require_all: bool = False,
         facets: bool = False,
         explain: bool = False,
+        highlight: bool = False,
         exact_keywords: str | None = None,
         vector_score_threshold: float | None = None,
         episode_id: str | None = None,
@@ -119,8 +120,9 @@ class Rag:
         ``syntax`` is plain, or websearch for quotes, ``or`` and a leading dash. ``include_memory`` asks the memories
         too; ``expand_neighbors`` shows so many chunks before and behind each passage; ``rerank=False`` leaves a
         configured reranker out; ``require_all`` raises AllSourcesFailedError where a source did not do its part;
-        ``facets`` counts what was found; ``exact_keywords`` are what the profiles files and grep look for literally,
-        and mean files where neither mode nor profile is named (one that asks no files: InvalidInputError);
+        ``facets`` counts what was found; ``highlight`` marks the words of each passage that match; ``exact_keywords``
+        are what the profiles files and grep look for literally, and mean files where neither mode nor profile is named
+        (one that asks no files: InvalidInputError);
         from the cosine distance ``vector_score_threshold`` on vector hits are dropped; ``episode_id`` names an episode,
         of which this is the next turn: ``hydration`` of the response is what it shows.
         """
@@ -144,6 +146,7 @@ class Rag:
                 require_all=require_all,
                 facets=facets,
                 explain=explain,
+                highlight=highlight,
                 exact_keywords=exact_keywords,
                 vector_score_threshold=vector_score_threshold,
                 episode_id=episode_id,
