@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Draft, MOST_CHARACTERS } from "./draft";
+import { Draft, leaveWithoutKey, MOST_CHARACTERS, takeLeft } from "./draft";
 
 const ASKED = ["uno", "dos"];
 
@@ -27,4 +27,9 @@ describe("Draft", () => {
     draft.write(`${draft.text.value}aa`);
     expect(draft.over.value).toBe(2);
   });
+});
+
+it("keeps what was typed without a key for who then has one, once", () => {
+  leaveWithoutKey("mi pregunta");
+  expect([takeLeft(), takeLeft()]).toEqual(["mi pregunta", ""]);
 });

@@ -11,6 +11,10 @@ export class Draft {
 
   private back = 0;
 
+  constructor(text = "") {
+    this.text.value = text;
+  }
+
   write(text: string): void {
     this.text.value = text;
     this.back = 0;
@@ -25,6 +29,20 @@ export class Draft {
     this.text.value = to === 0 ? "" : (asked.at(-to) ?? "");
     return true;
   }
+}
+
+let withoutKey = "";
+
+/** Keep what somebody without a key typed until there is one: the key was asked for because of it. */
+export function leaveWithoutKey(text: string): void {
+  withoutKey = text;
+}
+
+/** Take what was typed without a key; it is there once. */
+export function takeLeft(): string {
+  const text = withoutKey;
+  withoutKey = "";
+  return text;
 }
 
 function lengthOf(text: string): number {
