@@ -3,7 +3,7 @@ import type { components, paths } from "./schema";
 import { authorisedFetch, BASE } from "./transport";
 
 /** The service's operations, typed by its own description. Wrap a call in `answerOf`. */
-export const api = createClient<paths>({ baseUrl: BASE, fetch: authorisedFetch });
+export const api = createClient<paths, "application/json">({ baseUrl: BASE, fetch: authorisedFetch });
 
 type Schemas = components["schemas"];
 export type SearchBody = Schemas["SearchBody"];
