@@ -17,6 +17,7 @@ from starlette.types import Scope as AsgiScope
 
 import ragcorp
 from ragcorp.application.embedding_worker import EmbeddingWorker
+from ragcorp.application.last_calls import LastCalls, NotedAnswers, NotedSearch
 from ragcorp.application.structure_worker import StructureWorker
 from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.migrations import head_revision
@@ -34,6 +35,7 @@ from ragcorp.main.mcp import mounted_mcp
 from ragcorp.main.readiness import Readiness
 from ragcorp.main.service_logs import dropped_lines
 from ragcorp.main.settings import Settings
+from ragcorp.main.status_parts import make_status
 
 logger = logging.getLogger(__name__)
 
@@ -134,9 +136,11 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
         now=time.monotonic,
     )
     build = {"version": ragcorp.__version__, "python": platform.python_version(), "schema": head}
+    calls = LastCalls()
     return HttpServices(
-        search=container.use_cases.search,
-        answer=container.use_cases.answer,
+        search=NotedSearch(search=container.use_cases.search, calls=calls),
+        answer=NotedAnswers(answer=container.use_cases.answer, calls=calls),
+        status=make_status(container, readiness=readiness, last_calls=calls),
         context=container.use_cases.context,
         introspect=container.use_cases.introspect,
         grep=container.use_cases.grep,

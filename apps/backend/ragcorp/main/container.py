@@ -109,6 +109,7 @@ class Container:
     token_observers: TokenObservers
     idempotency: PostgresIdempotencyStore
     breaker_states: Callable[[], Mapping[str, str]]
+    reranks: bool
     tracing: Tracing
 
 
@@ -269,6 +270,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             token_observers=token_observers,
             tracing=tracing,
             breaker_states=lambda: breaker.states(sources, now=asyncio.get_running_loop().time()),
+            reranks=reranker is not None,
             idempotency=idempotency,
             purge_workers=(
                 *_purge_workers(settings, repository, hydration.episodes),

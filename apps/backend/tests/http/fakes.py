@@ -21,6 +21,7 @@ from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.load_context import ContextLimits, LoadContext
 from ragcorp.application.rank_fusion import RankFusionService
 from ragcorp.application.read_file import ReadFile
+from ragcorp.application.report_status import ReportStatus, ServiceFacts
 from ragcorp.application.restore_document import RestoreDocument
 from ragcorp.application.search_chunks import SearchChunks, SearchLimits
 from ragcorp.application.source_fan_out import SourceFanOut
@@ -34,6 +35,7 @@ from ragcorp.domain.ports.storage import (
 )
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.status import ContentCounts, Flag, PartStatus, Waiting
 from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
@@ -117,6 +119,27 @@ class ScriptedAnswerer:
         return None
 
 
+class CountedContents:
+    """The port ContentCounter: the same for everybody."""
+
+    def __init__(self) -> None:
+        self.fault = Fault()
+        self.waiting = Waiting(pending=0, failed=0)
+
+    async def count(self, *, principal: Principal) -> ContentCounts:
+        await self.fault.strike()
+        return ContentCounts(
+            documents=4,
+            deleted_documents=1,
+            chunks=9,
+            memories=3,
+            turns=2,
+            entities=6,
+            facts=5,
+            waiting={"artifact_chunks": self.waiting},
+        )
+
+
 class Spanish:
     def detect(self, text: str) -> str:
         return "es"
@@ -131,6 +154,11 @@ class World:
     backlog: EmptyBacklog = field(default_factory=EmptyBacklog)
     readiness: Fault = field(default_factory=Fault)
     graph: InMemoryGraph = field(default_factory=InMemoryGraph)
+    contents: CountedContents = field(default_factory=CountedContents)
+    circuits: dict[str, str] = field(default_factory=lambda: {"dense": "closed", "full_text": "closed"})
+    failed_calls: dict[str, str] = field(default_factory=dict)
+    troubles: tuple[PartStatus, ...] = ()
+    off: tuple[PartStatus, ...] = ()
     woken: int = 0
     collections: InMemoryCollections = field(init=False)
 
@@ -170,6 +198,7 @@ class World:
                 search=search, answerer=self.answerer, languages=Spanish(), limits=AnswerLimits(timeout_seconds=30.0)
             ),
             context=LoadContext(search=search, limits=ContextLimits()),
+            status=self._status(),
             introspect=IntrospectHydration(episodes=MemoryEpisodes()),
             ingest=ingest,
             graph=self.graph.use_cases(),
@@ -185,6 +214,23 @@ class World:
             wake_embedding=self._wake,
         )
         return replace(services, **changes)
+
+    def _status(self) -> ReportStatus:
+        async def look() -> tuple[PartStatus, ...]:
+            await self.readiness.strike()
+            return self.troubles
+
+        flag = Flag(name="RRF_K", value="60", is_default=True, says="Rank constant.")
+        return ReportStatus(
+            facts=ServiceFacts(
+                version="1.2.3", model="test-embedder", off=self.off, models=("rerank", "answerer"), flags=(flag,)
+            ),
+            circuits=lambda: self.circuits,
+            failed_calls=lambda: self.failed_calls,
+            look=look,
+            counter=self.contents,
+            seconds=0.3,
+        )
 
     def _wake(self) -> None:
         self.woken += 1

@@ -19,6 +19,7 @@ from ragcorp.interface.http.item_patches import ArtifactPatch, ChunkBody, Memory
 from ragcorp.interface.http.item_schema import ArtifactItem, HistoryTurn, MemoryItem
 from ragcorp.interface.http.openapi import ProblemDetails
 from ragcorp.interface.http.search_schema import Result, SearchBody, SearchResults
+from ragcorp.interface.http.status_schema import StatusBody
 
 from .conftest import MakeApp
 
@@ -86,6 +87,7 @@ async def test_operations_have_short_stable_names(description: dict[str, Any]) -
         ("get", "/graph/facts/{external_id}"): "get_fact",
         ("put", "/graph/facts/{external_id}"): "put_fact",
         ("delete", "/graph/facts/{external_id}"): "delete_fact",
+        ("get", "/status"): "status",
         ("get", "/healthz"): "healthz",
         ("get", "/readyz"): "readyz",
         ("get", "/metrics"): "metrics",
@@ -157,6 +159,7 @@ async def test_limits_are_those_of_the_settings(description: dict[str, Any], mak
         ReadBody,
         GrepResults,
         FileContent,
+        StatusBody,
     ],
 )
 async def test_examples_fit_their_schemas(description: dict[str, Any], model: Any) -> None:

@@ -21,7 +21,7 @@ from ragcorp.interface.http.principal import caller_of
 from ragcorp.interface.http.problems import problem_of
 
 PLACE_KEY = "ragcorp.place"
-ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics"})
+ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics", "/status"})
 MCP_PATH = "/mcp"
 DISCONNECT: Message = {"type": "http.disconnect"}
 

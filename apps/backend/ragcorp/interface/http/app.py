@@ -60,6 +60,8 @@ from ragcorp.interface.http.problems import BodyStalledError, Problem, RequestRe
 from ragcorp.interface.http.search_routes import SearchRoutes
 from ragcorp.interface.http.search_schema import SearchBody, SearchResults
 from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.status_routes import StatusRoutes
+from ragcorp.interface.http.status_schema import StatusBody
 from ragcorp.interface.http.stopping import Stopping, StoppingGate
 from ragcorp.interface.http.system_routes import ASSETS, ASSETS_PATH, SystemRoutes
 from ragcorp.interface.http.validation import field_errors, field_names
@@ -75,6 +77,15 @@ BODIES: tuple[type[BaseModel], ...] = (
     ReadBody,
     *ITEM_BODIES,
     *GRAPH_BODIES,
+)
+ANSWERS: tuple[type[BaseModel], ...] = (
+    SearchResults,
+    AnswerBody,
+    ContextBody,
+    StatusBody,
+    GrepResults,
+    FileContent,
+    HydrationTurnBody,
 )
 PARAMETER_MODELS: tuple[type[BaseModel], ...] = (
     ListParameters,
@@ -117,13 +128,14 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
         return describe(
             version=_version(),
             routes=app.routes,
-            models=(*BODIES, SearchResults, AnswerBody, ContextBody, GrepResults, FileContent, HydrationTurnBody),
+            models=(*BODIES, *ANSWERS),
             limits=limits,
         )
 
     SearchRoutes(search=services.search, limits=limits, metrics=metrics).add_to(app.router)
     AskRoutes(answer=services.answer, limits=limits, metrics=metrics).add_to(app.router)
     ContextRoutes(context=services.context, metrics=metrics).add_to(app.router)
+    StatusRoutes(report=services.status).add_to(app.router)
     IntrospectionRoutes(introspect=services.introspect).add_to(app.router)
     FileRoutes(grep=services.grep, read_file=services.read_file, limits=limits, metrics=metrics).add_to(app.router)
     BulkRoutes(services=services, limits=limits).add_to(app.router)

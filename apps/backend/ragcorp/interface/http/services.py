@@ -11,6 +11,7 @@ from ragcorp.application.ingest_document import IngestDocument
 from ragcorp.application.introspect_hydration import IntrospectHydration
 from ragcorp.application.list_documents import ListDocuments
 from ragcorp.application.load_context import LoadContext
+from ragcorp.application.report_status import ReportStatus
 from ragcorp.application.restore_document import RestoreDocument
 from ragcorp.domain.keys import LOCAL_CALLER, Caller
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
@@ -56,6 +57,7 @@ class HttpServices:
     search: ChunkSearch
     answer: QuestionAnswering
     context: LoadContext
+    status: ReportStatus
     ingest: IngestDocument
     delete: DeleteDocument
     restore: RestoreDocument

@@ -1,0 +1,80 @@
+"""What became of the last call of the models that no circuit watches: the reranker's and the answerer's."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
+
+from ragcorp.application.part_words import ANSWERER
+from ragcorp.application.reranking import STEP as RERANK
+from ragcorp.domain.answers import Answer, AskEvent, Searched
+from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceReport
+from ragcorp.domain.search import SearchRequest, SearchResponse
+
+
+class LastCalls:
+    """Why the last call of a model failed, by model; one that did well, or was never asked, is not in it."""
+
+    def __init__(self) -> None:
+        self._failed: dict[str, str] = {}
+
+    @property
+    def failed(self) -> Mapping[str, str]:
+        return self._failed
+
+    def answered(self) -> None:
+        self._failed.pop(ANSWERER, None)
+
+    def not_answered(self, reason: str) -> None:
+        self._failed[ANSWERER] = reason
+
+    def reported(self, reports: Iterable[SourceReport]) -> None:
+        for report in reports:
+            if report.source == RERANK and report.reason is not None:
+                self._failed[RERANK] = report.reason
+            elif report.source == RERANK and report.answered:
+                self._failed.pop(RERANK, None)
+
+
+class NotedSearch:
+    """The port ChunkSearch; the calls are noted."""
+
+    def __init__(self, *, search: ChunkSearch, calls: LastCalls) -> None:
+        self._search = search
+        self._calls = calls
+
+    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+        response = await self._search.execute(request, principal=principal)
+        self._calls.reported(response.reports)
+        return response
+
+
+class NotedAnswers:
+    """The port QuestionAnswering; the calls are noted."""
+
+    def __init__(self, *, answer: QuestionAnswering, calls: LastCalls) -> None:
+        self._answer = answer
+        self._calls = calls
+
+    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+        async with aclosing(self.stream(request, principal=principal)) as events:
+            async for event in events:
+                if isinstance(event, Answer):
+                    return event
+        raise AnswererUnavailableError("The answer broke off.", reason="cut")
+
+    async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
+        async with aclosing(self._answer.stream(request, principal=principal)) as events:
+            try:
+                async for event in events:
+                    if isinstance(event, Searched):
+                        self._calls.reported(event.response.reports)
+                    elif isinstance(event, Answer):
+                        self._calls.answered()
+                    yield event
+            except AnswererUnavailableError as error:
+                self._calls.not_answered(error.reason)
+                raise

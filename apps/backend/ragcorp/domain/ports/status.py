@@ -1,0 +1,25 @@
+"""Ports of what the service says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.status import ContentCounts, PartStatus
+
+
+class ContentCounter(Protocol):
+    """Counts what a principal may read."""
+
+    async def count(self, *, principal: Principal) -> ContentCounts:
+        """Raises StorageUnavailableError, with reason ``timeout`` where it takes too long."""
+        ...
+
+
+class DatabaseLook(Protocol):
+    """Looks at what a search takes for granted."""
+
+    async def __call__(self) -> Sequence[PartStatus]:
+        """Return the parts that do not do all their work; none where all is well. Raises RagcorpError."""
+        ...

@@ -1,0 +1,141 @@
+"""What /status gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ragcorp.domain.status import ContentCounts, Overall, PartState, ServiceStatus
+
+STATUS_EXAMPLE: dict[str, Any] = {
+    "request_id": "6f1c",
+    "status": "degraded",
+    "version": "0.1.0",
+    "sources": [
+        {"source": "database", "state": "ok", "reason": None, "says": None, "remedy": None},
+        {
+            "source": "dense",
+            "state": "degraded",
+            "reason": "vectors_pending",
+            "says": "Search of passages by meaning does not find everything yet: 12 texts wait for a vector.",
+            "remedy": "Wait: the service makes them in the background. Until then these texts are found by their "
+            "words.",
+        },
+    ],
+    "counts": {
+        "documents": 48,
+        "deleted_documents": 1,
+        "chunks": 508,
+        "memories": 3,
+        "turns": 20,
+        "entities": 14,
+        "facts": 9,
+    },
+    "embedding": {"model": "multilingual-e5-small", "pending": 12, "failed": 0},
+    "flags": [
+        {
+            "name": "ENABLE_HYBRID_SEARCH",
+            "value": "true",
+            "is_default": False,
+            "says": "Search dense and full text and fuse them (mode auto).",
+        }
+    ],
+}
+
+
+class SourceStatus(BaseModel):
+    """A source that a search can ask, or what stands beside them: `database`, `rerank`, `answerer`."""
+
+    source: str
+    state: PartState = Field(
+        description="`degraded` does a part of its work, `out` none; `off` is so by configuration, and no fault."
+    )
+    reason: str | None = Field(description="A short stable word for why it is not `ok`.")
+    says: str | None = Field(description="The same in a sentence for people.")
+    remedy: str | None = Field(description="What can be done.")
+
+
+class ReadableCounts(BaseModel):
+    """How much of the workspace the caller may read."""
+
+    documents: int
+    deleted_documents: int = Field(description="Those that can still be restored.")
+    chunks: int
+    memories: int
+    turns: int
+    entities: int
+    facts: int
+
+
+class EmbeddingStatus(BaseModel):
+    """The embedding model, and how much of what the caller may read lacks its vectors."""
+
+    model: str | None = Field(description="None is set up where it is null.")
+    pending: int | None = Field(description="Texts without a vector, those that were given up included.")
+    failed: int | None = Field(description="Those of them that were given up.")
+
+
+class ShownFlag(BaseModel):
+    """A setting in force, by the name of its variable."""
+
+    name: str
+    value: str | None = Field(description="Null where it is unset.")
+    is_default: bool
+    says: str
+
+
+class StatusBody(BaseModel):
+    """How the service is. What cannot be known at the moment is null."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [STATUS_EXAMPLE]})
+
+    request_id: str
+    status: Overall = Field(description="`unavailable`: nothing can be found at the moment.")
+    version: str
+    sources: list[SourceStatus]
+    counts: ReadableCounts | None
+    embedding: EmbeddingStatus
+    flags: list[ShownFlag]
+
+
+def status_document(status: ServiceStatus, *, request_id: str) -> dict[str, Any]:
+    """Return the JSON of StatusBody."""
+    waiting = None if status.counts is None else status.counts.waiting.values()
+    return {
+        "request_id": request_id,
+        "status": status.overall,
+        "version": status.version,
+        "sources": [
+            {
+                "source": part.source,
+                "state": part.state,
+                "reason": part.reason,
+                "says": part.says,
+                "remedy": part.remedy,
+            }
+            for part in status.parts
+        ],
+        "counts": None if status.counts is None else _counts(status.counts),
+        "embedding": {
+            "model": status.model,
+            "pending": None if waiting is None else sum(each.pending for each in waiting),
+            "failed": None if waiting is None else sum(each.failed for each in waiting),
+        },
+        "flags": [
+            {"name": flag.name, "value": flag.value, "is_default": flag.is_default, "says": flag.says}
+            for flag in status.flags
+        ],
+    }
+
+
+def _counts(counts: ContentCounts) -> dict[str, int]:
+    return {
+        "documents": counts.documents,
+        "deleted_documents": counts.deleted_documents,
+        "chunks": counts.chunks,
+        "memories": counts.memories,
+        "turns": counts.turns,
+        "entities": counts.entities,
+        "facts": counts.facts,
+    }
