@@ -36,7 +36,8 @@ const byCode = messages({
     privilege: "no da al servicio los permisos que necesita",
     stopping: "se está cerrando",
     starting: "está arrancando",
-    pending: "tiene vectores por hacer",
+    circuit_half_open: "ha fallado varias veces seguidas; se está volviendo a probar",
+    vectors_pending: "aún no lo encuentra todo: faltan vectores por hacer",
     no_embedder: "no hay modelo configurado",
     not_configured: "no está configurada",
     root_unavailable: "no puede leer una de sus carpetas",
@@ -77,7 +78,8 @@ const byCode = messages({
     privilege: "does not give the service the privileges that it needs",
     stopping: "is shutting down",
     starting: "is starting",
-    pending: "has vectors still to be made",
+    circuit_half_open: "failed several times in a row; it is being tried again",
+    vectors_pending: "does not find everything yet: vectors are still to be made",
     no_embedder: "has no model configured",
     not_configured: "is not configured",
     root_unavailable: "cannot read one of its folders",
@@ -103,11 +105,11 @@ const withSubject = messages({
 type Code = keyof ReturnType<typeof byCode>;
 type Begun = keyof ReturnType<typeof withSubject>;
 
-/** Return a reason in plain words; one that is not known keeps its code. */
-export function reasonText(reason: string): string {
+/** Return a reason in plain words; one that is not known is `otherwise`, by default its code. */
+export function reasonText(reason: string, otherwise: string = reason): string {
   const known = byCode();
   if (Object.hasOwn(known, reason)) return known[reason as Code];
   const [begun = "", subject = ""] = reason.split(/:(.*)/s);
   const begins = withSubject();
-  return Object.hasOwn(begins, begun) ? begins[begun as Begun](subject.trim()) : reason;
+  return Object.hasOwn(begins, begun) ? begins[begun as Begun](subject.trim()) : otherwise;
 }
