@@ -24,7 +24,7 @@ async def ids(service: PageService) -> dict[str, str]:
         cursor: dict[str, str] = {}
         while True:
             answer = (await client.get("/documents", params={"limit": "50", **cursor})).json()
-            found |= {each["external_id"]: each["id"] for each in answer["documents"]}
+            found |= {each["external_id"]: each["document_id"] for each in answer["documents"]}
             if not answer["next_cursor"]:
                 return found
             cursor = {"cursor": answer["next_cursor"]}
