@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.domain.ports.idempotency import IdempotencyName, KeptResponse, Working
 from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
 from ragcorp.infrastructure.postgres.idempotency_store import PostgresIdempotencyStore
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.idempotency import Idempotency
 from ragcorp.interface.http.services import HttpLimits
 from ragcorp.main.container import Container
 
@@ -290,126 +284,3 @@ async def test_a_caller_that_leaves_in_the_middle_keeps_no_name(
         await until_true(held)
         writer.close()
         await until_true(free)
-
-
-NAME = IdempotencyName(workspace="default", caller="", key="k")
-KEPT = KeptResponse(fingerprint=b"f" * 32, status=201, headers=[("content-type", "application/json")], body=b"{}")
-
-
-async def test_a_name_whose_holder_died_is_taken_over_and_the_dead_change_nothing(
-    store: PostgresIdempotencyStore,
-) -> None:
-    dead, alive = b"d" * 32, b"a" * 32
-    assert await store.claim(NAME, owner=dead, lease_seconds=30) is None
-    assert isinstance(await store.claim(NAME, owner=alive, lease_seconds=30), Working)
-    assert await store.claim(NAME, owner=alive, lease_seconds=0) is None
-    await store.complete(NAME, KEPT, owner=dead)
-    await store.release(NAME, owner=dead)
-    assert isinstance(await store.claim(NAME, owner=b"x" * 32, lease_seconds=30), Working)
-    await store.complete(NAME, KEPT, owner=alive)
-    assert await store.claim(NAME, owner=b"x" * 32, lease_seconds=0) == KEPT
-    await store.release(NAME, owner=alive)
-    assert await store.claim(NAME, owner=b"x" * 32, lease_seconds=0) == KEPT
-
-
-@pytest.mark.parametrize("other", [{"caller": "one"}, {"workspace": "ventas"}, {"key": "k2"}])
-async def test_what_becomes_of_one_name_touches_no_other(
-    store: PostgresIdempotencyStore, other: dict[str, str]
-) -> None:
-    """Not even under one owner's value, which is drawn for each request."""
-    owner, late = b"a" * 32, b"x" * 32
-    beside = replace(NAME, **other)
-    assert await store.claim(NAME, owner=owner, lease_seconds=30) is None
-    assert await store.claim(beside, owner=owner, lease_seconds=30) is None
-    await store.complete(NAME, KEPT, owner=owner)
-    assert isinstance(await store.claim(beside, owner=late, lease_seconds=30), Working)
-    assert await store.claim(NAME, owner=late, lease_seconds=30) == KEPT
-    await store.release(beside, owner=owner)
-    assert await store.claim(NAME, owner=late, lease_seconds=30) == KEPT
-    assert await store.claim(beside, owner=late, lease_seconds=30) is None
-
-
-async def test_a_lease_that_is_renewed_is_not_over(store: PostgresIdempotencyStore, container: Container) -> None:
-    age = b"UPDATE idempotent_requests SET created_at = now() - interval '1 hour'"
-    await store.claim(NAME, owner=b"a" * 32, lease_seconds=30)
-    async with container.database.autocommit(EVERY_WORKSPACE) as connection:
-        await connection.execute(age)
-    await store.renew(NAME, owner=b"a" * 32)
-    assert isinstance(await store.claim(NAME, owner=b"b" * 32, lease_seconds=30), Working)
-
-
-async def write(
-    store: PostgresIdempotencyStore, work: Callable[[], Awaitable[None]], *, lease_seconds: float = 30.0
-) -> int:
-    """Return the status of a write that does ``work``."""
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await work()
-        await Response(status_code=204)(scope, receive, send)
-
-    guarded = Idempotency(app, store=store, reads=frozenset(), upload_seconds=5, lease_seconds=lease_seconds)
-    transport = httpx.ASGITransport(guarded)
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-        return (await client.delete("/documents/a", headers=KEY)).status_code
-
-
-async def test_a_long_write_keeps_its_lease(container: Container) -> None:
-    renewed = 0
-
-    class Counting(PostgresIdempotencyStore):
-        async def renew(self, name: IdempotencyName, *, owner: bytes) -> None:
-            nonlocal renewed
-            await super().renew(name, owner=owner)
-            renewed += 1
-
-    async def age() -> Any:
-        async with container.database.autocommit(EVERY_WORKSPACE) as connection:
-            return (await (await connection.execute(b"SELECT created_at FROM idempotent_requests")).fetchall())[0]
-
-    async def work() -> None:
-        began = await age()
-        await until(lambda: renewed >= 2)
-        assert await age() > began
-
-    store = Counting(database=container.database)
-    assert await write(store, work, lease_seconds=0.3) == 204
-    assert await write(store, work) == 204  # answered again
-
-
-async def test_a_database_that_does_not_let_go_is_not_waited_for(
-    store: PostgresIdempotencyStore, container: Container, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    thawed = asyncio.Event()
-
-    async def hang(*_: object, **__: object) -> None:
-        while not thawed.is_set():
-            with suppress(asyncio.CancelledError):
-                await thawed.wait()
-
-    worked = 0
-
-    async def work() -> None:
-        nonlocal worked
-        worked += 1
-
-    monkeypatch.setattr("ragcorp.interface.http.idempotency.STORE_SECONDS", 0.05)
-    async with asyncio.timeout(30):
-        monkeypatch.setattr(store, "complete", hang)
-        assert await write(store, work) == 204
-        monkeypatch.setattr(store, "claim", hang)
-        assert await write(store, work) == 503
-    assert worked == 1
-    thawed.set()
-
-
-async def test_old_answers_are_forgotten(store: PostgresIdempotencyStore, container: Container) -> None:
-    for key in ("old", "young"):
-        name = IdempotencyName(workspace="default", caller="", key=key)
-        await store.claim(name, owner=b"a" * 32, lease_seconds=30)
-        await store.complete(name, KEPT, owner=b"a" * 32)
-    old = b"UPDATE idempotent_requests SET created_at = now() - interval '25 hours' WHERE idempotency_key = 'old'"
-    async with container.database.autocommit(EVERY_WORKSPACE) as connection:
-        await connection.execute(old)
-    assert await store.purge(older_than_hours=24) == 1
-    assert [row[1] for row in await rows(container)] == ["young"]
-    assert "answers to repeated writes" in [worker.what for worker in container.purge_workers]
