@@ -65,7 +65,7 @@ function Sources({ sources }: { sources: readonly SourceState[] }) {
               {each.reason && <p class="small">{reasonText(each.reason, each.says ?? each.reason)}</p>}
               {each.remedy && (
                 <p class="small quiet">
-                  {say.remedy}: {each.remedy}
+                  {say.remedy}: <span lang="en">{each.remedy}</span>
                 </p>
               )}
             </div>
