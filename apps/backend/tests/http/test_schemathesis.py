@@ -67,7 +67,7 @@ async def problems_of(make_container: Callable[..., Any], folder: Path, *, phase
 
 @pytest.mark.anyio
 async def test_no_request_breaks_the_description(make_container: Callable[..., Any], tmp_path: Path) -> None:
-    found = await problems_of(make_container, tmp_path, phases="examples,fuzzing,stateful", examples=20)
+    found = await problems_of(make_container, tmp_path, phases="examples,fuzzing,stateful", examples=8)
     assert not found, found
 
 
