@@ -15,11 +15,13 @@ import { goingOf, TurnView } from "./turn_view";
 export function AskView() {
   const say = texts();
   const conversation = useMemo(() => new Conversation(), []);
-  const draft = useMemo(() => new Draft(takeLeft()), []);
+  const draft = useMemo(() => new Draft(), []);
   const box = useRef<HTMLTextAreaElement>(null);
   const turnsBox = useRef<HTMLDivElement>(null);
   useFollowing(conversation, turnsBox);
   useEffect(() => {
+    const left = takeLeft(); // the view before is gone by now, and not yet at the first rendering
+    if (left !== "") draft.write(left);
     const keyless = session.key.peek() === null;
     return () => {
       conversation.stop();

@@ -132,6 +132,15 @@ describe("Conversation", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("is not slow once it is over", async () => {
+    script = async function* () {
+      yield final("ya");
+    };
+    const turn = await new Conversation().ask("uno");
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(turn?.slow.value).toBe(false);
+  });
+
   it("tells an abstention from an answer", async () => {
     script = async function* () {
       yield final("No lo encuentro.", true);

@@ -11,10 +11,6 @@ export class Draft {
 
   private back = 0;
 
-  constructor(text = "") {
-    this.text.value = text;
-  }
-
   write(text: string): void {
     this.text.value = text;
     this.back = 0;
