@@ -149,16 +149,16 @@ function Nothing({ state }: { state: SearchState }) {
 /** Keep the query in the address, and take it from there. */
 function useAddress(state: SearchState): void {
   const at = route.value;
-  const shown = at.view === "search";
-  const query = shown ? at.query : undefined;
   useEffect(() => {
-    if (!shown) return;
+    const now = route.peek(); // the view before this one may have taken its query away since
+    if (now.view !== "search") return;
+    const { query } = now;
     if (query === undefined) replaceAddress(state.asked.peek());
     else if (query.trim() !== state.asked.peek()) {
       state.typed.value = query;
       state.asked.value = query.trim();
     }
-  }, [shown, query, state]);
+  }, [at, state]);
   useEffect(() => {
     const key = session.key.peek();
     return () => {
