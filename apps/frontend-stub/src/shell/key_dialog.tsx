@@ -67,11 +67,11 @@ export function KeyDialog() {
               refused.value = null;
             }}
           />
-          <span id="key-refused" class="field-error" role="alert">
-            {refused.value === "unknown" && say.keyRefused}
-            {refused.value === "offline" && common().offlineTitle}
-          </span>
         </label>
+        <p id="key-refused" class="field-error" role="alert">
+          {refused.value === "unknown" && say.keyRefused}
+          {refused.value === "offline" && common().offlineTitle}
+        </p>
         <fieldset>
           <legend>{say.keepFor}</legend>
           <label class="choice">
