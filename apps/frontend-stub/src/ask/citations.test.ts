@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Result } from "../client/api";
+import type { AnswerCitation, Result } from "../client/api";
 import { pieces } from "../common/spans";
-import { type Citation, excerptOf, partsOf, passageOf, placeOf } from "./citations";
+import { excerptOf, partsOf, passageOf, placeOf } from "./citations";
 
-const CITATION: Citation = {
+const CITATION: AnswerCitation = {
   n: 1,
   document_id: "d",
   external_id: "d.md",
@@ -14,19 +14,10 @@ const CITATION: Citation = {
   line_end: 4,
   page: null,
   collection: "artifact_chunks",
+  chunk_id: "4",
 };
 
-function result(id: string, text: string, [from, to]: [number, number], document = "d"): Result {
-  const citation = { path: "d.md", title: "D", line_start: from, line_end: to, page: null };
-  return { id, text, document_id: document, collection: "artifact_chunks", citation } as Result;
-}
-
-const RESULTS = [
-  result("1", "treinta días", [1, 9], "other"),
-  result("2", "nada", [1, 4]),
-  result("3", "son treinta\ndías.", [3, 5]),
-  result("4", "treinta días", [30, 31]),
-];
+const result = (id: string, collection: string) => ({ id, collection }) as Result;
 
 describe("partsOf", () => {
   it("takes as citations those that there are", () => {
@@ -39,14 +30,10 @@ describe("partsOf", () => {
 });
 
 describe("passageOf", () => {
-  it("goes by the passage's name", () => {
-    expect(passageOf({ ...CITATION, chunk_id: "4" }, RESULTS)?.id).toBe("4");
-  });
-
-  it("finds the passage of the document that stands there and holds the words", () => {
-    expect(passageOf(CITATION, RESULTS)?.id).toBe("3");
-    expect(passageOf({ ...CITATION, document_id: "none" }, RESULTS)).toBeNull();
-    expect(passageOf(CITATION, [])).toBeNull();
+  it("goes by the passage's name within its collection", () => {
+    const passages = [result("3", "artifact_chunks"), result("4", "memory"), result("4", "artifact_chunks")];
+    expect(passageOf(CITATION, passages)).toBe(passages[2]);
+    expect(passageOf(CITATION, passages.slice(0, 2))).toBeNull();
   });
 });
 

@@ -2,15 +2,13 @@ import type { AnswerCitation, Result } from "../client/api";
 import { type Span, spanOf } from "../common/spans";
 import type { Place } from "../state/route";
 
-export type Citation = AnswerCitation & { chunk_id?: string };
-
 /** A part of the text of an answer: `n` is the citation that it is written as. */
 export type Part = { text: string; n: number | null };
 
 const CITATION = /\[(\d{1,9})\]/g;
 
 /** Cut a text at those of its [n] that are citations; any other stays text. */
-export function partsOf(text: string, known: ReadonlyMap<number, Citation>): Part[] {
+export function partsOf(text: string, known: ReadonlyMap<number, AnswerCitation>): Part[] {
   const parts: Part[] = [];
   let from = 0;
   for (const found of text.matchAll(CITATION)) {
@@ -25,19 +23,12 @@ export function partsOf(text: string, known: ReadonlyMap<number, Citation>): Par
 }
 
 /** Return the passage that a citation quotes, null where the caller may not see passages. */
-export function passageOf(citation: Citation, results: readonly Result[]): Result | null {
-  const named = results.find(({ id, collection }) => id === citation.chunk_id && collection === citation.collection);
-  return named ?? results.find((result) => quotes(citation, result)) ?? null;
-}
-
-function quotes(citation: Citation, { document_id, text, citation: { line_start, line_end } }: Result): boolean {
-  if (document_id !== citation.document_id) return false;
-  const within = line_start <= citation.line_end && citation.line_start <= line_end;
-  return within && spanOf(citation.quote, text) !== null;
+export function passageOf({ chunk_id, collection }: AnswerCitation, results: readonly Result[]): Result | null {
+  return results.find((result) => result.id === chunk_id && result.collection === collection) ?? null;
 }
 
 /** Return where in its document a citation leads. */
-export function placeOf(citation: Citation): Place {
+export function placeOf(citation: AnswerCitation): Place {
   const place: Place = { lineStart: citation.line_start, lineEnd: citation.line_end, quote: citation.quote };
   return citation.page === null ? place : { ...place, page: citation.page };
 }

@@ -1,12 +1,11 @@
-import type { Result } from "../client/api";
-import type { Citation } from "./citations";
+import type { AnswerCitation, Result } from "../client/api";
 
 /** A citation whose passage is open, below the part of the answer named `at`. */
 export type Opened = { at: string; n: number };
 
 /** What the parts of an answer need to show its citations. */
 export type Citing = {
-  known: ReadonlyMap<number, Citation>;
+  known: ReadonlyMap<number, AnswerCitation>;
   passages: readonly Result[];
   opened: Opened | null;
   /** Tells the cards of one answer from those of another. */

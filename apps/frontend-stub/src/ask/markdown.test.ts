@@ -31,6 +31,9 @@ sigue
 Título de subrayado
 ===
 
+<div>una etiqueta
+---y no una raya
+
 fin`;
 
 const typesIn = (tokens: readonly Token[]): string[] =>

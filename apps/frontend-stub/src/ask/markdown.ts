@@ -27,7 +27,7 @@ export function blocksOf(text: string): Token[] {
   }
 }
 
-/** What comes later may still change so many blocks at the end of a text: a list goes on, a line becomes a heading. */
+/** So many blocks at the end of a text may change with what follows: `---` is a rule, with words behind it text. */
 const UNSETTLED = 2;
 
 /**

@@ -1,9 +1,8 @@
 import { signal } from "@preact/signals";
-import type { Degraded, Result } from "../client/api";
+import type { AnswerCitation, Degraded, Result } from "../client/api";
 import type { ApiError } from "../client/errors";
 import type { AskEvent } from "../client/events";
 import { SLOW_MILLISECONDS } from "../common/loader";
-import type { Citation } from "./citations";
 
 export type Phase = "searching" | "answering" | "done" | "abstained" | "stopped" | "failed";
 
@@ -18,7 +17,7 @@ export class Turn {
   readonly slow = signal(false);
   /** What was asked in its place, where that is not the question itself. */
   readonly understood = signal<string | null>(null);
-  readonly citations = signal<ReadonlyMap<number, Citation>>(new Map());
+  readonly citations = signal<ReadonlyMap<number, AnswerCitation>>(new Map());
   readonly passages = signal<readonly Result[]>([]);
   readonly degraded = signal<readonly Degraded[]>([]);
   readonly error = signal<ApiError | null>(null);
