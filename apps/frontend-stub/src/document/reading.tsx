@@ -1,0 +1,88 @@
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { common } from "../common/messages";
+import { pieces, type Span } from "../common/spans";
+import { visible } from "../common/visible";
+import { texts } from "./messages";
+import type { Shown } from "./passages";
+import type { Reader } from "./reader";
+
+const NONE: readonly Span[] = [];
+
+/** The text of the document, passage by passage, with what is marked in it. */
+export function Reading({ reader }: { reader: Reader }) {
+  const root = useRef<HTMLDivElement>(null);
+  const goal = reader.goal.value;
+  const passages = reader.passages.value;
+  const hit = reader.hits.value[reader.current.value];
+
+  useEffect(() => {
+    if (goal === null) return;
+    const passage = root.current?.querySelector<HTMLElement>(`[data-index="${goal.index}"]`);
+    if (!passage) return;
+    if (reader.query.value === "") passage.focus({ preventScroll: true });
+    const show = () => (passage.querySelector("mark.current, mark") ?? passage).scrollIntoView({ block: "center" });
+    show();
+    const frame = requestAnimationFrame(show); // once what is around it has its true height
+    return () => cancelAnimationFrame(frame);
+  }, [goal]);
+
+  return (
+    <div ref={root} class="reading">
+      {passages.map((passage, index) => (
+        <Part
+          key={passage.chunk.id}
+          passage={passage}
+          index={index}
+          turns={isNewPage(passages[index - 1], passage)}
+          marks={reader.marks.value.get(index) ?? NONE}
+          current={hit?.index === index ? hit.span.start : null}
+        />
+      ))}
+    </div>
+  );
+}
+
+type PartProps = { passage: Shown; index: number; turns: boolean; marks: readonly Span[]; current: number | null };
+
+function Part({ passage, index, turns, marks, current }: PartProps) {
+  const say = texts();
+  const { chunk, text, lineStart } = passage;
+  const where = common().lines(lineStart, chunk.line_end);
+  const cut = useMemo(() => placed(text, marks), [text, marks]);
+  return (
+    <>
+      {turns && chunk.page_start !== null && <h3 class="page-mark">{say.pageMark(chunk.page_start)}</h3>}
+      {/* biome-ignore lint/a11y/useSemanticElements: a passage is no set of form fields */}
+      <div class="part" role="group" aria-label={where} data-index={index} tabIndex={-1}>
+        <span class="where quiet small" aria-hidden="true">
+          {where}
+        </span>
+        <div class="passage" dir="auto">
+          {cut.map(({ start, text: piece, marked }) =>
+            marked ? (
+              <mark key={start} class={start === current ? "current" : ""}>
+                {visible(piece)}
+              </mark>
+            ) : (
+              <span key={start}>{visible(piece)}</span>
+            ),
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** Cut a text into pieces that know the code point at which they start. */
+function placed(text: string, marks: readonly Span[]) {
+  let offset = 0;
+  return pieces(text, marks).map((piece) => {
+    const start = offset;
+    offset += Array.from(piece.text).length;
+    return { ...piece, start };
+  });
+}
+
+function isNewPage(before: Shown | undefined, { chunk }: Shown): boolean {
+  return chunk.page_start !== null && chunk.page_start !== before?.chunk.page_start;
+}
