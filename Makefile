@@ -82,7 +82,7 @@ lock: $(VENV)/.dev  ## pin every dependency anew, in requirements/
 	@$(PIP_COMPILE) --upgrade --output-file requirements/dev.lock requirements/dev.in
 
 clean:  ## remove what was installed and cached; the data folder stays
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) $(PAGE)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find apps -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.async_api import Page, expect
 
 from support.page_browser import accessibility_faults, scrolls_sideways
-from support.page_documents import BIDI, HOSTILE, LONG_NAME, LONG_WORD
+from support.page_documents import BIDI, HOSTILE, IMAGE, LONG_NAME, LONG_WORD, SCRIPT
 from support.page_service import PageService
 
 from .conftest import OpenPage
@@ -61,6 +63,21 @@ async def test_an_answer_is_text(speaking: PageService, open_page: OpenPage) -> 
     box = page.get_by_role("main").get_by_role("textbox").first
     await box.fill("¿Qué dice la cláusula hostil?")
     await box.press("Enter")
+    await expect(page.get_by_role("button", name="Cita 1")).to_be_visible()
+    await check_harmless(page)
+
+
+async def test_an_answer_is_text_whatever_the_service_lets_through(library: PageService, open_page: OpenPage) -> None:
+    """The service makes angles and controls of an answer harmless; the page does not rest on that."""
+    said = "".join(
+        f"event: message\ndata: {json.dumps({'delta': each})}\n\n" for each in (IMAGE, SCRIPT, BIDI, LONG_WORD)
+    )
+    page = await open_page(library, "#/ask", width=NARROW)
+    await page.route("**/ask", lambda route: route.fulfill(content_type="text/event-stream", body=said))
+    box = page.get_by_role("main").get_by_role("textbox").first
+    await box.fill("¿Qué dice la cláusula hostil?")
+    await box.press("Enter")
+    await expect(page.locator("main")).to_contain_text("<img src=x onerror=")
     await expect(page.locator("main")).to_contain_text("<script>")
     await check_harmless(page)
 
