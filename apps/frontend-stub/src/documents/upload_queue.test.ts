@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { Stored } from "../client/api";
+import { ApiError, errorOf } from "../client/errors";
+import { AT_ONCE, MAX_ATTEMPTS, UploadQueue } from "./upload_queue";
+
+const found = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ externalId: `${n}.md`, file: new File(["x"], `${n}.md`) }));
+const stored = (externalId: string): Stored => ({
+  document_id: "",
+  external_id: externalId,
+  status: "created",
+  chunks: 1,
+  pending: 0,
+});
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+it("sends two at a time, and all of them", async () => {
+  let open = 0;
+  let most = 0;
+  const queue = new UploadQueue(
+    async ({ externalId }) => {
+      most = Math.max(most, ++open);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      open -= 1;
+      return stored(externalId);
+    },
+    () => undefined,
+  );
+  queue.add(found(7));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(most).toBe(AT_ONCE);
+  expect(queue.counts.value).toMatchObject({ done: 7, left: 0 });
+});
+
+it("waits as long as the service says, a bounded number of times, and then pauses the rest", async () => {
+  const asked: string[] = [];
+  const queue = new UploadQueue(
+    async ({ externalId }) => {
+      asked.push(externalId);
+      throw errorOf(503, null, 3);
+    },
+    () => undefined,
+  );
+  queue.add(found(20));
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(asked).toHaveLength(2);
+  expect(queue.heldFor.value).toBeGreaterThan(0);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(asked).toHaveLength(2 * MAX_ATTEMPTS);
+  expect(queue.paused.value?.kind).toBe("unavailable");
+  expect(queue.counts.value).toMatchObject({ failed: 2, left: 18 });
+});
+
+it("does not send again what the service refuses, and goes on with the others", async () => {
+  const queue = new UploadQueue(
+    async ({ externalId }) => {
+      if (externalId === "0.md") throw new ApiError("refused");
+      return stored(externalId);
+    },
+    () => undefined,
+  );
+  queue.add(found(3));
+  await vi.advanceTimersByTimeAsync(10);
+  expect(queue.counts.value).toMatchObject({ done: 2, failed: 1, left: 0 });
+});
+
+it("leaves no timer and sends nothing more once it is stopped", async () => {
+  const store = vi.fn(async () => {
+    throw errorOf(429, null, 2);
+  });
+  const queue = new UploadQueue(store, () => undefined);
+  queue.add(found(5));
+  await vi.advanceTimersByTimeAsync(500);
+  queue.stop();
+  expect(vi.getTimerCount()).toBe(0);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(store).toHaveBeenCalledTimes(2);
+  expect(queue.counts.value).toMatchObject({ cancelled: 5, left: 0 });
+});
