@@ -23,7 +23,7 @@ run: $(VENV)/.run  ## install, start everything, ingest the demo corpus, answer 
 	@exec $(BIN)/ragcorp demo --data-dir $(DATA_DIR)
 
 test: lint  ## everything that must hold before a change goes in
-	@$(BIN)/pytest -m "not soak and not page" --numprocesses 2 --dist loadfile; \
+	@$(BIN)/pytest -m "not soak and not page" --numprocesses 2 --dist loadfile --no-loadscope-reorder; \
 		code=$$?; .ci/page-tools notice; exit $$code
 
 test-page: $(PAGE)/node_modules/.package-lock.json  ## the web page: its types, its drift, and a real browser on it
