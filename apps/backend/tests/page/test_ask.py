@@ -49,7 +49,7 @@ async def test_one_action_leads_from_an_answer_to_its_passage(library: PageServi
     cite = answered.get_by_role("button", name="Cita 1").first
     await cite.click()
     card = answered.get_by_role("region", name="Pasaje de la cita 1")
-    await expect(card.get_by_role("mark")).to_contain_text(QUOTE)
+    await expect(card.locator("mark")).to_contain_text(QUOTE)
     await expect(card).to_contain_text("El servidor se había trasladado")  # the passage, not the quotation alone
     await expect(card).to_contain_text("tickets/inc-3072-caida-termilia.md · línea 22")
     assert await accessibility_faults(page) == []
@@ -178,7 +178,7 @@ async def test_what_a_key_saw_goes_with_it(keyed: PageService, open_page: OpenPa
     await expect(box(page)).to_have_value(question)  # what made the page ask for a key is not lost
     await box(page).press("Enter")
     await turn(page).get_by_role("button", name="Cita 1").first.click()
-    await expect(turn(page).get_by_role("mark")).to_contain_text("del 12 %")
+    await expect(turn(page).locator("mark")).to_contain_text("del 12 %")
 
     await page.get_by_role("button", name="Clave en uso").click()
     await use_key(page, keyed.keys[LEGAL])
