@@ -137,7 +137,7 @@ async def test_a_dead_source_and_a_dead_database_are_told_in_plain_words(open_pa
     await expect(page.get_by_role("article")).to_have_count(10)
     service.model.always = "401"
     await page.get_by_role("searchbox", name="Qué buscas").fill("garantía de los compresores")
-    await expect(page.get_by_text("Búsqueda incompleta")).to_be_visible()
+    await expect(page.get_by_text("Respuesta parcial")).to_be_visible()
     await expect(page.get_by_role("listitem").filter(has_text="Significado: ")).to_be_visible()
     assert await accessibility_faults(page) == []
     watch_of(page).expect("status of 503")

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { DegradedNotice } from "../common/degraded";
 import { Empty, ErrorNotice, Progress } from "../common/notices";
 import { connection } from "../state/connection";
 import { go, href, route } from "../state/route";
 import { session } from "../state/session";
 import { Comparison } from "./comparison_view";
-import { degradedText } from "./degraded";
 import { Chips, Facets } from "./facets";
 import { NOTHING_CHOSEN } from "./filters";
 import { isPlain, isTyping } from "./keyboard";
@@ -79,16 +79,7 @@ function Ranking({ state, list, leave }: RankingProps) {
           {done && results.length > 0 && state.mode.value === "auto" && say.autoUsed(say[done.mode_used])}
         </span>
       </div>
-      {done && done.degraded.length > 0 && (
-        <div class="notice" role="status">
-          <p class="notice-title">{say.degraded}</p>
-          <ul class="search-degraded">
-            {done.degraded.map((each) => (
-              <li key={`${each.source}:${each.reason}`}>{degradedText(each)}</li>
-            ))}
-          </ul>
-        </div>
-      )}
+      {done && <DegradedNotice degraded={done.degraded} />}
       <Failure state={state} />
       {loading.state === "loading" && (loading.slow || results.length === 0) && <Progress slow={loading.slow} />}
       {done && results.length === 0 && <Nothing state={state} />}
