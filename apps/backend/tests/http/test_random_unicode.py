@@ -192,6 +192,7 @@ async def test_every_text_of_every_operation_is_tried(database_client: httpx.Asy
         == {
             ("get", "/healthz"),
             ("get", "/readyz"),
+            ("get", "/status"),
             ("get", "/metrics"),
             ("get", "/collections"),
         }
