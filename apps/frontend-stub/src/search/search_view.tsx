@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { DegradedNotice } from "../common/degraded";
 import { Empty, ErrorNotice, Progress } from "../common/notices";
 import { connection } from "../state/connection";
-import { go, href, route } from "../state/route";
+import { go, href, route, routeOf } from "../state/route";
 import { session } from "../state/session";
 import { Comparison } from "./comparison_view";
 import { Chips, Facets } from "./facets";
@@ -204,6 +204,7 @@ function addressOf(query: string) {
 
 /** Change the address without a step in the history: nobody goes back through each word that was typed. */
 function replaceAddress(query: string): void {
+  if (routeOf(location.hash).view !== "search") return; // who has just gone elsewhere is not taken back
   const to = addressOf(query);
   history.replaceState(history.state, "", href(to));
   route.value = to;
