@@ -7,9 +7,12 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PAGE = process.argv[2] ?? fileURLToPath(new URL("../../backend/ragcorp/interface/http/page", import.meta.url));
+const TEST = /\.test\.tsx?$/;
 const MADE_FROM = ["index.html", "package-lock.json", "package.json", "tsconfig.json", "vite.config.ts"];
 
-const made = { sources: await hashes(ROOT, [...MADE_FROM, ...(await filesIn(ROOT, "src"))]) };
+const made = {
+  sources: await hashes(ROOT, [...MADE_FROM, ...(await filesIn(ROOT, "src")).filter((name) => !TEST.test(name))]),
+};
 const files = (await filesIn(PAGE, ".")).filter((name) => name !== "manifest.json");
 await writeFile(
   join(PAGE, "manifest.json"),

@@ -43,4 +43,3 @@ async def test_a_dead_database_is_told_in_plain_words_and_so_is_its_return(open_
     assert await accessibility_faults(page) == []
     service.heal()
     await expect(page.get_by_text("Todo funciona.")).to_be_visible(timeout=30_000)
-

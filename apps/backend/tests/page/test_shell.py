@@ -90,7 +90,8 @@ async def test_a_key_is_asked_for_tried_and_not_kept(keyed: PageService, open_pa
     await expect(page.get_by_text("Hace falta una clave")).to_have_count(0)
     await expect(page.get_by_text("precios.md").first).to_be_visible()
 
-    assert await page.evaluate("[document.cookie, JSON.stringify({...localStorage, ...sessionStorage})].join()") == ",{}"
+    kept = "[document.cookie, JSON.stringify({...localStorage, ...sessionStorage})].join()"
+    assert await page.evaluate(kept) == ",{}"
     await page.reload()
     await expect(page.get_by_role("alert").filter(has_text="Hace falta una clave").first).to_be_visible()
 
