@@ -66,6 +66,7 @@ function Excerpt({ quote, text }: { quote: string; text: string }) {
   const excerpt = excerptOf(quote, text, all.value);
   return (
     <>
+      {excerpt.marks.length === 0 && <Quote quote={quote} />}
       <Passage text={excerpt.text} marks={excerpt.marks} />
       {!excerpt.whole && (
         <button type="button" class="button plain whole" onClick={() => (all.value = true)}>

@@ -1,5 +1,5 @@
 import type { AnswerCitation, Result } from "../client/api";
-import { type Span, spanOf } from "../common/spans";
+import { type Span, spansOf } from "../common/spans";
 import type { Place } from "../state/route";
 
 /** A part of the text of an answer: `n` is the citation that it is written as. */
@@ -41,12 +41,13 @@ export const SHOWN_WHOLE = 1600;
 const AROUND = 500;
 
 export function excerptOf(quote: string, text: string, whole: boolean): Excerpt {
-  const span = spanOf(quote, text);
-  const marks = span === null ? [] : [span];
+  const marks = spansOf(quote, text);
   const points = Array.from(text);
   if (whole || points.length <= SHOWN_WHOLE) return { text, marks, whole: true };
-  const start = Math.max(0, (span?.start ?? 0) - AROUND);
-  const end = Math.min(points.length, (span?.end ?? AROUND) + AROUND);
+  const first = marks.length > 0 ? Math.min(...marks.map((mark) => mark.start)) : 0;
+  const last = marks.length > 0 ? Math.max(...marks.map((mark) => mark.end)) : AROUND;
+  const start = Math.max(0, first - AROUND);
+  const end = Math.min(points.length, last + AROUND);
   const [before, behind] = [start > 0 ? "…" : "", end < points.length ? "…" : ""];
   const moved = before.length - start;
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pieces, spanOf } from "./spans";
+import { pieces, spanOf, spansOf } from "./spans";
 
 describe("pieces", () => {
   it("cuts by code points, not by the units of JavaScript", () => {
@@ -42,5 +42,26 @@ describe("spanOf", () => {
   it("says where there is none", () => {
     expect(spanOf("otro", "El plazo")).toBeNull();
     expect(spanOf("  ", "El plazo")).toBeNull();
+  });
+});
+
+describe("a quotation as the service gives it", () => {
+  const marked = (quote: string, text: string) =>
+    pieces(text, spansOf(quote, text)).flatMap((piece) => (piece.marked ? piece.text : []));
+
+  it.each([
+    ["Vea ‹img src=x›[el plan] (a.md) y fin.", "Vea <img src=x>[el plan](a.md)\ny fin."],
+    ["facturagpj.exe شركة fin.", "factura\u202egpj.exe\u202c \u2066\u2067شركة\u2069 \u200f fin."],
+    ["plazo de pago", "\ufeffpla\u00adzo\u200b de\u0085pago"],
+  ])("is found where it was made harmless: %s", (quote, text) => {
+    expect(marked(quote, `😀 ${text} Y más.`).join("")).toBe(text.replace(/^\ufeff/, ""));
+  });
+
+  it("is found where it joins several", () => {
+    const text = "Uno es esto. Dos es\naquello. Tres … no.";
+    expect(marked("Dos es aquello. … Uno es esto.", text)).toEqual(["Uno es esto.", "Dos es\naquello."]);
+    expect(marked("Tres … no.", text)).toEqual(["Tres … no."]);
+    expect(marked("Dos es aquello. … Falta.", text)).toEqual(["Dos es\naquello."]);
+    expect(marked("Falta.", text)).toEqual([]);
   });
 });

@@ -16,25 +16,53 @@ export function pieces(text: string, spans: readonly Span[]): Piece[] {
   return cut;
 }
 
-const GAP = /\s+/gu;
+const JOINT = " … "; // the service joins with it what an answer quotes of one passage in several places
+
+/** Return where a quotation, or each of those that are joined in it, stands in a text; none where it does not. */
+export function spansOf(quote: string, text: string): Span[] {
+  const whole = spanOf(quote, text);
+  if (whole !== null || !quote.includes(JOINT)) return whole === null ? [] : [whole];
+  return quote.split(JOINT).flatMap((part) => spanOf(part, text) ?? []);
+}
 
 /**
- * Return where a quotation stands in a text, null where it does not. White space of any length and kind is alike, as
- * lines of a quotation are broken elsewhere.
+ * Return where a quotation stands in a text, null where it does not. What the service changes in a quotation, so that it
+ * does no harm, is alike: white space, characters that nobody sees, the angles of tags and the ends of labels of links.
  */
 export function spanOf(quote: string, text: string): Span | null {
-  const wanted = quote.trim().replace(GAP, " ");
+  const wanted = flattened(quote).flat.trim();
   if (wanted === "") return null;
-  const points: number[] = []; // the code point in `text` that each unit of `flat` comes from
-  let flat = "";
-  let index = 0;
-  for (const point of text) {
-    const piece = /\s/u.test(point) ? (flat.endsWith(" ") ? "" : " ") : point;
-    for (let unit = 0; unit < piece.length; unit += 1) points.push(index);
-    flat += piece;
-    index += 1;
-  }
+  const { flat, points } = flattened(text);
   const at = flat.indexOf(wanted);
   if (at < 0) return null;
   return { start: points[at] ?? 0, end: (points[at + wanted.length - 1] ?? 0) + 1 };
+}
+
+const GAP = /[\s\u0085]/u;
+const UNSEEN = /[\p{Cc}\p{Cf}\u3164\u{e0000}-\u{e0fff}]|\u034f/u;
+const ANGLES: Readonly<Record<string, string>> = { "‹": "<", "›": ">" };
+
+/** `points` has the code point in the text that each unit of `flat` comes from. */
+function flattened(text: string): { flat: string; points: number[] } {
+  const points: number[] = [];
+  let flat = "";
+  let index = -1;
+  for (const point of text) {
+    index += 1;
+    const piece = plain(point);
+    if (piece === "" || (piece === " " && flat.endsWith(" "))) continue;
+    if (piece === "(" && flat.endsWith("] ")) {
+      flat = flat.slice(0, -1);
+      points.pop();
+    }
+    for (let unit = 0; unit < piece.length; unit += 1) points.push(index);
+    flat += piece;
+  }
+  return { flat, points };
+}
+
+function plain(point: string): string {
+  if (point > " " && point < "\u007f") return point;
+  if (point !== "\ufeff" && GAP.test(point)) return " ";
+  return UNSEEN.test(point) ? "" : (ANGLES[point] ?? point);
 }

@@ -1,5 +1,5 @@
 import type { components } from "../client/schema";
-import { type Span, spanOf } from "../common/spans";
+import { type Span, spansOf } from "../common/spans";
 import type { Place } from "../state/route";
 
 export type StoredChunk = components["schemas"]["StoredChunk"];
@@ -81,14 +81,16 @@ function quotedAnywhere(passages: readonly Shown[], quote: string): Map<number, 
 function quotedIn(passages: readonly Shown[], from: number, to: number, quote: string): Map<number, Span[]> | null {
   const start = Math.max(0, from);
   const some = passages.slice(start, to);
-  const span = spanOf(quote, some.map((each) => each.text).join("\n"));
-  if (span === null) return null;
+  const spans = spansOf(quote, some.map((each) => each.text).join("\n"));
+  if (spans.length === 0) return null;
   const marks = new Map<number, Span[]>();
   let offset = 0;
   some.forEach(({ text }, index) => {
     const length = Array.from(text).length;
-    const part = { start: Math.max(0, span.start - offset), end: Math.min(length, span.end - offset) };
-    if (part.start < part.end) marks.set(start + index, [part]);
+    const parts = spans
+      .map((span) => ({ start: Math.max(0, span.start - offset), end: Math.min(length, span.end - offset) }))
+      .filter((part) => part.start < part.end);
+    if (parts.length > 0) marks.set(start + index, parts);
     offset += length + 1;
   });
   return marks;
