@@ -61,7 +61,7 @@ export class Turn {
     } else if (event === "citation") {
       this.citations.value = new Map([...this.citations.value, [data.n, data]]);
     } else {
-      this.understood.value = data.rewritten_query;
+      this.understood.value = data.rewritten_query ?? null;
       this.degraded.value = data.degraded;
       this.citations.value = new Map(data.citations.map((citation) => [citation.n, citation]));
       this.received = data.answer;

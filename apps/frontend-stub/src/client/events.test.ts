@@ -4,7 +4,7 @@ import type * as events from "./events";
 
 let askEvents: typeof events.askEvents;
 
-const FINAL = 'event: final_answer\r\ndata: {"answer": "Sí 😀"}\r\n\r\n';
+const FINAL = 'event: final_answer\r\ndata: {"answer": "Sí 😀", "citations": [], "degraded": []}\r\n\r\n';
 const STREAM = `event: status\r\ndata: {"status": "answering"}\r\n\r\nevent: ping\r\ndata: {}\r\n\r\nevent: message\r\ndata: {"delta": "Sí 😀"}\r\n\r\n`;
 
 beforeAll(async () => {
@@ -79,5 +79,24 @@ describe("an answer's events", () => {
     vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response(JSON.stringify(problem), { status: 429, headers }));
     const { error } = await told();
     expect([error?.kind, error?.retryAfter, error?.passes]).toEqual(["busy", 7, true]);
+  });
+
+  it("that are not known are passed over", async () => {
+    answering(bytesOf(`event: thinking\r\ndata: {}\r\n\r\ndata: []\r\n\r\n${STREAM}${FINAL}`), { size: 1000 });
+    expect(await told()).toEqual({ names: ["status", "message Sí 😀", "final_answer"], error: null });
+  });
+
+  it.each([
+    'event: message\r\ndata: {"delta": null}',
+    "event: message\r\ndata: null",
+    'event: status\r\ndata: {"status": "sleeping"}',
+    "event: search_results\r\ndata: {}",
+    'event: citation\r\ndata: {"n": 1}',
+    'event: final_answer\r\ndata: {"answer": "", "citations": [null], "degraded": []}',
+    "event: error\r\ndata: {}",
+  ])("that are broken end the answer: %s", async (broken) => {
+    answering(bytesOf(`${STREAM}${broken}\r\n\r\n${FINAL}`), { size: 1000 });
+    const { names, error } = await told();
+    expect([names, error?.kind]).toEqual([["status", "message Sí 😀"], "cut"]);
   });
 });

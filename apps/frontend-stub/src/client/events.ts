@@ -1,6 +1,6 @@
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { AnswerBody, AnswerCitation, AskBody, Asked, SearchResults } from "./api";
-import { ApiError, errorOf, type Problem } from "./errors";
+import { ApiError, errorOf, type Problem, problemIn } from "./errors";
 import { accepted, authorisedFetch, BASE, isAbort } from "./transport";
 
 /** What /ask says while it answers. */
@@ -34,7 +34,9 @@ export async function* askEvents(body: Asked<AskBody, "query">, signal: AbortSig
     for await (const { event, data } of readAll(events)) {
       if (event === "ping") continue;
       const value: unknown = JSON.parse(data);
-      if (event === "error") throw asError(value as Problem);
+      if (event === "error") throw asError(problemIn(value));
+      if (!isKnown(event)) continue;
+      if (!IS_WHOLE[event](fieldsOf(value))) throw new ApiError("cut");
       yield { event, data: value } as AskEvent;
       if (event === LAST) return;
     }
@@ -46,8 +48,35 @@ export async function* askEvents(body: Asked<AskBody, "query">, signal: AbortSig
   throw new ApiError("cut");
 }
 
-function asError(problem: Problem): ApiError {
-  return errorOf(problem.status, problem, null);
+function asError(problem: Problem | null): ApiError {
+  return problem === null ? new ApiError("cut") : errorOf(problem.status, problem, null);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What the page reads of an event is there. Of what stands between it and the service something may answer, too. */
+const IS_WHOLE: Record<AskEvent["event"], (data: Fields) => boolean> = {
+  status: ({ status }) => status === "searching" || status === "answering",
+  search_results: ({ results, degraded }) => Array.isArray(results) && Array.isArray(degraded),
+  message: ({ delta }) => typeof delta === "string",
+  citation: isCitation,
+  final_answer: ({ answer, citations, degraded }) =>
+    typeof answer === "string" &&
+    Array.isArray(citations) &&
+    citations.every((each) => isCitation(fieldsOf(each))) &&
+    Array.isArray(degraded),
+};
+
+function isCitation({ n, title, quote }: Fields): boolean {
+  return typeof n === "number" && typeof title === "string" && typeof quote === "string";
+}
+
+function isKnown(event: string | undefined): event is AskEvent["event"] {
+  return event !== undefined && Object.hasOwn(IS_WHOLE, event);
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
 }
 
 async function* readAll<T>(stream: ReadableStream<T>): AsyncGenerator<T> {
