@@ -31,9 +31,11 @@ export function CitationCard({ citation, passages, id, close }: Given) {
         <Where citation={citation} />
       </p>
       {passage === null ? <Quote quote={citation.quote} /> : <Excerpt quote={citation.quote} text={passage.text} />}
-      <a class="citation-link" href={href({ view: "document", id: citation.document_id, place: placeOf(citation) })}>
-        {say.openDocument}
-      </a>
+      {passage?.document_id !== null && (
+        <a class="citation-link" href={href({ view: "document", id: citation.external_id, place: placeOf(citation) })}>
+          {say.openDocument}
+        </a>
+      )}
     </section>
   );
 }
