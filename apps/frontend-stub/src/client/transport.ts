@@ -22,6 +22,7 @@ export async function authorisedFetch(input: Request | string, init: RequestInit
   }
   connection.answered();
   if (response.status === 401) session.refused();
+  else if (response.ok) session.accepted();
   return response;
 }
 

@@ -1,29 +1,37 @@
 import type { ComponentChildren } from "preact";
-import type { ApiError, ErrorKind, Problem } from "../client/errors";
+import { ApiError, type ErrorKind, type Problem } from "../client/errors";
 import { keyDialog } from "../shell/key_dialog";
+import { connection } from "../state/connection";
+import { session } from "../state/session";
 import { common } from "./messages";
+import { problemText } from "./problems";
 
 type Texts = ReturnType<typeof common>;
 
 /** What went wrong, in plain words, with each field's limit and remedy, and the way on. */
 export function ErrorNotice({ error, retry }: { error: ApiError; retry?: () => void }) {
+  if (error.kind === "offline") return <NotSent retry={retry} />;
+  if (error.kind === "unauthorised" && session.needsKey.value) return <KeyWanted />;
+  return <Notice error={error} retry={retry} />;
+}
+
+/** What keeps the whole page from working: told once, around the views. */
+export function PageNotice({ kind, retry }: { kind: "offline" | "unauthorised"; retry?: () => void }) {
+  return <Notice error={new ApiError(kind)} retry={retry} />;
+}
+
+type Given = { error: ApiError; retry: (() => void) | undefined };
+
+function Notice({ error, retry }: Given) {
   const say = common();
   return (
     <div class={`notice notice-${error.passes ? "warning" : "error"}`} role="alert" data-kind={error.kind}>
       <p class="notice-title">{titleOf(error.kind, say)}</p>
-      <p>{textOf(error, say)}</p>
+      <Text error={error} />
       {error.problem && <FieldErrors problem={error.problem} />}
       <div class="row">
-        {error.kind === "unauthorised" && (
-          <button type="button" class="button primary" onClick={keyDialog.open}>
-            {say.giveKey}
-          </button>
-        )}
-        {retry && error.passes && (
-          <button type="button" class="button" onClick={retry}>
-            {say.retry}
-          </button>
-        )}
+        {error.kind === "unauthorised" && <KeyButton />}
+        {error.passes && <RetryButton retry={retry} />}
         {error.problem && (
           <span class="quiet small">
             {say.requestId} <code>{error.problem.request_id}</code>
@@ -34,17 +42,60 @@ export function ErrorNotice({ error, retry }: { error: ApiError; retry?: () => v
   );
 }
 
+/** The page tells why, and tells it aloud; here stands what it kept from being done. */
+function NotSent({ retry }: { retry: (() => void) | undefined }) {
+  const say = common();
+  return (
+    <div class="notice notice-warning" data-kind="offline">
+      <p class="notice-title">{say.notSent}</p>
+      {!connection.offline.value && <p>{say.reachedAgain}</p>}
+      <div class="row">
+        <RetryButton retry={retry} />
+      </div>
+    </div>
+  );
+}
+
+function KeyWanted() {
+  return (
+    <div class="notice notice-error" data-kind="unauthorised">
+      <p class="notice-title">{common().notAnswered}</p>
+      <div class="row">
+        <KeyButton />
+      </div>
+    </div>
+  );
+}
+
+function KeyButton() {
+  return (
+    <button type="button" class="button primary" onClick={keyDialog.open}>
+      {common().giveKey}
+    </button>
+  );
+}
+
+function RetryButton({ retry }: { retry: (() => void) | undefined }) {
+  if (retry === undefined) return null;
+  return (
+    <button type="button" class="button" onClick={retry}>
+      {common().retry}
+    </button>
+  );
+}
+
+/** The texts of the fields are the service's own. */
 function FieldErrors({ problem }: { problem: Problem }) {
   const say = common();
   return (
     <ul class="field-errors">
       {problem.errors.map((each) => (
         <li key={each.field}>
-          <code>{each.field}</code> {each.message}
+          <code>{each.field}</code> <span lang="en">{each.message}</span>
           {each.limit && ` ${say.limit}: ${each.limit}.`}
           {each.remedy && (
             <span class="remedy">
-              {say.remedy}: {each.remedy}
+              {say.remedy}: <span lang="en">{each.remedy}</span>
             </span>
           )}
         </li>
@@ -67,12 +118,15 @@ function titleOf(kind: ErrorKind, say: Texts): string {
   return titles[kind];
 }
 
-function textOf(error: ApiError, say: Texts): string {
-  if (error.kind === "offline") return say.offlineText;
-  if (error.kind === "unauthorised") return say.unauthorisedText;
-  if (error.kind === "busy") return say.busyText(error.retryAfter ?? 1);
-  if (error.kind === "cut") return say.cutText;
-  return error.problem?.detail ?? "";
+function Text({ error }: { error: ApiError }) {
+  const say = common();
+  if (error.kind === "offline") return <p>{say.offlineText}</p>;
+  if (error.kind === "unauthorised") return <p>{say.unauthorisedText}</p>;
+  if (error.kind === "busy") return <p>{say.busyText(error.retryAfter ?? 1)}</p>;
+  if (error.kind === "cut") return <p>{say.cutText}</p>;
+  if (error.problem === null) return null;
+  const text = problemText(error.problem);
+  return text === null ? <p lang="en">{error.problem.detail}</p> : <p>{text}</p>;
 }
 
 /** Something is going on; told aloud once it takes long. */

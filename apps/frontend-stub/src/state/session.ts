@@ -35,6 +35,11 @@ class Session {
     this.needsKey.value = true;
   }
 
+  /** What was asked for with the key in hand was given. */
+  accepted(): void {
+    this.needsKey.value = false;
+  }
+
   private switchTo(key: string | null): void {
     this.controller.abort();
     this.controller = new AbortController();

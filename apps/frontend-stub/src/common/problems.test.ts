@@ -1,0 +1,39 @@
+import { beforeAll, expect, it, vi } from "vitest";
+import type { Problem } from "../client/errors";
+import type * as telling from "./problems";
+
+let problemText: typeof telling.problemText;
+
+beforeAll(async () => {
+  vi.stubGlobal("navigator", { languages: ["es"] });
+  vi.stubGlobal("document", { documentElement: { dataset: {} } });
+  problemText = (await import("./problems")).problemText;
+});
+
+const problem = (code: string, reason: string | null = null, errors: Problem["errors"] = []): Problem => ({
+  type: "t",
+  title: "t",
+  status: 503,
+  detail: "In English.",
+  code,
+  errors,
+  request_id: "r",
+  reason,
+  checks: null,
+});
+
+it.each([
+  [problem("storage_unavailable", "pool_exhausted"), "La base de datos tiene todas las conexiones ocupadas."],
+  [problem("answerer_unavailable", "timeout"), "El modelo que escribe las respuestas no ha respondido a tiempo."],
+  [problem("answerer_unavailable", "new_reason"), "El modelo que escribe las respuestas no responde."],
+  [problem("embedder_unavailable"), "El modelo de los vectores no responde."],
+  [problem("busy", "busy"), "Está ocupado con otras peticiones. Vuelve a intentarlo en unos segundos."],
+])("a known problem is told in the reader's language: %o", (told, text) => {
+  expect(problemText(told)).toBe(text);
+});
+
+it("one that is not known is left to the service's own words", () => {
+  expect(problemText(problem("new_code"))).toBeNull();
+  expect(problemText(problem("constructor"))).toBeNull();
+  expect(problemText(problem("invalid_input"))).toBeNull();
+});

@@ -1,0 +1,55 @@
+import type { Problem } from "../client/errors";
+import { messages } from "../i18n/messages";
+import { reasonText } from "./reasons";
+
+/** Problems that say all by their code. */
+const byCode = messages({
+  es: {
+    busy: "Está ocupado con otras peticiones. Vuelve a intentarlo en unos segundos.",
+    request_timeout: "Ha tardado demasiado en responder. Vuelve a intentarlo en unos segundos.",
+    stopping: "Se está cerrando. Vuelve a intentarlo cuando esté de nuevo en marcha.",
+    internal: "Ha fallado algo en el servicio. Quien lo lleva encontrará la causa por el número de la petición.",
+    all_sources_failed: "Ninguna de las fuentes en que se busca ha podido responder.",
+    payload_too_large: "Es demasiado grande para el servicio.",
+    forbidden: "Pide a quien lleva el servicio una clave que lo permita.",
+    invalid_input: "",
+  },
+  en: {
+    busy: "It is busy with other requests. Try again in some seconds.",
+    request_timeout: "It took too long to answer. Try again in some seconds.",
+    stopping: "It is shutting down. Try again once it is back.",
+    internal: "Something failed in the service. Whoever runs it finds the cause by the number of the request.",
+    all_sources_failed: "None of the sources that are searched could answer.",
+    payload_too_large: "It is too large for the service.",
+    forbidden: "Ask whoever runs the service for a key that allows it.",
+    invalid_input: "",
+  },
+});
+
+/** What is out, by the code; the reason goes on after it. */
+const out = messages({
+  es: {
+    storage_unavailable: "La base de datos",
+    embedder_unavailable: "El modelo de los vectores",
+    answerer_unavailable: "El modelo que escribe las respuestas",
+  },
+  en: {
+    storage_unavailable: "The database",
+    embedder_unavailable: "The model of the vectors",
+    answerer_unavailable: "The model that writes the answers",
+  },
+});
+
+/**
+ * Return a problem in the reader's language, null where only the service's own words, in English, tell it. It is empty
+ * where its fields tell all.
+ */
+export function problemText({ code, reason, errors }: Problem): string | null {
+  if (code === "invalid_input" && errors.length === 0) return null;
+  const sentences = byCode();
+  if (Object.hasOwn(sentences, code)) return sentences[code as keyof typeof sentences];
+  const subjects = out();
+  if (!Object.hasOwn(subjects, code)) return null;
+  const why = reasonText("unavailable");
+  return `${subjects[code as keyof typeof subjects]} ${reason ? reasonText(reason, why) : why}.`;
+}
