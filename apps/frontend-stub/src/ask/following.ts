@@ -1,4 +1,4 @@
-import { effect } from "@preact/signals";
+import { effect, untracked } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 import { route } from "../state/route";
@@ -14,7 +14,7 @@ export function useFollowing(conversation: Conversation, grows: RefObject<HTMLEl
     const page = document.documentElement;
     const atEnd = () => page.scrollHeight - scrollY - innerHeight < NEAR;
     const onScroll = () => {
-      following = atEnd();
+      if (route.peek().view === "ask") following = atEnd();
     };
     const follow = () => {
       const some = conversation.turns.peek().length > 0 && route.peek().view === "ask";
@@ -28,7 +28,8 @@ export function useFollowing(conversation: Conversation, grows: RefObject<HTMLEl
     let frame = 0;
     const stop = effect(() => {
       if (conversation.answering.value)
-        following = true; // who asks wants to see
+        // who asks wants to see; what is asked again stands further up, and in sight
+        following = untracked(() => conversation.last.value?.running === true);
       else frame = requestAnimationFrame(() => follow()); // and how it ended, once that is shown
     });
     return () => {

@@ -2,6 +2,7 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { tryKey } from "../client/key_trial";
 import { common } from "../common/messages";
+import { leavePlaces } from "../state/route";
 import { session } from "../state/session";
 import { shell } from "./messages";
 
@@ -18,16 +19,22 @@ export function KeyDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const typed = useSignal("");
   const keep = useSignal(session.kept.value);
-  const trying = useSignal(false);
+  const trial = useSignal<AbortController | null>(null);
   const refused = useSignal<"unknown" | "offline" | null>(null);
   const say = shell();
 
   useEffect(() => {
     if (opened.value) dialog.current?.showModal();
-    else dialog.current?.close();
+    else if (dialog.current?.open) {
+      dialog.current.close();
+      // what opened it may have gone with the key before
+      if (document.activeElement === document.body) document.getElementById("main")?.focus({ preventScroll: true });
+    }
   }, [opened.value]);
 
   const close = () => {
+    trial.value?.abort(); // who closes the dialog wants nothing of it to happen
+    trial.value = null;
     opened.value = false;
     typed.value = "";
     refused.value = null;
@@ -35,16 +42,19 @@ export function KeyDialog() {
   const submit = async (event: Event) => {
     event.preventDefault();
     const key = typed.value.trim();
-    if (key === "" || trying.value) return;
-    trying.value = true;
-    const found = await tryKey(key);
-    trying.value = false;
-    if (!opened.value) return; // given up meanwhile
+    if (key === "" || trial.value !== null) return;
+    const controller = new AbortController();
+    trial.value = controller;
+    const found = await tryKey(key, controller.signal);
+    if (controller.signal.aborted) return;
+    trial.value = null;
     if (found !== "accepted") {
       refused.value = found;
       return;
     }
+    const before = session.key.peek();
     session.use(key, keep.value);
+    if (before !== null && before !== key) leavePlaces();
     close();
   };
   return (
@@ -90,6 +100,7 @@ export function KeyDialog() {
               class="button"
               onClick={() => {
                 session.leave();
+                leavePlaces();
                 close();
               }}
             >
@@ -99,8 +110,8 @@ export function KeyDialog() {
           <button type="button" class="button" onClick={close}>
             {common().cancel}
           </button>
-          <button type="submit" class="button primary" disabled={typed.value.trim() === "" || trying.value}>
-            {trying.value ? common().loading : say.useKey}
+          <button type="submit" class="button primary" disabled={typed.value.trim() === "" || trial.value !== null}>
+            {trial.value !== null ? common().loading : say.useKey}
           </button>
         </div>
       </form>

@@ -1,11 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { ApiError } from "../client/errors";
 import { reach, reachAgain } from "../client/reach";
-import { ErrorNotice } from "../common/notices";
+import { PageNotice } from "../common/notices";
 import { connection } from "../state/connection";
 import { chooseLanguage, chooseTheme, type Language, language, type Theme, theme } from "../state/preferences";
-import { href, type Route, route } from "../state/route";
+import { href, type Route, route, type View } from "../state/route";
 import { session } from "../state/session";
 import { KeyDialog, keyDialog } from "./key_dialog";
 import { shell } from "./messages";
@@ -39,8 +38,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <Settings />
       </header>
       <main id="main" tabIndex={-1} ref={main}>
-        {connection.offline.value && <ErrorNotice error={new ApiError("offline")} retry={() => void reach()} />}
-        {session.needsKey.value && <ErrorNotice error={new ApiError("unauthorised")} />}
+        {connection.offline.value && <PageNotice kind="offline" retry={() => void reach()} />}
+        {session.needsKey.value && <PageNotice kind="unauthorised" />}
         {children}
       </main>
       <KeyDialog />
@@ -48,16 +47,23 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
+/** Views that stay as they were while another one is shown; who comes back is put where the view was left. */
+const KEPT: ReadonlySet<View> = new Set<View>(["ask", "documents"]);
+
 /** Name the page after the view; who goes to another one is put at its beginning, as by a link to another page. */
 function useArrival(main: { current: HTMLElement | null }): void {
   const { view } = route.value;
   const arrived = useRef(view);
+  const left = useRef(new Map<View, number>());
+  if (arrived.current !== view && !left.current.has(arrived.current)) left.current.set(arrived.current, scrollY);
+  useEffect(() => left.current.clear(), [session.generation.value]);
   document.title = `${shell()[view]} · ragcorp`;
   useEffect(() => {
     if (arrived.current === view) return;
     arrived.current = view;
     main.current?.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    scrollTo(0, KEPT.has(view) ? (left.current.get(view) ?? 0) : 0);
+    left.current.delete(view); // it is at another place by the time it is left
   }, [view, main]);
 }
 

@@ -2,10 +2,21 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import type * as routes from "./route";
 
 let page: typeof routes;
+let cameTo: () => void;
 
 beforeAll(async () => {
   vi.stubGlobal("location", { hash: "" });
-  vi.stubGlobal("addEventListener", vi.fn());
+  vi.stubGlobal(
+    "addEventListener",
+    vi.fn((_: string, listener: () => void) => (cameTo = listener)),
+  );
+  vi.stubGlobal("history", {
+    state: null,
+    replaceState(state: unknown, _: string, hash?: string) {
+      (history as { state: unknown }).state = state;
+      if (hash !== undefined) location.hash = hash;
+    },
+  });
   page = await import("./route");
 });
 
@@ -38,4 +49,32 @@ it("takes an address that is none for the first view", () => {
 
 it("drops a place that is no number", () => {
   expect(page.routeOf("#/document/a?from=x&to=-1&page=1e9")).toEqual({ view: "document", id: "a", place: {} });
+});
+
+describe("what was looked at with one key", () => {
+  const visit = (hash: string, state: unknown = null) => {
+    location.hash = hash;
+    (history as { state: unknown }).state = state;
+    cameTo();
+    return history.state;
+  };
+
+  it("is not come back to with another", () => {
+    visit("#/search?q=secreto");
+    const mark = visit("#/document/a?quote=secreto");
+    page.leavePlaces();
+    expect([location.hash, page.route.value]).toEqual(["#/documents", { view: "documents" }]);
+    const before = visit("#/search?q=secreto", mark);
+    expect([location.hash, page.route.value]).toEqual(["#/search", { view: "search" }]);
+    expect(before).not.toEqual(mark);
+  });
+
+  it("is come back to with the same, and after a reload", () => {
+    const mark = visit("#/search?q=mio");
+    visit("#/ask");
+    visit("#/search?q=mio", mark);
+    expect(page.route.value).toEqual({ view: "search", query: "mio" });
+    visit("#/search?q=antes", { page: -1, owner: 0 });
+    expect(page.route.value).toEqual({ view: "search", query: "antes" });
+  });
 });

@@ -18,9 +18,41 @@ export type View = Route["view"];
  */
 export const route = signal<Route>(routeOf(location.hash));
 
+/** Marks a place in the history of this tab: a place that the page was at with another key names what that key saw. */
+type Mark = { page: number; owner: number };
+
+let owner = 0;
+if (history.state === null) markPlace(); // where the page was opened; after a reload it is marked
+
 addEventListener("hashchange", () => {
-  if (location.hash.startsWith("#/") || location.hash === "") route.value = routeOf(location.hash); // else it is `#main`
+  if (!location.hash.startsWith("#/") && location.hash !== "") return; // it is `#main`
+  const mark = history.state as Mark | null;
+  if (mark?.page === performance.timeOrigin && mark.owner !== owner) stand(bare(routeOf(location.hash)));
+  else {
+    if (mark === null) markPlace();
+    route.value = routeOf(location.hash);
+  }
 });
+
+/** With another key the address, and those one comes back to, name nothing that was seen with the one before. */
+export function leavePlaces(): void {
+  owner += 1;
+  stand(bare(route.peek()));
+}
+
+function stand(at: Route): void {
+  history.replaceState({ page: performance.timeOrigin, owner } satisfies Mark, "", href(at));
+  route.value = at;
+}
+
+function markPlace(): void {
+  history.replaceState({ page: performance.timeOrigin, owner } satisfies Mark, "");
+}
+
+/** Return the view of a place, without what was looked at in it. */
+function bare({ view }: Route): Route {
+  return { view: view === "document" ? "documents" : view };
+}
 
 export function go(to: Route): void {
   location.hash = href(to);
