@@ -32,14 +32,18 @@ export function AskView() {
   const turns = conversation.turns.value;
   const fresh = turns.length === 0;
   const ask = async () => {
-    const question = draft.text.value.trim();
+    const question = draft.question.value;
     draft.write("");
     const turn = await conversation.ask(question);
     // what waiting does not help is to be mended: it goes back to who typed it
     const lost = turn === null || turn.error.value?.passes === false;
     if (lost && draft.text.value === "") draft.write(question);
   };
-  const focus = () => box.current?.focus();
+  const focus = () => box.current?.focus({ preventScroll: true });
+  const again = (turn: Turn) => {
+    void conversation.again(turn);
+    focus(); // the button goes
+  };
   return (
     <section class="ask" aria-labelledby="ask-title">
       <div class="ask-head">
@@ -60,7 +64,7 @@ export function AskView() {
       {fresh && <p class="quiet">{say.intro}</p>}
       <div ref={turnsBox}>
         {turns.map((turn) => (
-          <TurnView key={turn.id} turn={turn} again={() => void conversation.again(turn)} />
+          <TurnView key={turn.id} turn={turn} again={() => again(turn)} />
         ))}
       </div>
       <p class="visually-hidden" role="status">

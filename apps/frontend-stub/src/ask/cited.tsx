@@ -29,7 +29,7 @@ function CitationButton({ place, citing }: { place: Opened; citing: Citing }) {
       aria-label={texts().cite(place.n)}
       aria-expanded={open}
       aria-controls={open ? cardId(citing, place) : undefined}
-      title={citing.known.get(place.n)?.title ?? ""}
+      title={visible(citing.known.get(place.n)?.title ?? "")}
       onClick={(event) => citing.toggle(place, event.currentTarget)}
     >
       [{place.n}]

@@ -57,9 +57,15 @@ export function Composer({ draft, box, asked, answering, ask, stop }: Given) {
         {answering && <span class="stop-mark" aria-hidden="true" />}
         {answering ? say.stop : say.ask}
       </button>
-      <p id="question-over" class="field-error small" role="alert">
+      <p id="question-over" class="field-error small">
         {over > 0 ? say.tooLong(MOST_CHARACTERS, over) : ""}
       </p>
+      {/* told once, and not again with each character */}
+      {over > 0 && (
+        <p class="visually-hidden" role="alert">
+          {say.tooLongTold(MOST_CHARACTERS)}
+        </p>
+      )}
       <p id="question-keys" class="quiet small keys">
         {say.keys}
       </p>

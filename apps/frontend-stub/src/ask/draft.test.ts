@@ -33,3 +33,17 @@ it("keeps what was typed without a key for who then has one, once", () => {
   leaveWithoutKey("mi pregunta");
   expect([takeLeft(), takeLeft()]).toEqual(["mi pregunta", ""]);
 });
+
+it("asks for what the service takes", () => {
+  const draft = new Draft();
+  draft.write(`${"x".repeat(2000)}\n\n`);
+  expect([draft.over.value, draft.question.value.length]).toEqual([0, 2000]);
+  draft.write(`${"x".repeat(2001)}\n`);
+  expect(draft.over.value).toBe(1);
+  draft.write("a\0b\ud83d c\udcaf 😀");
+  expect(draft.question.value).toBe("ab c 😀");
+  for (const nothing of ["", "\n", "\u200b \u00a0", "\ufeff\u2060", "\0"]) {
+    draft.write(nothing);
+    expect(draft.blank.value).toBe(true);
+  }
+});

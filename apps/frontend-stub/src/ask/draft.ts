@@ -3,11 +3,16 @@ import { computed, signal } from "@preact/signals";
 /** The service takes questions of so many characters, counted as code points. */
 export const MOST_CHARACTERS = 2000;
 
+const NO_CHARACTER = new RegExp(`${String.fromCodePoint(0)}|\\p{Cs}`, "gu"); // half of a surrogate pair
+const UNSEEN = /^[\s\p{Cc}\p{Cf}]*$/u;
+
 /** What is typed and not asked yet, with the questions that were asked before within reach. */
 export class Draft {
   readonly text = signal("");
-  readonly over = computed(() => Math.max(0, lengthOf(this.text.value) - MOST_CHARACTERS));
-  readonly blank = computed(() => this.text.value.trim() === "");
+  /** What would be asked: without what the service takes for no character, and without the space around it. */
+  readonly question = computed(() => this.text.value.replace(NO_CHARACTER, "").trim());
+  readonly over = computed(() => Math.max(0, lengthOf(this.question.value) - MOST_CHARACTERS));
+  readonly blank = computed(() => UNSEEN.test(this.question.value));
 
   private back = 0;
 
