@@ -2,11 +2,12 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { DegradedNotice } from "../common/degraded";
 import { Empty, ErrorNotice, Progress } from "../common/notices";
 import { connection } from "../state/connection";
-import { go, href, route, routeOf } from "../state/route";
+import { route } from "../state/route";
 import { session } from "../state/session";
 import { Comparison } from "./comparison_view";
 import { Chips, Facets } from "./facets";
 import { NOTHING_CHOSEN } from "./filters";
+import { HistorySteps, replaceAddress } from "./history_steps";
 import { isPlain, isTyping } from "./keyboard";
 import { texts } from "./messages";
 import { Keys, QueryForm } from "./query_form";
@@ -19,6 +20,7 @@ import "./search.css";
 export function SearchView() {
   const say = texts();
   const state = useMemo(() => new SearchState(), []);
+  const steps = useMemo(() => new HistorySteps(), []);
   const box = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLOListElement>(null);
   const focusBox = () => {
@@ -35,8 +37,7 @@ export function SearchView() {
     const again = settled && query === state.asked.peek();
     state.asked.value = query;
     if (again) state.run();
-    if (settled) go(addressOf(query));
-    else if (route.peek().view === "search") replaceAddress(query);
+    steps.write(query, settled);
   };
   const { asked, comparing } = state;
   return (
@@ -196,16 +197,4 @@ function useReturn(state: SearchState, list: RankingProps["list"]): void {
     const frame = requestAnimationFrame(() => focusItem(list, state.active.peek()));
     return () => cancelAnimationFrame(frame);
   }, [view, state, list]);
-}
-
-function addressOf(query: string) {
-  return query === "" ? ({ view: "search" } as const) : ({ view: "search", query } as const);
-}
-
-/** Change the address without a step in the history: nobody goes back through each word that was typed. */
-function replaceAddress(query: string): void {
-  if (routeOf(location.hash).view !== "search") return; // who has just gone elsewhere is not taken back
-  const to = addressOf(query);
-  history.replaceState(history.state, "", href(to));
-  route.value = to;
 }
