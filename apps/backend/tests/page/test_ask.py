@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.page]
 
 CAUSE = "¿Cuál fue la causa de la incidencia INC-3072?"
 QUOTE = "La causa de la incidencia INC-3072 fue la caducidad del certificado TLS"
+SEVERAL = "¿Qué plazo tiene el preaviso y cuántos días de teletrabajo hay a la semana?"
 NOTHING = "¿Quién ganó el mundial de ajedrez de 1972?"
 HOSTILE_QUESTION = "¿Qué dice la cláusula hostil?"
 
@@ -66,7 +67,24 @@ async def test_one_action_leads_from_an_answer_to_its_passage(library: PageServi
     assert not await scrolls_sideways(page)
     assert await accessibility_faults(page) == []
     await card.get_by_role("link", name="Abrir documento").click()
-    await expect(page).to_have_url(re.compile(r"#/document/[0-9a-f-]{36}\?from=22&to=22&quote=La\+causa"))
+    await expect(page).to_have_url(re.compile(r"#/document/\S+caida-termilia.md\?from=22&to=22&quote=La\+causa"))
+    await expect(page.locator("main mark")).to_contain_text(QUOTE)
+
+
+async def test_all_that_is_quoted_is_marked_as_it_stands(library: PageService, open_page: OpenPage) -> None:
+    page = await open_page(library, "#/ask", height=500)
+    several = await ask(page, SEVERAL)  # quotes two places of one passage
+    await several.get_by_role("button", name="Cita 1").first.click()
+    await expect(several.locator("mark")).to_have_text([re.compile("^Acme Corporation"), re.compile("^Si fuese")])
+    harmless = await ask(page, HOSTILE_QUESTION)  # quotes without the controls that stand in the passage
+    await harmless.get_by_role("button", name="Cita 1").first.click()
+    await expect(harmless.locator("mark")).to_contain_text("[U+202E]")
+
+    await expect(harmless.locator("mark")).to_be_in_viewport()
+    await page.evaluate("location.hash = '#/documents'")
+    await expect(page.get_by_role("heading", name="Documentos")).to_be_in_viewport()
+    await page.go_back()
+    await expect(harmless.locator("mark")).to_be_in_viewport()  # where it was left
 
 
 async def test_follow_up_questions_keep_the_conversation(library: PageService, open_page: OpenPage) -> None:
@@ -119,6 +137,7 @@ async def test_an_answer_that_breaks_off_is_told_from_a_whole_one(speaking: Page
     await expect(answered.get_by_role("alert")).to_be_visible()
     await expect(answered).to_have_attribute("data-phase", "failed")
     await answered.get_by_role("button", name="Reintentar").click()
+    await expect(box(page)).to_be_focused()  # the button has gone
     await expect(answered.get_by_role("button", name="Cita 1")).to_be_visible()
     await expect(answered.get_by_role("alert")).to_have_count(0)
 
@@ -156,6 +175,7 @@ async def test_a_question_outlives_an_outage(library: PageService, open_page: Op
     library.kill_database()
     failed = await ask(page, CAUSE)
     await expect(failed.get_by_role("alert")).to_contain_text("El servicio no puede responder ahora")
+    await expect(failed.get_by_role("alert")).to_contain_text("Ninguna de las fuentes")
     assert await accessibility_faults(page) == []
     library.heal()
     await failed.get_by_role("button", name="Reintentar").click()
@@ -173,6 +193,7 @@ async def test_what_a_key_saw_goes_with_it(keyed: PageService, open_page: OpenPa
     watch_of(page).expect("status of 40[13]")
     question = "¿De cuánto es el descuento de ventas para Cooperativa Alborada?"
     await ask(page, question)
+    await expect(page.get_by_role("alert")).to_have_count(1)  # told once, by the page
     await turn(page).get_by_role("button", name="Introducir clave").click()
     await use_key(page, keyed.keys[SALES])
     await expect(box(page)).to_have_value(question)  # what made the page ask for a key is not lost
@@ -180,8 +201,13 @@ async def test_what_a_key_saw_goes_with_it(keyed: PageService, open_page: OpenPa
     await turn(page).get_by_role("button", name="Cita 1").first.click()
     await expect(turn(page).locator("mark")).to_contain_text("del 12 %")
 
+    await turn(page).get_by_role("link", name="Abrir documento").click()
+    await expect(page.locator("main mark")).to_contain_text("del 12 %")
     await page.get_by_role("button", name="Clave en uso").click()
     await use_key(page, keyed.keys[LEGAL])
+    await expect(page).to_have_url(re.compile("#/documents$"))  # no address of what the other key saw
+    await page.go_back()
+    await expect(page).to_have_url(re.compile("#/ask$"))
     await expect(page.get_by_role("article")).to_have_count(0)
     await expect(box(page)).to_have_value("")
     await ask(page, question)

@@ -96,6 +96,19 @@ async def test_a_key_is_asked_for_tried_and_not_kept(keyed: PageService, open_pa
     await expect(page.get_by_role("alert").filter(has_text="Hace falta una clave").first).to_be_visible()
 
 
+async def test_a_trial_that_is_given_up_gives_no_key(keyed: PageService, open_page: OpenPage) -> None:
+    page = await open_page(keyed, "#/ask")
+    keyed.network.switch(Fault.HANG)
+    watch_of(page).expect(r"status of 401")
+    dialog = page.get_by_role("dialog")
+    await give_key(page, keyed.keys[SALES])
+    async with page.expect_event("requestfailed"):
+        await dialog.get_by_role("button", name="Cancelar").click()
+    keyed.heal()
+    await give_key(page, keyed.keys[LEGAL])  # no trial is in its way
+    await expect(page.get_by_role("button", name="Clave en uso")).to_be_focused()
+
+
 async def test_a_key_is_kept_in_the_tab_where_its_owner_says_so(keyed: PageService, open_page: OpenPage) -> None:
     page = await open_page(keyed, "#/documents")
     watch_of(page).expect(r"status of 401")
@@ -126,7 +139,8 @@ async def test_what_cannot_be_reached_is_said_and_is_over_by_itself(library: Pag
     library.network.switch(Fault.REFUSE)
     await page.get_by_role("button", name="Actualizar").click()
     notice = page.get_by_role("alert").filter(has_text="No se puede llegar al servicio")
-    await expect(notice.first).to_be_visible()
+    await expect(notice).to_have_count(1)  # told once
+    await expect(page.get_by_text("Esto no ha llegado al servicio")).to_be_visible()
     assert await accessibility_faults(page) == []
     library.heal()
     await expect(notice).to_have_count(0, timeout=15_000)
