@@ -40,7 +40,7 @@ const byCode = messages({
     circuit_half_open: "ha fallado varias veces seguidas; se está volviendo a probar",
     vectors_pending: "aún no lo encuentra todo: faltan vectores por hacer",
     no_embedder: "no hay modelo configurado",
-    not_configured: "no está configurada",
+    not_configured: "sin configurar",
     root_unavailable: "no puede leer una de sus carpetas",
     crashed: "se ha interrumpido",
     not_started: "no se ha podido arrancar",

@@ -12,7 +12,7 @@ export const texts = messages({
     stateOk: "funciona",
     stateDegraded: "a medias",
     stateOut: "fuera de servicio",
-    stateOff: "apagada",
+    stateOff: "sin activar",
     remedy: "Qué hacer",
     counts: "Lo que puedes leer",
     noCounts: "Ahora no se puede contar: la base de datos no responde.",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Result } from "../client/api";
-import { correctedWords, rankConstantOf, whyOf } from "./why";
+import { correctedWords, isByRank, rankConstantOf, whyOf } from "./why";
 
 const RRF = { formula: "score = sum of weight / (rank_constant + rank)", rank_constant: 60 };
 
@@ -51,6 +51,17 @@ describe("whyOf", () => {
 it("has a rank constant only where ranks were fused", () => {
   expect(rankConstantOf(RRF)).toBe(60);
   expect(rankConstantOf({ formula: "score = the source's own score", rank_constant: null })).toBeNull();
+});
+
+it("knows the formula of ranks whatever a later step made of the score", () => {
+  const reranked = { score: 1, score_type: "relevance" };
+  const fused = whyOf(
+    found({ ...reranked, sources: [source("full_text", 1, 1 / 61), source("dense", 10, 2 / 70, 2)] }),
+    RRF,
+  );
+  expect(isByRank(fused, RRF)).toBe(true);
+  expect(isByRank(whyOf(found({ sources: [source("full_text", 1, 0.5)] }), RRF), RRF)).toBe(false);
+  expect(isByRank(fused, null)).toBe(false);
 });
 
 it("tells once which word was searched in place of a misspelt one", () => {

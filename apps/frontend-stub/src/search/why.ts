@@ -70,9 +70,11 @@ export function rankConstantOf(explanation: Explanation): number | null {
   return typeof constant === "number" && String(explanation?.formula).includes("rank") ? constant : null;
 }
 
-/** Say whether the sum of weighted ranks made the score. */
+/** Say whether each list gave its weighted rank; what a later step made of the sum does not matter. */
 export function isByRank(why: Why, explanation: Explanation): boolean {
-  return why.scoreType === "rrf" && rankConstantOf(explanation) !== null;
+  const constant = rankConstantOf(explanation);
+  if (constant === null || why.bars.length === 0) return false;
+  return why.bars.every(({ weight, rank, contribution }) => close(contribution, weight / (constant + rank)));
 }
 
 /** Words of the query that the documents lack, with the nearest word that they hold and that was searched instead. */
@@ -85,6 +87,10 @@ export function correctedWords(explanation: Explanation): { typed: string; searc
     }
   }
   return [...found].map(([typed, searched]) => ({ typed, searched }));
+}
+
+function close(one: number, other: number): boolean {
+  return Math.abs(one - other) < 1e-9;
 }
 
 function moveOf(step: string, note: Readonly<Record<string, unknown>>): StepMove {
