@@ -15,6 +15,8 @@ export const comparisonTexts = messages({
     alone: "no está entre los de la otra",
     same: (place: number) => `allí también n.º ${number(place)}`,
     there: (place: number) => `allí n.º ${number(place)}`,
+    instead: (side: string, wanted: string, used: string) =>
+      `${side}: la lista «${wanted}» no se puede hacer ahora; en su lugar está la de «${used}».`,
   },
   en: {
     title: "Two rankings of the same search",
@@ -30,5 +32,7 @@ export const comparisonTexts = messages({
     alone: "not among the other's",
     same: (place: number) => `no. ${number(place)} there too`,
     there: (place: number) => `no. ${number(place)} there`,
+    instead: (side: string, wanted: string, used: string) =>
+      `${side}: the list “${wanted}” cannot be made now; “${used}” stands in its place.`,
   },
 });
