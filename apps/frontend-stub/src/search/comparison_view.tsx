@@ -52,7 +52,7 @@ export function Comparison({ query, filters }: { query: string; filters: SearchB
       <Instead side="left" wanted={left.value} loading={both[0]} />
       <Instead side="right" wanted={right.value} loading={both[1]} />
       {waiting.length > 0 && <Progress slow={waiting.some((each) => each.state === "loading" && each.slow)} />}
-      <div class="comparison-columns">
+      <div class="comparison-columns" style={{ "--rows": Math.max(onLeft.length, onRight.length, 1) }}>
         <Column
           side="left"
           mode={left}
@@ -180,27 +180,21 @@ function Where({ result: { citation } }: { result: Result }) {
   return citation.line_end > 0 ? <>· {say.lines(citation.line_start, citation.line_end)}</> : null;
 }
 
-/** The rows of both lists are of one height: a place needs no measuring. */
+/** The rows of both lists are of one height, that of the highest: a place needs no measuring. */
 function Lines({ drawn, rows, pointed }: { drawn: ReturnType<typeof lines>; rows: number; pointed: Pointed }) {
-  if (rows === 0) return <div />;
   return (
-    <svg
-      class="comparison-lines"
-      viewBox={`0 0 100 ${rows}`}
-      preserveAspectRatio="none"
-      data-rows={rows}
-      aria-hidden="true"
-      style={{ height: `calc(${rows} * var(--row))` }}
-    >
-      {drawn.map(({ key, left, right, kind }) => (
-        <path
-          key={key}
-          class={kind}
-          data-pointed={pointed.value === key}
-          d={`M 0 ${left - 0.5} C 50 ${left - 0.5} 50 ${right - 0.5} 100 ${right - 0.5}`}
-        />
-      ))}
-    </svg>
+    <div class="comparison-lines">
+      <svg viewBox={`0 0 100 ${Math.max(rows, 1)}`} preserveAspectRatio="none" aria-hidden="true">
+        {drawn.map(({ key, left, right, kind }) => (
+          <path
+            key={key}
+            class={kind}
+            data-pointed={pointed.value === key}
+            d={`M 0 ${left - 0.5} C 50 ${left - 0.5} 50 ${right - 0.5} 100 ${right - 0.5}`}
+          />
+        ))}
+      </svg>
+    </div>
   );
 }
 
