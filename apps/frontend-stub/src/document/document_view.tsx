@@ -82,10 +82,16 @@ function Text({ reader, total }: { reader: Reader; total: number | null }) {
   const say = texts();
   const loading = reader.loader.current.value;
   const { length } = reader.passages.value;
+  const more = async () => {
+    await reader.more();
+    if (reader.complete.value && reader.passages.value.length > length) reader.goTo(length); // the button is gone
+  };
   return (
     <>
       {length > 0 && <Tools reader={reader} />}
-      <div role="status">{reader.lost.value && <p class="notice">{say.lost}</p>}</div>
+      <div role="status">
+        {reader.lost.value && <p class="notice">{reader.located.value ? say.lost : say.nowhere}</p>}
+      </div>
       <section class="card" aria-label={say.text} aria-busy={loading.state === "loading"}>
         <Reading reader={reader} />
         {loading.state === "loading" && <Progress slow={loading.slow} />}
@@ -96,7 +102,7 @@ function Text({ reader, total }: { reader: Reader; total: number | null }) {
         {length > 0 && !reader.complete.value && (
           <div class="row">
             {total !== null && <span class="quiet small">{say.loaded(length, total)}</span>}
-            <button type="button" class="button" onClick={() => reader.more()}>
+            <button type="button" class="button" onClick={more}>
               {say.more}
             </button>
           </div>

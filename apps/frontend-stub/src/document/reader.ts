@@ -10,8 +10,11 @@ import { continued, type Located, locate, reaches, type Shown, type StoredChunk 
 const FIRST = 50;
 const PAGE = 200;
 
-/** Where the reader is taken: `at` grows, so that the same passage can be gone to again. */
-export type Goal = { index: number; at: number };
+/**
+ * Where the reader is taken: `at` grows, so that the same passage can be gone to again. `found`: to what is looked for
+ * in it, while the focus stays where that is typed.
+ */
+export type Goal = { index: number; at: number; found: boolean };
 
 /** A document that is being read: its passages as far as they are loaded, a place in it, and what is looked for. */
 export class Reader {
@@ -94,6 +97,10 @@ export class Reader {
     void this.again();
   }
 
+  goTo(index: number, found = false): void {
+    this.goal.value = { index, at: (this.goal.value?.at ?? 0) + 1, found };
+  }
+
   stop(): void {
     this.document.stop();
     this.loader.stop();
@@ -131,10 +138,6 @@ export class Reader {
 
   private goToHit(): void {
     const hit = this.hits.value[this.current.value];
-    if (hit) this.goTo(hit.index);
-  }
-
-  private goTo(index: number): void {
-    this.goal.value = { index, at: (this.goal.value?.at ?? 0) + 1 };
+    if (hit) this.goTo(hit.index, true);
   }
 }

@@ -19,8 +19,10 @@ export function Reading({ reader }: { reader: Reader }) {
     if (goal === null) return;
     const passage = root.current?.querySelector<HTMLElement>(`[data-index="${goal.index}"]`);
     if (!passage) return;
-    if (reader.query.value === "") passage.focus({ preventScroll: true });
-    const show = () => (passage.querySelector("mark.current, mark") ?? passage).scrollIntoView({ block: "center" });
+    if (!goal.found) passage.focus({ preventScroll: true });
+    const mark = goal.found ? "mark.current" : reader.query.value === "" && "mark";
+    const shown = (mark && passage.querySelector(mark)) || passage;
+    const show = () => shown.scrollIntoView({ block: isTall(shown) ? "start" : "center" });
     show();
     const frame = requestAnimationFrame(show); // once what is around it has its true height
     return () => cancelAnimationFrame(frame);
@@ -42,6 +44,11 @@ export function Reading({ reader }: { reader: Reader }) {
   );
 }
 
+/** Say whether in the middle of the window the beginning of an element might be out of it. */
+function isTall(element: Element): boolean {
+  return element.getBoundingClientRect().height > innerHeight * 0.7;
+}
+
 type PartProps = { passage: Shown; index: number; turns: boolean; marks: readonly Span[]; current: number | null };
 
 function Part({ passage, index, turns, marks, current }: PartProps) {
@@ -51,7 +58,9 @@ function Part({ passage, index, turns, marks, current }: PartProps) {
   const cut = useMemo(() => placed(text, marks), [text, marks]);
   return (
     <>
-      {turns && chunk.page_start !== null && <h3 class="page-mark">{say.pageMark(chunk.page_start)}</h3>}
+      {turns && chunk.page_start !== null && (
+        <h3 class="page-mark">{say.pageMark(chunk.page_start, chunk.page_end ?? chunk.page_start)}</h3>
+      )}
       {/* biome-ignore lint/a11y/useSemanticElements: a passage is no set of form fields */}
       <div class="part" role="group" aria-label={where} data-index={index} tabIndex={-1}>
         <span class="where quiet small" aria-hidden="true">
@@ -83,6 +92,7 @@ function placed(text: string, marks: readonly Span[]) {
   });
 }
 
-function isNewPage(before: Shown | undefined, { chunk }: Shown): boolean {
-  return chunk.page_start !== null && chunk.page_start !== before?.chunk.page_start;
+/** Say whether a passage is on other pages than the one before. A passage that covers several does not tell where each begins. */
+function isNewPage(before: Shown | undefined, { chunk: { page_start, page_end } }: Shown): boolean {
+  return page_start !== null && (page_start !== before?.chunk.page_start || page_end !== before.chunk.page_end);
 }
