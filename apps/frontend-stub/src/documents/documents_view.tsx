@@ -4,9 +4,12 @@ import type { StoredDocument } from "../client/api";
 import { ApiError } from "../client/errors";
 import { storeFile } from "../client/upload";
 import { route } from "../state/route";
+import { session } from "../state/session";
 import { DocumentList } from "./document_list";
 import type { RowActions } from "./document_table";
 import { DropZone } from "./drop_zone";
+import { focusInstead } from "./focus";
+import { leaveFiles, takeFilesLeft } from "./left_files";
 import { ListSection } from "./list_section";
 import { texts } from "./messages";
 import { Refusal } from "./refusal";
@@ -39,14 +42,16 @@ export function DocumentsView() {
   useEffect(() => {
     if (shown) void list.reload();
   }, [shown]);
-  useEffect(
-    () => () => {
+  useEffect(() => {
+    queue.add(takeFilesLeft());
+    const keyless = session.key.peek() === null;
+    return () => {
+      if (keyless) leaveFiles(queue.withoutKey());
       queue.stop();
       list.loader.stop();
       if (refresh.current !== null) clearTimeout(refresh.current);
-    },
-    [],
-  );
+    };
+  }, []);
 
   const afterUndo = (removal: Removal) => {
     const first = list.shown.value.find(({ external_id }) => removal.names.has(external_id));
@@ -67,7 +72,9 @@ export function DocumentsView() {
   };
   return (
     <section class="documents-view" aria-labelledby="documents-title">
-      <h1 id="documents-title">{texts().title}</h1>
+      <h1 id="documents-title" tabIndex={-1}>
+        {texts().title}
+      </h1>
       <DropZone onFound={(files) => queue.add(files)} />
       <UploadPanel queue={queue} />
       {refused.value && (
@@ -84,7 +91,7 @@ export function DocumentsView() {
 /** Bring a document back whose row is in the list of the deleted; return what kept it from coming. */
 async function restored(list: DocumentList, { external_id: name }: StoredDocument): Promise<ApiError | null> {
   list.hide([name]);
-  document.getElementById("list-title")?.focus(); // its row, which had the focus, is gone
+  focusInstead("list-title");
   try {
     await restore(name);
   } catch (error) {

@@ -20,6 +20,12 @@ export function ListSection({ list, actions, focus }: Props) {
   const loading = list.loader.current.value;
   const { value } = loading;
   const shown = list.shown.value;
+  const more = async () => {
+    const next = shown.length;
+    if (loading.state !== "loading") await list.more();
+    const first = list.shown.value[next];
+    if (first && list.loader.current.value.state === "done") focus.value = first.external_id;
+  };
   return (
     <section class="listing" aria-labelledby="list-title" aria-busy={loading.state === "loading"}>
       <div class="row">
@@ -45,8 +51,8 @@ export function ListSection({ list, actions, focus }: Props) {
       {loading.state === "done" && shown.length === 0 && loading.value.next === null && (
         <Nothing listed={loading.value} />
       )}
-      {value !== null && value.next !== null && loading.state !== "loading" && (
-        <button type="button" class="button" onClick={() => list.more()}>
+      {value !== null && value.next !== null && (
+        <button type="button" class="button" aria-disabled={loading.state === "loading"} onClick={more}>
           {say.more}
         </button>
       )}

@@ -2,14 +2,19 @@ import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Stored } from "../client/api";
+import type { ApiError } from "../client/errors";
+import { common } from "../common/messages";
 import { Name } from "../common/text";
 import { bytes } from "../i18n/messages";
+import { keyDialog } from "../shell/key_dialog";
 import { href } from "../state/route";
+import { focusInstead } from "./focus";
 import { texts } from "./messages";
 import { Refusal } from "./refusal";
 import { type Counts, MAX_ATTEMPTS, type Upload, type UploadQueue } from "./upload_queue";
 
 const ROWS = 30;
+const TITLE = "uploads-title";
 
 /** The files on their way: all together, then each; those that need a person come first. */
 export function UploadPanel({ queue }: { queue: UploadQueue }) {
@@ -28,9 +33,11 @@ export function UploadPanel({ queue }: { queue: UploadQueue }) {
   if (counts.total === 0) return null;
   const rows = ordered.value;
   return (
-    <section class="card uploads" aria-labelledby="uploads-title">
+    <section class="card uploads" aria-labelledby={TITLE}>
       <div class="row uploads-head">
-        <h2 id="uploads-title">{say.uploads}</h2>
+        <h2 id={TITLE} tabIndex={-1}>
+          {say.uploads}
+        </h2>
         <span class="quiet">
           {say.uploadsOf(counts.done, counts.total)}
           {counts.failed > 0 && ` · ${say.failedCount(counts.failed)}`}
@@ -44,9 +51,7 @@ export function UploadPanel({ queue }: { queue: UploadQueue }) {
         <div class="notice" role="alert">
           <p class="notice-title">{say.pausedTitle}</p>
           <Refusal error={queue.paused.value} />
-          <button type="button" class="button" onClick={() => queue.goOn()}>
-            {say.goOn}
-          </button>
+          <WayOn queue={queue} cause={queue.paused.value} />
         </div>
       )}
       <ul class="upload-list">
@@ -55,12 +60,42 @@ export function UploadPanel({ queue }: { queue: UploadQueue }) {
         ))}
       </ul>
       {rows.length > limit.value && (
-        <button type="button" class="button plain" onClick={() => (limit.value += ROWS * 10)}>
+        <button
+          type="button"
+          class="button plain"
+          onClick={() =>
+            pressed(() => {
+              limit.value += ROWS * 10;
+            })
+          }
+        >
           {say.moreRows(Math.min(rows.length - limit.value, ROWS * 10))}
         </button>
       )}
     </section>
   );
+}
+
+function WayOn({ queue, cause }: { queue: UploadQueue; cause: ApiError }) {
+  const say = texts();
+  if (cause.kind === "unauthorised") {
+    return (
+      <button type="button" class="button primary" onClick={keyDialog.open}>
+        {common().giveKey}
+      </button>
+    );
+  }
+  return (
+    <button type="button" class="button" onClick={() => pressed(() => queue.goOn())}>
+      {say.goOn}
+    </button>
+  );
+}
+
+/** Do what a button does that may go with it. */
+function pressed(act: () => void): void {
+  act();
+  focusInstead(TITLE, "documents-title");
 }
 
 function UploadActions({ queue, counts }: { queue: UploadQueue; counts: Counts }) {
@@ -69,17 +104,17 @@ function UploadActions({ queue, counts }: { queue: UploadQueue; counts: Counts }
   return (
     <div class="row uploads-actions">
       {counts.failed > 0 && counts.left === 0 && (
-        <button type="button" class="button" onClick={retryFailed}>
+        <button type="button" class="button" onClick={() => pressed(retryFailed)}>
           {say.retryFailed}
         </button>
       )}
       {counts.left > 0 && (
-        <button type="button" class="button" onClick={() => queue.cancelAll()}>
+        <button type="button" class="button" onClick={() => pressed(() => queue.cancelAll())}>
           {say.cancelAll}
         </button>
       )}
       {counts.left < counts.total && (
-        <button type="button" class="button" onClick={() => queue.clear()}>
+        <button type="button" class="button" onClick={() => pressed(() => queue.clear())}>
           {say.clear}
         </button>
       )}
@@ -94,8 +129,9 @@ function Announcement({ counts }: { counts: Counts }) {
   const over = counts.total - counts.left;
   const quarter = Math.floor((4 * over) / counts.total);
   useEffect(() => {
+    const failed = counts.failed > 0 ? `, ${say.failedCount(counts.failed)}` : "";
     if (counts.left === 0) told.value = say.uploadsDone(counts.done, counts.failed);
-    else told.value = say.uploadsOf(over, counts.total);
+    else told.value = say.uploadsOf(counts.done, counts.total) + failed;
   }, [quarter, counts.total]);
   return (
     <p class="visually-hidden" role="status">
@@ -128,13 +164,18 @@ function UploadRow({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
           type="button"
           class="button plain"
           aria-label={say.cancelOne(name)}
-          onClick={() => queue.cancel(upload)}
+          onClick={() => pressed(() => queue.cancel(upload))}
         >
           {say.cancel}
         </button>
       )}
       {(value.state === "failed" || value.state === "cancelled") && (
-        <button type="button" class="button plain" aria-label={say.retryOne(name)} onClick={() => queue.retry(upload)}>
+        <button
+          type="button"
+          class="button plain"
+          aria-label={say.retryOne(name)}
+          onClick={() => pressed(() => queue.retry(upload))}
+        >
           {say.retry}
         </button>
       )}

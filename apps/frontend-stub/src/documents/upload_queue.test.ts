@@ -79,3 +79,36 @@ it("leaves no timer and sends nothing more once it is stopped", async () => {
   expect(store).toHaveBeenCalledTimes(2);
   expect(queue.counts.value).toMatchObject({ cancelled: 5, left: 0 });
 });
+
+it("sends the last of what was given under a name while it waited, and what is on its way to its end", async () => {
+  const sent: string[] = [];
+  const queue = new UploadQueue(
+    async ({ externalId, file }) => {
+      sent.push(await file.text());
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      return stored(externalId);
+    },
+    () => undefined,
+  );
+  const give = (text: string) => queue.add([{ externalId: "a.md", file: new File([text], "a.md") }]);
+  for (const text of ["uno", "dos", "tres"]) give(text);
+  expect(queue.counts.value).toMatchObject({ total: 2, left: 2 });
+  await vi.advanceTimersByTimeAsync(100);
+  expect(sent).toEqual(["uno", "tres"]);
+  expect(queue.counts.value).toMatchObject({ total: 2, done: 2 });
+});
+
+it("knows what is not stored for want of a key", async () => {
+  const queue = new UploadQueue(
+    async ({ externalId }) => {
+      if (externalId === "0.md") return stored(externalId);
+      throw errorOf(externalId === "1.md" ? 415 : 401, null, null);
+    },
+    () => undefined,
+  );
+  queue.add(found(6));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(queue.withoutKey().map((each) => each.externalId)).toEqual(["2.md", "3.md", "4.md", "5.md"]);
+  queue.cancelAll();
+  expect(queue.withoutKey()).toEqual([]);
+});

@@ -70,13 +70,22 @@ export class UploadQueue {
     this.counts = computed(() => countsOf(this.uploads.value));
   }
 
+  /** Send files. They take the place of those of their names that are over, or wait yet. */
   add(files: readonly Found[]): void {
     const added = files.map(({ externalId, file }) => new Upload(++this.lastId, externalId, file));
     const names = new Set(files.map((each) => each.externalId));
-    const kept = this.uploads.value.filter((upload) => !(upload.isOver && names.has(upload.externalId)));
-    this.uploads.value = [...kept, ...added];
-    this.waiting.push(...added);
+    const replaced = new Set(
+      this.uploads.value.filter((upload) => names.has(upload.externalId) && !this.active.has(upload)),
+    );
+    this.uploads.value = [...this.uploads.value.filter((upload) => !replaced.has(upload)), ...added];
+    this.waiting = [...this.waiting.filter((upload) => !replaced.has(upload)), ...added];
     this.pump();
+  }
+
+  /** Return the files that are not stored for want of a key. */
+  withoutKey(): Found[] {
+    if (this.paused.value?.kind !== "unauthorised") return [];
+    return this.uploads.value.filter(isForWantOfAKey).map(({ externalId, file }) => ({ externalId, file }));
   }
 
   cancel(upload: Upload): void {
@@ -194,6 +203,10 @@ export class UploadQueue {
     this.timer = null;
     this.heldFor.value = 0;
   }
+}
+
+function isForWantOfAKey({ state: { value }, isOver }: Upload): boolean {
+  return !isOver || (value.state === "failed" && value.error?.kind === "unauthorised");
 }
 
 /** An error of the service's own (500) may be the file's doing: a person decides whether to send it again. */
