@@ -54,8 +54,12 @@ export const texts = messages({
       `${limit ? `El límite es ${limit}. ` : ""}Divídelo, o pide que suban el límite a quien lleva el servicio.`,
     badType: "Este tipo de archivo no se admite",
     badTypeRemedy: "Conviértelo a uno de los admitidos, por ejemplo PDF o Markdown.",
-    unreadableDocument: "No se puede leer su contenido",
-    unreadableRemedy: "Comprueba que se abre, que no tiene contraseña y que su extensión es la suya.",
+    unreadableDocument: "No se le puede sacar ningún texto",
+    unreadableRemedy:
+      "Comprueba que se abre, que tiene texto y no solo imágenes, que no lleva contraseña y que su extensión es la suya.",
+    badName: "Este nombre no se admite",
+    badNameRemedy: (most: string) =>
+      most ? `Acórtalo, carpetas incluidas, hasta ${most} caracteres como mucho.` : "Cambia el nombre del archivo.",
     invalid: "El servicio no lo acepta así",
     fileGone: "El navegador no puede leer el archivo",
     fileGoneRemedy: "Puede que se haya movido, cambiado o borrado. Elígelo otra vez.",
@@ -168,8 +172,12 @@ export const texts = messages({
       `${limit ? `The limit is ${limit}. ` : ""}Split it, or ask whoever runs the service to raise the limit.`,
     badType: "This kind of file is not taken",
     badTypeRemedy: "Convert it to one that is, such as PDF or Markdown.",
-    unreadableDocument: "Its content cannot be read",
-    unreadableRemedy: "Check that it opens, has no password and has the extension of its real kind.",
+    unreadableDocument: "No text can be read from it",
+    unreadableRemedy:
+      "Check that it opens, holds text and not only images, has no password and has the extension of its real kind.",
+    badName: "This name is not taken",
+    badNameRemedy: (most: string) =>
+      most ? `Shorten it, folders included, to ${most} characters at most.` : "Change the name of the file.",
     invalid: "The service does not take it like this",
     fileGone: "The browser cannot read the file",
     fileGoneRemedy: "It may have been moved, changed or deleted. Choose it again.",

@@ -20,7 +20,7 @@ function Details({ problem }: { problem: Problem }) {
   return (
     <details class="small">
       <summary>{say.details}</summary>
-      <p lang="en">{problem.detail}</p>
+      {problem.errors.length === 0 && <p lang="en">{problem.detail}</p>}
       <ul class="field-errors">
         {problem.errors.map((each) => (
           <li key={each.field} lang="en">
@@ -60,6 +60,8 @@ function refusalWords(error: ApiError): Words {
   if (status === 415) return { title: say.badType, remedy: say.badTypeRemedy };
   if (status === 409) return { title: say.conflict, remedy: say.conflictRemedy };
   if (code === "unreadable_document") return { title: say.unreadableDocument, remedy: say.unreadableRemedy };
+  const named = error.problem?.errors.find(({ field }) => field === "external_id");
+  if (named) return { title: say.badName, remedy: say.badNameRemedy(/^\d+/.exec(named.limit ?? "")?.[0] ?? "") };
   return { title: say.invalid, remedy: error.problem?.errors[0]?.remedy ?? error.problem?.detail ?? "" };
 }
 

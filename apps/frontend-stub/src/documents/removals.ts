@@ -84,8 +84,15 @@ export class Removals {
   }
 }
 
+/** Bring a document back; one that somebody else brought back is there, as was wanted. */
 export async function restore(name: string): Promise<void> {
-  await answerOf(api.POST("/documents/{external_id}/restore", { params: { path: { external_id: name } } }));
+  const params = { path: { external_id: name } };
+  try {
+    await answerOf(api.POST("/documents/{external_id}/restore", { params }));
+  } catch (error) {
+    if (!(error instanceof ApiError && error.kind === "missing")) throw error;
+    await answerOf(api.GET("/documents/{external_id}", { params }));
+  }
 }
 
 async function erase(name: string): Promise<void> {
