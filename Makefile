@@ -17,7 +17,7 @@ PIP_COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --st
 	--allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 .DEFAULT_GOAL = help
-.PHONY: run test test-page test-server page-tools page-client page-build soak lint lint-container audit sbom format lock clean help
+.PHONY: run test test-page test-server page-tools page-client page-build page-screenshots soak lint lint-container audit sbom format lock clean help
 
 run: $(VENV)/.run  ## install, start everything, ingest the demo corpus, answer three questions, and serve on port 8000
 	@exec $(BIN)/ragcorp demo --data-dir $(DATA_DIR)
@@ -71,6 +71,9 @@ page-client: $(PAGE)/node_modules/.package-lock.json  ## describe the service an
 
 page-build: $(PAGE)/node_modules/.package-lock.json  ## build the web page, whose files are committed
 	$(NPM) run build
+
+page-screenshots: page-tools  ## take the pictures of docs/page anew, from the real service with the page as built
+	cd apps/backend && PYTHONPATH=.:tests ../../$(BIN)/python -m support.page_screenshots
 
 lock: $(VENV)/.dev  ## pin every dependency anew, in requirements/
 	@echo "Resolving requirements/all.lock ..."
