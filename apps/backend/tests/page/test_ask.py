@@ -115,7 +115,12 @@ async def test_stop_stops_the_model_and_keeps_what_came(speaking: PageService, o
     speaking.model.pieces = ["El plazo es ", "de 30 días [1]. ", *["Y sigue. "] * 200]
     speaking.model.piece_delay = 0.05
     page = await open_page(speaking, "#/ask")
-    answering = await ask(page, "¿Cuál es el plazo?")
+    await box(page).fill("¿Cuál es el plazo?")
+    await page.keyboard.press("Tab")
+    for _ in range(3):
+        await page.keyboard.down("Enter")  # held down on the button that asks, and then stops
+    await page.keyboard.up("Enter")
+    answering = turn(page)
     await expect(answering).to_contain_text("de 30 días [1]. Y sigue.")
     await expect(answering.get_by_role("button", name="Cita 1")).to_have_count(0)  # not known yet
     await box(page).fill("Lo siguiente")
@@ -217,7 +222,7 @@ async def test_what_a_key_saw_goes_with_it(keyed: PageService, open_page: OpenPa
     await page.get_by_role("button", name="Clave en uso").click()
     await use_key(page, keyed.keys["search"])
     await ask(page, question)
-    await expect(turn(page).get_by_role("alert")).to_contain_text("Tu clave no permite esto")
+    await expect(turn(page).get_by_role("alert")).to_contain_text("Le falta el permiso «ask»")
 
 
 async def use_key(page: Page, key: str) -> None:

@@ -36,6 +36,9 @@ export function Composer({ draft, box, asked, answering, ask, stop }: Given) {
     event.preventDefault();
     if (event.detail <= 1) stop();
   };
+  const onHeld = (event: KeyboardEvent) => {
+    if (event.repeat && event.key === "Enter") event.preventDefault(); // a key that is held down would stop it, too
+  };
   return (
     <form class="composer" onSubmit={submit}>
       <label class="visually-hidden" for="question">
@@ -53,7 +56,13 @@ export function Composer({ draft, box, asked, answering, ask, stop }: Given) {
         onInput={(event) => draft.write(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <button type="submit" class="button primary" aria-disabled={!answering && !ready} onClick={onClick}>
+      <button
+        type="submit"
+        class="button primary"
+        aria-disabled={!answering && !ready}
+        onClick={onClick}
+        onKeyDown={onHeld}
+      >
         {answering && <span class="stop-mark" aria-hidden="true" />}
         {answering ? say.stop : say.ask}
       </button>

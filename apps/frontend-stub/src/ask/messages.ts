@@ -10,7 +10,8 @@ export const texts = messages({
     ask: "Preguntar",
     stop: "Detener",
     keys: "Intro pregunta · Mayús + Intro salta de línea · ↑ recupera la pregunta anterior",
-    tooLong: (most: number, over: number) => `Una pregunta admite ${number(most)} caracteres: sobran ${number(over)}.`,
+    tooLong: (most: number, over: number) =>
+      `Una pregunta admite ${number(most)} caracteres: sobran ${number(over)}. Acórtala.`,
     tooLongTold: (most: number) => `La pregunta es demasiado larga: admite ${number(most)} caracteres.`,
     renew: "Nueva conversación",
     aboutDocuments: "Puedes empezar por uno de estos documentos:",
@@ -51,7 +52,8 @@ export const texts = messages({
     ask: "Ask",
     stop: "Stop",
     keys: "Enter asks · Shift + Enter breaks the line · ↑ brings back the question before",
-    tooLong: (most: number, over: number) => `A question takes ${number(most)} characters: ${number(over)} too many.`,
+    tooLong: (most: number, over: number) =>
+      `A question takes ${number(most)} characters: ${number(over)} too many. Shorten it.`,
     tooLongTold: (most: number) => `The question is too long: it takes ${number(most)} characters.`,
     renew: "New conversation",
     aboutDocuments: "You may begin with one of these documents:",

@@ -28,7 +28,7 @@ function Notice({ error, retry }: Given) {
     <div class={`notice notice-${error.passes ? "warning" : "error"}`} role="alert" data-kind={error.kind}>
       <p class="notice-title">{titleOf(error.kind, say)}</p>
       <Text error={error} />
-      {error.problem && <FieldErrors problem={error.problem} />}
+      {error.problem && error.kind !== "forbidden" && <FieldErrors problem={error.problem} />}
       <div class="row">
         {error.kind === "unauthorised" && <KeyButton />}
         {error.passes && <RetryButton retry={retry} />}

@@ -26,6 +26,14 @@ it.each([
   [problem("storage_unavailable", "pool_exhausted"), "La base de datos tiene todas las conexiones ocupadas."],
   [problem("answerer_unavailable", "timeout"), "El modelo que escribe las respuestas no ha respondido a tiempo."],
   [problem("answerer_unavailable", "new_reason"), "El modelo que escribe las respuestas no responde."],
+  [
+    problem("answerer_unavailable", "too_long"),
+    "El modelo ha escrito más de lo que cabe en una respuesta. Pregunta por algo más concreto.",
+  ],
+  [
+    problem("forbidden", null, [{ field: "Authorization", message: "m", limit: "ask", remedy: "r" }]),
+    "Le falta el permiso «ask». Pide a quien lleva el servicio una clave que lo tenga.",
+  ],
   [problem("embedder_unavailable"), "El modelo de los vectores no responde."],
   [problem("busy", "busy"), "Está ocupado con otras peticiones. Vuelve a intentarlo en unos segundos."],
 ])("a known problem is told in the reader's language: %o", (told, text) => {

@@ -11,7 +11,6 @@ const byCode = messages({
     internal: "Ha fallado algo en el servicio. Quien lo lleva encontrará la causa por el número de la petición.",
     all_sources_failed: "Ninguna de las fuentes en que se busca ha podido responder.",
     payload_too_large: "Es demasiado grande para el servicio.",
-    forbidden: "Pide a quien lleva el servicio una clave que lo permita.",
     invalid_input: "",
   },
   en: {
@@ -21,8 +20,20 @@ const byCode = messages({
     internal: "Something failed in the service. Whoever runs it finds the cause by the number of the request.",
     all_sources_failed: "None of the sources that are searched could answer.",
     payload_too_large: "It is too large for the service.",
-    forbidden: "Ask whoever runs the service for a key that allows it.",
     invalid_input: "",
+  },
+});
+
+const particular = messages({
+  es: {
+    forbidden: (scope: string) =>
+      `Le falta ${scope ? `el permiso «${scope}»` : "un permiso"}. Pide a quien lleva el servicio una clave que lo tenga.`,
+    answerTooLong: "El modelo ha escrito más de lo que cabe en una respuesta. Pregunta por algo más concreto.",
+  },
+  en: {
+    forbidden: (scope: string) =>
+      `It lacks ${scope ? `the scope “${scope}”` : "a scope"}. Ask whoever runs the service for a key that has it.`,
+    answerTooLong: "The model wrote more than an answer holds. Ask for something more precise.",
   },
 });
 
@@ -42,10 +53,12 @@ const out = messages({
 
 /**
  * Return a problem in the reader's language, null where only the service's own words, in English, tell it. It is empty
- * where its fields tell all.
+ * where its fields tell all; of a key without a scope it tells all that they do.
  */
 export function problemText({ code, reason, errors }: Problem): string | null {
   if (code === "invalid_input" && errors.length === 0) return null;
+  if (code === "forbidden") return particular().forbidden(errors[0]?.limit ?? "");
+  if (code === "answerer_unavailable" && reason === "too_long") return particular().answerTooLong;
   const sentences = byCode();
   if (Object.hasOwn(sentences, code)) return sentences[code as keyof typeof sentences];
   const subjects = out();
