@@ -25,18 +25,23 @@ export function HealthView() {
       </div>
       {loading.state === "failed" && <ErrorNotice error={loading.error} retry={() => void watch.look()} />}
       {loading.state === "loading" && (loading.value === null || loading.slow) && <Progress slow={loading.slow} />}
-      {loading.value && <Shown status={loading.value.status} />}
+      {loading.value && <Shown status={loading.value.status} stale={loading.state === "failed"} />}
     </section>
   );
 }
 
-function Shown({ status }: { status: Status }) {
+/** `stale`: it is what was seen before a look failed, so nothing is said of how the service is now. */
+function Shown({ status, stale }: { status: Status; stale: boolean }) {
   const say = texts();
   return (
     <>
-      <p class={`health-overall ${status.status}`} role="status">
-        {say[status.status]}
-      </p>
+      {stale ? (
+        <p class="quiet">{say.stale}</p>
+      ) : (
+        <p class={`health-overall ${status.status}`} role="status">
+          {say[status.status]}
+        </p>
+      )}
       <div class="health-columns">
         <Sources sources={status.sources} />
         <div>
@@ -62,7 +67,7 @@ function Sources({ sources }: { sources: readonly SourceState[] }) {
             <span class="health-dot" aria-hidden="true" />
             <div>
               <b>{sourceName(each.source)}</b> <span>{state[each.state]}</span>
-              {each.reason && <p class="small">{reasonText(each.reason, each.says ?? each.reason)}</p>}
+              {each.reason && <Reason reason={each.reason} says={each.says} />}
               {each.remedy && (
                 <p class="small quiet">
                   {say.remedy}: <span lang="en">{each.remedy}</span>
@@ -73,6 +78,18 @@ function Sources({ sources }: { sources: readonly SourceState[] }) {
         ))}
       </ul>
     </section>
+  );
+}
+
+/** Of a reason that the page has no words for, the service's own are shown, in English. */
+function Reason({ reason, says }: { reason: string; says: string | null }) {
+  const known = reasonText(reason, "");
+  return known === "" ? (
+    <p class="small" lang={says === null ? undefined : "en"}>
+      {says ?? reason}
+    </p>
+  ) : (
+    <p class="small">{known}</p>
   );
 }
 

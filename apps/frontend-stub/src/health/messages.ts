@@ -8,6 +8,7 @@ export const texts = messages({
     unavailable: "No puede responder ahora.",
     refresh: "Actualizar",
     seen: (seconds: number) => (seconds < 2 ? "Visto ahora mismo" : `Visto hace ${number(seconds)} s`),
+    stale: "Lo que sigue es lo último que se vio.",
     sources: "Fuentes",
     stateOk: "funciona",
     stateDegraded: "a medias",
@@ -29,8 +30,11 @@ export const texts = messages({
     pending: (count: number) =>
       count === 0
         ? "Ninguno pendiente: todo se encuentra por texto y por significado."
-        : `${number(count)} pendientes: esos pasajes ya se encuentran por texto, y pronto por significado.`,
-    failed: (count: number) => `${number(count)} no se han podido hacer. \`ragcorp doctor\` dice por qué.`,
+        : count === 1
+          ? "1 pendiente: ese texto ya se encuentra por sus palabras, y pronto por significado."
+          : `${number(count)} pendientes: esos textos ya se encuentran por sus palabras, y pronto por significado.`,
+    failed: (count: number) =>
+      `${count === 1 ? "1 no se ha podido hacer" : `${number(count)} no se han podido hacer`}: «ragcorp doctor» dice por qué.`,
     unknownPending: "Ahora no se sabe cuántos faltan.",
     flags: "Opciones en vigor",
     flagsText: "Solo lectura: se cambian en el entorno del servicio.",
@@ -47,6 +51,7 @@ export const texts = messages({
     unavailable: "It cannot answer now.",
     refresh: "Refresh",
     seen: (seconds: number) => (seconds < 2 ? "Seen just now" : `Seen ${number(seconds)} s ago`),
+    stale: "What follows is what was seen last.",
     sources: "Sources",
     stateOk: "works",
     stateDegraded: "in part",
@@ -68,8 +73,10 @@ export const texts = messages({
     pending: (count: number) =>
       count === 0
         ? "None pending: everything is found by text and by meaning."
-        : `${number(count)} pending: those passages are found by text already, and by meaning soon.`,
-    failed: (count: number) => `${number(count)} could not be made. \`ragcorp doctor\` tells why.`,
+        : count === 1
+          ? "1 pending: that text is found by its words already, and by meaning soon."
+          : `${number(count)} pending: those texts are found by their words already, and by meaning soon.`,
+    failed: (count: number) => `${number(count)} could not be made: “ragcorp doctor” tells why.`,
     unknownPending: "How many are missing is not known now.",
     flags: "Switches in force",
     flagsText: "Read only: they are changed in the service's environment.",
