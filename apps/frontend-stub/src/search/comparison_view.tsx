@@ -46,7 +46,10 @@ export function Comparison({ query, filters }: { query: string; filters: SearchB
   return (
     <section class="comparison" aria-label={say.title}>
       <p class="quiet" role="status">
-        {drawn.length > 0 && say.common(drawn.length, Math.max(onLeft.length, onRight.length))} {say.hint}
+        {compared &&
+          onLeft.length + onRight.length > 0 &&
+          say.common(drawn.length, Math.max(onLeft.length, onRight.length))}{" "}
+        {say.hint}
       </p>
       <DegradedNotice degraded={degradedOf(both)} />
       <Instead side="left" wanted={left.value} loading={both[0]} />

@@ -35,7 +35,7 @@ function Choices({ state }: { state: SearchState }) {
   const uncounted = state.results.value.length > 0 && state.counts.value === null;
   return (
     <>
-      <p class="quiet small">{uncounted ? say.notCounted : say.counted}</p>
+      {state.asked.value !== "" && <p class="quiet small">{uncounted ? say.notCounted : say.counted}</p>}
       {FACETS.map((facet) => (
         <Values key={facet} state={state} facet={facet}>
           {facet === "month" && <Dates state={state} />}

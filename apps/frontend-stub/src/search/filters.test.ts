@@ -18,6 +18,10 @@ describe("filtersOf", () => {
     });
   });
 
+  it("has no bound at the end of all days", () => {
+    expect(filtersOf({ ...NOTHING_CHOSEN, to: "9999-12-31" })).toBeNull();
+  });
+
   it("joins months that follow one another, across the year too", () => {
     const chosen = { ...NOTHING_CHOSEN, month: ["2025-01", "2024-12", "2025-03"] };
     expect(filtersOf(chosen)).toEqual({

@@ -17,6 +17,9 @@ export type FacetValue = { value: string; count: number | null; on: boolean };
 /** A filter that is on: a value of a facet, or a bound of the time. */
 export type Chip = { facet: Facet | "from" | "to"; value: string };
 
+/** The service knows no instant after it: up to this day is no bound. */
+const LAST_DAY = "9999-12-31";
+
 type Filters = NonNullable<SearchBody["filters"]>;
 type Times = NonNullable<Filters["occurred_at"]>;
 
@@ -64,7 +67,7 @@ export function filtersOf(chosen: Chosen): Filters | null {
   if (chosen.language.length > 0) filters.language = [...chosen.language];
   const bounds: Times = {};
   if (chosen.from !== "") bounds.$gte = `${chosen.from}T00:00:00Z`;
-  if (chosen.to !== "") bounds.$lt = dayAfter(chosen.to);
+  if (chosen.to !== "" && chosen.to < LAST_DAY) bounds.$lt = dayAfter(chosen.to);
   if (Object.keys(bounds).length > 0) filters.occurred_at = bounds;
   const months = rangesOf(chosen.month);
   if (months.length > 0) filters.$or = months.map((occurred_at) => ({ occurred_at }));

@@ -16,9 +16,11 @@ export function moved(key: string, at: number, count: number): number | null {
   }
 }
 
-/** Say whether a key that is pressed there writes, or chooses, something. */
+const WRITTEN = ":is(input:not([type='checkbox'], [type='radio']), textarea, select, [contenteditable])";
+
+/** Say whether a letter or sign that is pressed there writes, or chooses, something. */
 export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
+  return target instanceof HTMLElement && target.matches(WRITTEN);
 }
 
 /** Say whether a key comes with another that makes it a command of the browser, or is part of a composed character. */

@@ -38,7 +38,7 @@ export class SearchState {
   /** What the query finds without filters, by facet, and which search that was. */
   private readonly counted = signal<{ of: string; counts: Counts | null } | null>(null);
   private readonly counter = new Loader<SearchResults>();
-  readonly counts = computed(() => this.counted.value?.counts ?? null);
+  readonly counts = computed(() => (this.asked.value === "" ? null : (this.counted.value?.counts ?? null)));
 
   readonly opened = signal<ReadonlySet<string>>(new Set());
   readonly active = signal(0);
