@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -156,7 +155,6 @@ def index_of(shots: list[Shot]) -> str:
 async def main(names: list[str]) -> None:
     """Take the pictures named, or all."""
     expect.set_options(timeout=PATIENCE_MS)
-    os.environ["LANGUAGE"] = "es"  # of what the browser itself draws: the fields of dates
     PICTURES.mkdir(parents=True, exist_ok=True)
     failed = []
     with databases() as make:
