@@ -109,8 +109,8 @@ async def ask(page: Page, question: str) -> None:
     await box.press("Enter")
 
 
-@shot("ask-empty", "Ask, before the first question", "#/ask")
 @shot("ask-empty-narrow", "The same at 360 px, dark", "#/ask", **NARROW)
+@shot("ask-empty", "Ask, before the first question", "#/ask")
 async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_role("button", name="Acta").first).to_be_visible()
 
@@ -274,8 +274,8 @@ async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_role("heading", level=1)).to_contain_text("<img")
 
 
-@shot("health", "All is well", "#/health")
 @shot("health-narrow", "The same at 360 px, dark", "#/health", **NARROW)
+@shot("health", "All is well", "#/health")
 async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_text("Todo funciona.")).to_be_visible()
 
