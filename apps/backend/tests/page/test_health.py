@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
+from support.fault_proxy import Fault
 from support.page_browser import accessibility_faults, scrolls_sideways
 from support.page_service import PageService
 
-from .conftest import OpenPage, Serve
+from .conftest import OpenPage, Serve, watch_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.page]
 
@@ -43,3 +44,11 @@ async def test_a_dead_database_is_told_in_plain_words_and_so_is_its_return(open_
     assert await accessibility_faults(page) == []
     service.heal()
     await expect(page.get_by_text("Todo funciona.")).to_be_visible(timeout=30_000)
+    watch_of(page).expect("ERR_")
+    service.network.switch(Fault.REFUSE)
+    await page.get_by_role("button", name="Actualizar").click()
+    await expect(page.get_by_text("Lo que sigue es lo último que se vio.")).to_be_visible()
+    await expect(page.get_by_text("Todo funciona.")).to_have_count(0)
+    service.heal()
+    await page.get_by_role("button", name="Reintentar").first.click()
+    await expect(page.get_by_text("Todo funciona.")).to_be_visible()

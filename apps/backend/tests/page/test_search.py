@@ -58,6 +58,23 @@ async def test_the_keyboard_alone_finds_a_passage_and_says_why(library: PageServ
     await expect(passages.nth(1)).to_be_focused()
 
 
+async def test_back_leads_through_the_searches_that_were_sent(library: PageService, open_page: OpenPage) -> None:
+    page = await open_page(library, "#/search")
+    box = page.get_by_role("searchbox", name="Qué buscas")
+    for query in ("vacaciones", "compresores Haldenfrost"):
+        await box.fill(query)
+        await expect(page).to_have_url(re.compile(f"q={query.replace(' ', '.')}$"))  # typing has rested
+        await box.press("Enter")
+    await page.go_back()
+    await expect(box).to_have_value("vacaciones")
+    await expect(page.get_by_role("article").first).to_contain_text("vacaciones")
+    await page.go_forward()
+    await expect(box).to_have_value("compresores Haldenfrost")
+    await box.fill("")
+    await expect(page.get_by_role("article")).to_have_count(0)
+    await expect(page.get_by_role("group", name="Idioma").get_by_role("checkbox")).to_have_count(0)
+
+
 async def test_more_results_come_below_and_the_focus_stays(library: PageService, open_page: OpenPage) -> None:
     page = await open_page(library, "#/search?q=contrato")
     passages = page.get_by_role("article")
@@ -140,7 +157,18 @@ async def test_a_dead_source_and_a_dead_database_are_told_in_plain_words(open_pa
     await expect(page.get_by_text("Respuesta parcial")).to_be_visible()
     await expect(page.get_by_role("listitem").filter(has_text="Significado: ")).to_be_visible()
     assert await accessibility_faults(page) == []
-    watch_of(page).expect("status of 503")
+    await page.get_by_role("button", name="Comparar").click()
+    await expect(page.get_by_text("Izquierda: la lista «Significado» no se puede hacer ahora")).to_be_visible()
+    await page.get_by_role("combobox", name="Izquierda").select_option("sparse")
+    await expect(page.get_by_text("10 de 10 pasajes")).to_be_visible()
+    assert await accessibility_faults(page) == []
+    watch_of(page).expect("ERR_", "status of 503")
+    service.network.switch(Fault.REFUSE)
+    await page.get_by_role("searchbox", name="Qué buscas").fill("plazo de entrega")
+    await expect(page.get_by_text("Esto no ha llegado al servicio")).to_have_count(2)
+    service.network.switch(Fault.PASS)
+    await expect(page.get_by_text("10 de 10 pasajes")).to_be_visible()
+    await page.get_by_role("button", name="Comparar").click()
     service.kill_database()
     await page.get_by_role("searchbox", name="Qué buscas").fill("permisos")
     await expect(page.get_by_text("El servicio no puede responder ahora")).to_be_visible(timeout=20_000)

@@ -4,6 +4,7 @@ import { ErrorNotice, Progress } from "../common/notices";
 import { reasonText } from "../common/reasons";
 import { sourceName } from "../common/sources";
 import { number } from "../i18n/messages";
+import { connection } from "../state/connection";
 import { texts } from "./messages";
 import { type SourceState, type Status, StatusWatch } from "./status";
 import "./health.css";
@@ -13,6 +14,11 @@ export function HealthView() {
   const say = texts();
   const watch = useMemo(() => new StatusWatch(), []);
   useEffect(() => watch.start(), [watch]);
+  const offline = connection.offline.value;
+  useEffect(() => {
+    const last = watch.loader.current.peek();
+    if (!offline && last.state === "failed" && last.error.kind === "offline") void watch.look();
+  }, [watch, offline]);
   const loading = watch.loader.current.value;
   return (
     <section aria-labelledby="health-title" class="health">

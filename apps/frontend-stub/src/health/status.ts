@@ -11,7 +11,7 @@ export type SourceState = Status["sources"][number];
 /** A look at the service is worn out after so long. */
 export const REFRESH_SECONDS = 10;
 
-/** The service answers within two seconds, whatever is out; who waits longer, in milliseconds, does not reach it. */
+/** The service answers within some seconds, whatever is out; who waits so many milliseconds does not reach it. */
 const PATIENCE = 12_000;
 
 /** Looks at the service while somebody looks at the page. */
