@@ -7,6 +7,8 @@ import type { Shown } from "./passages";
 import type { Reader } from "./reader";
 
 const NONE: readonly Span[] = [];
+const STILL_FRAMES = 5;
+const MOST_FRAMES = 120;
 
 /** The text of the document, passage by passage, with what is marked in it. */
 export function Reading({ reader }: { reader: Reader }) {
@@ -22,10 +24,7 @@ export function Reading({ reader }: { reader: Reader }) {
     if (!goal.found) passage.focus({ preventScroll: true });
     const mark = goal.found ? "mark.current" : reader.query.value === "" && "mark";
     const shown = (mark && passage.querySelector(mark)) || passage;
-    const show = () => shown.scrollIntoView({ block: isTall(shown) ? "start" : "center" });
-    show();
-    const frame = requestAnimationFrame(show); // once what is around it has its true height
-    return () => cancelAnimationFrame(frame);
+    return holdInView(shown);
   }, [goal]);
 
   return (
@@ -42,6 +41,34 @@ export function Reading({ reader }: { reader: Reader }) {
       ))}
     </div>
   );
+}
+
+/**
+ * Take the window to an element, and again as long as what stands around it is still getting its true height: a passage
+ * has one only once it is near the window. Return what ends it; so does whoever moves the page.
+ */
+function holdInView(element: Element): () => void {
+  const ended = new AbortController();
+  const { signal } = ended;
+  for (const name of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+    addEventListener(name, () => ended.abort(), { signal, passive: true });
+  }
+  let before = Number.NaN;
+  let still = 0;
+  const show = (frames: number) => {
+    if (signal.aborted || !element.isConnected) return;
+    const { top } = element.getBoundingClientRect();
+    still = top === before ? still + 1 : 0;
+    if (still === STILL_FRAMES || frames === 0) {
+      ended.abort();
+      return;
+    }
+    element.scrollIntoView({ block: isTall(element) ? "start" : "center" });
+    before = element.getBoundingClientRect().top;
+    requestAnimationFrame(() => show(frames - 1));
+  };
+  show(MOST_FRAMES);
+  return () => ended.abort();
 }
 
 /** Say whether in the middle of the window the beginning of an element might be out of it. */
