@@ -19,9 +19,15 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
   useArrival(main);
   useEffect(() => (connection.offline.value ? reachAgain() : undefined), [connection.offline.value]);
+  const skip = (event: Event) => {
+    event.preventDefault(); // the address says which view it is
+    main.current?.focus();
+    main.current?.scrollIntoView();
+  };
   return (
     <>
-      <a class="skip" href="#main">
+      {/* biome-ignore lint/a11y/useValidAnchor: it leads within the page, and leaves the address as it is */}
+      <a class="skip" href="#main" onClick={skip}>
         {say.skip}
       </a>
       <header class="top">
