@@ -6,7 +6,6 @@ import { MODES, type SearchState } from "./search_state";
 import { chooseSlash, slash } from "./shortcut";
 
 const TYPED_MILLISECONDS = 250;
-const LONGEST_QUERY = 2000;
 
 type Props = {
   state: SearchState;
@@ -36,7 +35,6 @@ export function QueryForm({ state, box, search, enterList }: Props) {
           <input
             ref={box}
             type="search"
-            maxLength={LONGEST_QUERY}
             placeholder={say.queryHint}
             autocomplete="off"
             spellcheck={false}

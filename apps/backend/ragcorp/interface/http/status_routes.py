@@ -34,8 +34,8 @@ class StatusRoutes:
             operation_id="status",
             summary="Tell how the service is",
             description="Sources at fault in plain words, what of the workspace the caller may read, vectors that are "
-            "still to be made, and the settings that shape searches and answers. It answers 200 within two seconds "
-            "while the database is out, too; what cannot be known then is null.",
+            "still to be made, and the settings that shape searches and answers. It answers 200 while the "
+            "database is out, too, within two seconds of the lookup of the key; what cannot be known then is null.",
             tags=["system"],
             response_model=StatusBody,
             responses=problems(),
