@@ -104,7 +104,7 @@ def whole(connection: psycopg.Connection[Any]) -> int:
     return len(stored)
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.soak)])
 async def test_no_duplicate_no_orphan_no_half_document(
     dsn: str, owner_dsn: str, provider: FakeOpenAI, kills: int
 ) -> None:

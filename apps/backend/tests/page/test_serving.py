@@ -27,7 +27,7 @@ async def walk(page: Page) -> None:
         link = sections.get_by_role("link", name=name, exact=True)
         await link.click()
         await expect(link).to_have_attribute("aria-current", "page")
-        assert page.url.endswith(address)
+        assert address in page.url  # the search comes back to what was searched
         await expect(page).to_have_title(f"{name} · ragcorp")
     await page.wait_for_load_state("networkidle")
 

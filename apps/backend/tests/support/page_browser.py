@@ -84,6 +84,7 @@ async def accessibility_faults(page: Page) -> list[str]:
     """Return what axe finds against WCAG 2.2 AA: rule, what it is about, and the elements."""
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(AXE.read_text(encoding="utf-8"))
+    await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     found: list[dict[str, Any]] = await page.evaluate(
         "async (rules) => (await axe.run(document, { runOnly: rules })).violations", AXE_RULES
     )
