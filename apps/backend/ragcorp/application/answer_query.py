@@ -14,6 +14,7 @@ from ragcorp.application.citation_check import best_quote, cited_lines, cited_nu
 from ragcorp.application.hydrated_passages import hydrated_chunks, not_repeated
 from ragcorp.application.memory_briefing import neutral_name
 from ragcorp.application.quoting import harmless
+from ragcorp.application.whole_answer import whole_answer
 from ragcorp.domain.answers import (
     Answer,
     AnswerDelta,
@@ -60,11 +61,7 @@ class AnswerQuery:
 
     async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
         """Return the whole answer. Raises what ``SearchChunks`` raises, and AnswererUnavailableError."""
-        async with aclosing(self.stream(request, principal=principal)) as events:
-            async for event in events:
-                if isinstance(event, Answer):
-                    return event
-        raise AnswererUnavailableError("The answer broke off.", reason="cut")
+        return await whole_answer(self.stream(request, principal=principal))
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
         """Yield ``Searched``, text deltas that are safe to show, and last the ``Answer``: the deltas, put together."""

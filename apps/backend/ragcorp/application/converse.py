@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from ragcorp.application import follow_up
 from ragcorp.application.item_drafts import checked_draft
 from ragcorp.application.said_kinds import Said, is_small_talk, kind_of
+from ragcorp.application.whole_answer import whole_answer
 from ragcorp.domain.answers import Answer, AskEvent, Searched
 from ragcorp.domain.collections import (
     ABSTENTION,
@@ -24,7 +25,7 @@ from ragcorp.domain.collections import (
     ItemDraft,
 )
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
-from ragcorp.domain.exceptions import AnswererUnavailableError, RagcorpError, SourceUnavailableError
+from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
 from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.ports.language import LanguageDetector
 from ragcorp.domain.ports.models import QuestionRewriter
@@ -90,11 +91,7 @@ class Converse:
 
     async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
         """Return the whole answer. Raises what answering a question raises."""
-        async with aclosing(self.stream(request, principal=principal)) as events:
-            async for event in events:
-                if isinstance(event, Answer):
-                    return event
-        raise AnswererUnavailableError("The answer broke off.", reason="cut")
+        return await whole_answer(self.stream(request, principal=principal))
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
         """Yield what answering yields; the question is stored once it was searched for, the answer before it is given.

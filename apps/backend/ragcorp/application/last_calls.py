@@ -7,6 +7,7 @@ from contextlib import aclosing
 
 from ragcorp.application.part_words import ANSWERER
 from ragcorp.application.reranking import STEP as RERANK
+from ragcorp.application.whole_answer import whole_answer
 from ragcorp.domain.answers import Answer, AskEvent, Searched
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
@@ -60,11 +61,7 @@ class NotedAnswers:
         self._calls = calls
 
     async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
-        async with aclosing(self.stream(request, principal=principal)) as events:
-            async for event in events:
-                if isinstance(event, Answer):
-                    return event
-        raise AnswererUnavailableError("The answer broke off.", reason="cut")
+        return await whole_answer(self.stream(request, principal=principal))
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
         async with aclosing(self._answer.stream(request, principal=principal)) as events:
