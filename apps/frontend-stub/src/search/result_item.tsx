@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import type { SearchResults } from "../client/api";
+import type { Result, SearchResults } from "../client/api";
 import { common } from "../common/messages";
 import { sourceName } from "../common/sources";
 import { Name, Passage } from "../common/text";
@@ -8,11 +8,10 @@ import { href, type Route } from "../state/route";
 import { excerpt } from "./excerpt";
 import { dayName, valueLabel } from "./facet_labels";
 import { texts } from "./messages";
-import type { Found } from "./search_state";
 import { WhyPicture } from "./why_picture";
 
 type Props = {
-  result: Found;
+  result: Result;
   explanation: SearchResults["explanation"];
   /** Whether the list is entered here. */
   current: boolean;
@@ -23,7 +22,7 @@ type Props = {
 };
 
 /** Return where a result's document is read, null where no document is behind it. */
-export function placeOf({ document_id, external_id, citation }: Found): Extract<Route, { view: "document" }> | null {
+export function placeOf({ document_id, external_id, citation }: Result): Extract<Route, { view: "document" }> | null {
   if (document_id === null) return null;
   const { line_start: lineStart, line_end: lineEnd, page } = citation;
   return { view: "document", id: external_id, place: { lineStart, lineEnd, ...(page !== null && { page }) } };
@@ -75,7 +74,7 @@ export function ResultItem({ result, explanation, current, open, toggle, entered
   );
 }
 
-function Where({ result }: { result: Found }) {
+function Where({ result }: { result: Result }) {
   const { citation, collection, artifact_type, occurred_at } = result;
   const { path, page, line_start, line_end } = citation;
   const say = common();
@@ -91,7 +90,7 @@ function Where({ result }: { result: Found }) {
   );
 }
 
-function Text({ result }: { result: Found }) {
+function Text({ result }: { result: Result }) {
   const say = texts();
   const all = useSignal(false);
   const marks = result.highlights ?? [];

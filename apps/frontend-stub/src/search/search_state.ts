@@ -2,15 +2,11 @@ import { batch, computed, signal, untracked } from "@preact/signals";
 import { type Asked, api, type Result, type SearchBody, type SearchResults } from "../client/api";
 import { answerOf } from "../client/transport";
 import { Loader } from "../common/loader";
-import type { Span } from "../common/spans";
 import { keyOf } from "./comparison";
 import { type Chosen, type Counts, filtersOf, isWrongWay, NOTHING_CHOSEN } from "./filters";
 
 export const MODES = ["auto", "dense", "sparse", "hybrid"] as const;
 export type Mode = (typeof MODES)[number];
-
-/** A result with the words of it that the query matches, in code points; null where they are not known. */
-export type Found = Result & { highlights?: readonly Span[] | null };
 
 const PAGE = 10;
 
@@ -25,10 +21,10 @@ export class SearchState {
 
   readonly loader = new Loader<SearchResults>();
   readonly following = new Loader<SearchResults>();
-  private readonly later = signal<readonly Found[]>([]);
+  private readonly later = signal<readonly Result[]>([]);
   private readonly cursor = signal<string | null>(null);
 
-  readonly results = computed<readonly Found[]>(() => {
+  readonly results = computed<readonly Result[]>(() => {
     const loading = this.loader.current.value;
     if (this.asked.value === "" || loading.state === "failed" || loading.value === null) return [];
     return unique([...loading.value.results, ...this.later.value]);
@@ -127,7 +123,7 @@ function send(body: Asked<SearchBody, "query">, signal: AbortSignal): Promise<Se
 }
 
 /** A passage that moved between two pages while they were read is shown once. */
-function unique(results: readonly Found[]): Found[] {
+function unique(results: readonly Result[]): Result[] {
   const seen = new Map(results.map((result) => [keyOf(result), result] as const).reverse());
   return results.filter((result) => seen.get(keyOf(result)) === result);
 }
