@@ -1,0 +1,34 @@
+"""The last call of the answerer is noted, whichever way it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from ragcorp.application.last_calls import LastCalls, NotedAnswers
+from ragcorp.application.part_words import ANSWERER
+from ragcorp.domain.answers import Answer, AskEvent
+from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search import SearchRequest
+
+pytestmark = pytest.mark.anyio
+
+
+class OutAnswers:
+    """The port QuestionAnswering, whose model is out."""
+
+    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+        raise NotImplementedError
+
+    async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
+        raise AnswererUnavailableError("Out.", reason="timeout")
+        yield
+
+
+async def test_a_whole_answer_is_noted_as_its_stream_is() -> None:
+    calls = LastCalls()
+    with pytest.raises(AnswererUnavailableError):
+        await NotedAnswers(answer=OutAnswers(), calls=calls).execute(SearchRequest(query="?"), principal=Principal())
+    assert calls.failed == {ANSWERER: "timeout"}
