@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from ragcorp.application.wait_to_end import wait_to_end
 from ragcorp.domain.ports.workspaces import Workspaces
 from ragcorp.domain.principal import Principal
 
@@ -17,8 +18,5 @@ async def throw_away_workspace(workspaces: Workspaces, *, name: str) -> AsyncIte
         yield Principal(workspace=name)
     finally:
         removal = asyncio.ensure_future(workspaces.remove(name))
-        try:
-            await asyncio.shield(removal)
-        except asyncio.CancelledError:
-            await removal
-            raise
+        await wait_to_end(removal)
+        removal.result()

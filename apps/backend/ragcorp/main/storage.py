@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import anyio.to_thread
 
+from ragcorp.application.wait_to_end import wait_to_end
 from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.migrations import Migrated, migrate, state
@@ -19,6 +21,8 @@ from ragcorp.main.settings import Settings
 logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 2.0
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +53,7 @@ async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
         return
     server = EmbeddedPostgres(data_dir=settings.data_dir)
     try:
-        # inside: a cancelled start goes on in its thread, and release waits for it to stop the server again
-        running = await anyio.to_thread.run_sync(server.start)
+        running = await _whole(server.start)
         watch = asyncio.create_task(_keep_running(server), name="embedded server watch")
         try:
             yield Storage(
@@ -63,8 +66,18 @@ async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
     finally:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(server.release)
+        await _whole(server.release)
+
+
+async def _whole(call: Callable[[], Result]) -> Result:
+    """Run ``call`` in a thread and, also when cancelled, wait for its end.
+
+    A start that is left to its thread may begin after the release: its server would outlive this process.
+    """
+    work = asyncio.ensure_future(anyio.to_thread.run_sync(call))
+    with anyio.CancelScope(shield=True):
+        await wait_to_end(work)
+    return work.result()
 
 
 async def _keep_running(server: EmbeddedPostgres) -> None:
@@ -72,7 +85,7 @@ async def _keep_running(server: EmbeddedPostgres) -> None:
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         try:
-            await anyio.to_thread.run_sync(server.start)
+            await _whole(server.start)
         except RagcorpError as error:
             logger.warning("the embedded PostgreSQL does not start: %s", error.message)
 

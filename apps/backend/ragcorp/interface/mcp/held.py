@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
+from ragcorp.application.wait_to_end import wait_to_end
+
 Value = TypeVar("Value")
 
 
@@ -45,14 +47,7 @@ class Held(Generic[Value]):
             return
         if not value.done():
             holder.cancel()
-        cancelled = False
-        while not holder.done():
-            try:
-                await asyncio.wait([holder])
-            except asyncio.CancelledError:
-                cancelled = True
-        if cancelled:
-            raise asyncio.CancelledError
+        await wait_to_end(holder)
         if not holder.cancelled():
             holder.result()
 
