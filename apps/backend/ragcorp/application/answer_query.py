@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from ragcorp.application.abstention import abstention
 from ragcorp.application.answer_text import AnswerText
 from ragcorp.application.citation_check import best_quote, cited_lines, cited_numbers
+from ragcorp.application.cited_pages import CitedPages
 from ragcorp.application.hydrated_passages import hydrated_chunks, not_repeated
 from ragcorp.application.memory_briefing import neutral_name
 from ragcorp.application.quoting import harmless
@@ -52,11 +53,18 @@ class AnswerQuery:
     """Searches, lets the answerer write from the passages, and checks what it cites."""
 
     def __init__(
-        self, *, search: ChunkSearch, answerer: Answerer, languages: LanguageDetector, limits: AnswerLimits
+        self,
+        *,
+        search: ChunkSearch,
+        answerer: Answerer,
+        languages: LanguageDetector,
+        pages: CitedPages,
+        limits: AnswerLimits,
     ) -> None:
         self._search = search
         self._answerer = answerer
         self._languages = languages
+        self._pages = pages
         self._limits = limits
 
     async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
@@ -103,7 +111,7 @@ class AnswerQuery:
                     text.append(piece)
                     if not (finished and finished.abstained):
                         yield AnswerDelta(text=piece)
-        yield self._checked_answer("".join(text), finished, passages, language, response)
+        yield await self._checked_answer("".join(text), finished, passages, language, response, principal)
 
     def _passages(self, response: SearchResponse) -> tuple[Passage, ...]:
         """Return what a turn of an episode shows, under its own budget, then what was found."""
@@ -129,13 +137,14 @@ class AnswerQuery:
             hydration=response.hydration,
         )
 
-    def _checked_answer(
+    async def _checked_answer(
         self,
         text: str,
         finished: AnswerFinished,
         passages: Sequence[Passage],
         language: str,
         response: SearchResponse,
+        principal: Principal,
     ) -> Answer:
         numbers = cited_numbers(text)
         # an answer that cites nothing rests on nothing
@@ -145,13 +154,15 @@ class AnswerQuery:
         quotes: dict[int, list[str]] = {}
         for quote in finished.quotes:
             quotes.setdefault(quote.n, []).append(quote.text)
-        citations = tuple(
-            _citation(by_number[n], quotes.get(n) or [best_quote(text, n, by_number[n].chunk.content)]) for n in numbers
+        cited = [by_number[n] for n in numbers]
+        quoted = [quotes.get(each.n) or [best_quote(text, each.n, each.chunk.content)] for each in cited]
+        pages = await self._pages.find(
+            [(each.chunk, of_each) for each, of_each in zip(cited, quoted, strict=True)], principal=principal
         )
         return Answer(
             text=text,
             abstained=False,
-            citations=citations,
+            citations=tuple(map(_citation, cited, quoted, pages)),
             degraded=response.degraded,
             usage=finished.usage,
             hydration=response.hydration,
@@ -170,7 +181,7 @@ async def _next(events: AsyncIterator[AnswerDelta | AnswerFinished], deadline: f
         raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.") from None
 
 
-def _citation(passage: Passage, quotes: Sequence[str]) -> Citation:
+def _citation(passage: Passage, quotes: Sequence[str], page: int | None) -> Citation:
     chunk = passage.chunk
     line_start, line_end = cited_lines(chunk, quotes)
     return Citation(
@@ -183,6 +194,6 @@ def _citation(passage: Passage, quotes: Sequence[str]) -> Citation:
         path=chunk.source_path,
         line_start=line_start,
         line_end=line_end,
-        page=chunk.page_start,
+        page=page,
         collection=chunk.collection,
     )

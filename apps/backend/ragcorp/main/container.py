@@ -11,6 +11,7 @@ from functools import partial
 from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
 from ragcorp.application.authenticate import Authenticate
 from ragcorp.application.choose_language import ChooseLanguage
+from ragcorp.application.cited_pages import CitedPages
 from ragcorp.application.delete_document import DeleteDocument
 from ragcorp.application.distinct_names import RequireDistinctNames
 from ragcorp.application.embedding_cache_observers import EmbeddingCacheObservers
@@ -39,6 +40,7 @@ from ragcorp.infrastructure.postgres.idempotency_store import PostgresIdempotenc
 from ragcorp.infrastructure.postgres.languages import WorkspaceLanguages
 from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel, LexicalOptions
 from ragcorp.infrastructure.postgres.model_registry import active_model
+from ragcorp.infrastructure.postgres.page_texts import PostgresPageTexts
 from ragcorp.infrastructure.postgres.search_statistics import PostgresSearchStatistics
 from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
 from ragcorp.infrastructure.postgres.text_analysis import PostgresTextAnalyzer
@@ -214,6 +216,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             search=search,
             answerer=answerer,
             languages=languages,
+            pages=CitedPages(texts=PostgresPageTexts(database=database)),
             limits=AnswerLimits(
                 max_passages=settings.answer_max_passages,
                 max_limit=settings.max_limit,

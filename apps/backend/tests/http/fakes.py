@@ -42,6 +42,7 @@ from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.services import HttpServices
 from ragcorp.main.file_parts import make_repository
 from ragcorp.main.settings import load_settings
+from support.conversations import NO_PAGES
 from support.embedders import HashingEmbedder
 from support.hydration import MemoryEpisodes
 
@@ -195,7 +196,11 @@ class World:
         services = HttpServices(
             search=search,
             answer=AnswerQuery(
-                search=search, answerer=self.answerer, languages=Spanish(), limits=AnswerLimits(timeout_seconds=30.0)
+                search=search,
+                answerer=self.answerer,
+                languages=Spanish(),
+                pages=NO_PAGES,
+                limits=AnswerLimits(timeout_seconds=30.0),
             ),
             context=LoadContext(search=search, limits=ContextLimits()),
             status=self._status(),

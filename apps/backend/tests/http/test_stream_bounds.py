@@ -18,6 +18,7 @@ from ragcorp.domain.search import SearchRequest
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits
 from ragcorp.main.unread_responses import cutting_protocol
+from support.conversations import NO_PAGES
 from support.events import events_of
 
 from .conftest import MakeApp, Serve, with_each_parser
@@ -40,7 +41,9 @@ async def held(world: World) -> HeldSearch:
 
 
 def app_over(world: World, held: HeldSearch, **limits: Any) -> Any:
-    answer = AnswerQuery(search=held, answerer=world.answerer, languages=Spanish(), limits=AnswerLimits())
+    answer = AnswerQuery(
+        search=held, answerer=world.answerer, languages=Spanish(), pages=NO_PAGES, limits=AnswerLimits()
+    )
     return create_app(world.services(answer=answer), HttpLimits(**limits))
 
 

@@ -22,6 +22,7 @@ from ragcorp.infrastructure.language.detector import LangidDetector
 from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.prompt import ABSTAIN, chat_messages
+from support.conversations import NO_PAGES
 from support.openai_server import FakeOpenAI, openai_server
 
 pytestmark = pytest.mark.anyio
@@ -74,6 +75,7 @@ def use_case(answerer: OpenAIAnswerer, *contents: str, timeout: float = 10.0) ->
         search=FoundAlready(*chunks),
         answerer=answerer,
         languages=LANGUAGES,
+        pages=NO_PAGES,
         limits=AnswerLimits(timeout_seconds=timeout),
     )
 

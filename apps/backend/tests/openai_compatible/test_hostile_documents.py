@@ -23,7 +23,7 @@ from ragcorp.infrastructure.openai_compatible import prompt as prompts
 from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.prompt import chat_messages
-from support.conversations import FoundAlready, turn
+from support.conversations import NO_PAGES, FoundAlready, turn
 from support.hostile import CANARY, DOCUMENTS, check_neutral_data
 from support.openai_server import FakeOpenAI, openai_server
 
@@ -68,6 +68,7 @@ async def asked(answerer: OpenAIAnswerer, *chunks: Chunk, question: str = QUESTI
         search=FoundAlready(chunks),
         answerer=answerer,
         languages=Spanish(),
+        pages=NO_PAGES,
         limits=AnswerLimits(max_passages=50, max_context_tokens=1_000_000),
     )
     deltas: list[str] = []

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
+from ragcorp.application.cited_pages import CitedPages
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
 from ragcorp.domain.documents import Chunk, IngestStatus, VisibilityScope
 from ragcorp.domain.hydration import Hydration
+from ragcorp.domain.ports.chunks import PagedText, PageSpan
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
@@ -28,6 +30,17 @@ def turn(text: str, speaker: str | None = None, **fields: object) -> Chunk:
         "page_start": None, "page_end": None, "collection": "history",
     }  # fmt: skip
     return Chunk(**(defaults | fields))  # type: ignore[arg-type]
+
+
+class NoPages:
+    """No document has pages."""
+
+    async def read(self, spans: Sequence[PageSpan], *, principal: Principal) -> Mapping[PageSpan, PagedText]:
+        del spans, principal
+        return {}
+
+
+NO_PAGES = CitedPages(texts=NoPages())
 
 
 @dataclass

@@ -26,7 +26,7 @@ from ragcorp.domain.exceptions import (
 )
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.search import SearchRequest
-from support.conversations import MOMENT, FoundAlready, InMemoryHistory, Says, Spanish, turn
+from support.conversations import MOMENT, NO_PAGES, FoundAlready, InMemoryHistory, Says, Spanish, turn
 from support.hydrated import hydrated
 from support.hydrated import turn as episode_turn
 
@@ -69,7 +69,9 @@ class World:
     stand_still: bool = False
 
     def __post_init__(self) -> None:
-        answer = AnswerQuery(search=self.search, answerer=self.answerer, languages=Spanish(), limits=AnswerLimits())
+        answer = AnswerQuery(
+            search=self.search, answerer=self.answerer, languages=Spanish(), pages=NO_PAGES, limits=AnswerLimits()
+        )
         clock: dict[str, Any] = {"now": lambda: MOMENT} if self.stand_still else {}
         self.use_case = Converse(
             answer=answer,

@@ -11,7 +11,7 @@ from ragcorp.application.hydrated_passages import hydrated_chunks, not_repeated
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.search import SearchRequest
-from support.conversations import FoundAlready, Says, Spanish
+from support.conversations import NO_PAGES, FoundAlready, Says, Spanish
 from support.hydrated import hydrated, turn
 from support.stored import ANYONE
 
@@ -55,7 +55,7 @@ async def test_an_answer_reads_what_is_shown_first_and_what_was_found_once() -> 
     first, _ = hydrated_chunks(shown)
     search = FoundAlready([found("one word", first), found("three", first)], hydration=shown)
     says = Says(text="It is three [3].")
-    answer = AnswerQuery(search=search, answerer=says, languages=Spanish(), limits=AnswerLimits())
+    answer = AnswerQuery(search=search, answerer=says, languages=Spanish(), pages=NO_PAGES, limits=AnswerLimits())
     answered = await answer.execute(SearchRequest(query="which?", episode_id="e"), principal=ANYONE)
     ((prompt),) = says.prompts
     assert [(each.n, each.chunk.content) for each in prompt.passages] == [

@@ -9,7 +9,7 @@ from ragcorp.application.quoting import harmless, inside_quotes
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search import SearchRequest
 from ragcorp.infrastructure.language.detector import LangidDetector
-from support.conversations import FoundAlready, Says, turn
+from support.conversations import NO_PAGES, FoundAlready, Says, turn
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,11 @@ async def test_a_citation_shows_its_speaker_and_quote_without_harm() -> None:
         "El plazo es de 30 días ![i](http://e/x) \u202e.", "[2] Ana ![x](http://e/y) <script>\u202e " + "a" * 300
     )
     query = AnswerQuery(
-        search=FoundAlready((found,)), answerer=Says(), languages=LangidDetector(), limits=AnswerLimits()
+        search=FoundAlready((found,)),
+        answerer=Says(),
+        languages=LangidDetector(),
+        pages=NO_PAGES,
+        limits=AnswerLimits(),
     )
     (citation,) = (await query.execute(SearchRequest(query="¿Qué plazo?"), principal=Principal())).citations
     assert citation.quote == "El plazo es de 30 días ![i] (http://e/x) ."

@@ -1,9 +1,11 @@
-"""Port for passages as things that are listed and named, apart from any search."""
+"""Ports for passages as things that are listed, named and placed, apart from any search."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.filters import Filters
@@ -40,3 +42,28 @@ class ChunkCatalogue(Protocol):
     async def list_page(
         self, selection: ChunkSelection, *, principal: Principal, limit: int, after: ChunkPosition | None = None
     ) -> ChunkPage: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSpan:
+    """Pages of a document, 1-based and inclusive."""
+
+    document_id: UUID
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PagedText:
+    """The text of a span of pages; ``starts`` are the character offsets in it at which each page begins."""
+
+    text: str
+    starts: tuple[int, ...]
+
+
+class PageTexts(Protocol):
+    """Reads pages of documents that are not deleted. Outages are a StorageUnavailableError."""
+
+    async def read(self, spans: Sequence[PageSpan], *, principal: Principal) -> Mapping[PageSpan, PagedText]:
+        """Return the spans that the principal may read, and that the document still has."""
+        ...
