@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -72,8 +73,11 @@ class Grammars:
 
     def names(self) -> tuple[str, ...]:
         """Return the languages whose grammars are installed, sorted."""
-        languages = dict.fromkeys(self._by_suffix.values())
-        return tuple(sorted({language.name for language in languages if self.grammar(language)}))
+        found: set[str] = set()
+        for language in self._by_suffix.values():
+            if language.name not in found and self.grammar(language):
+                found.add(language.name)
+        return tuple(sorted(found))
 
     def grammar(self, language: CodeLanguage) -> Grammar | None:
         """Return the grammar; None where it is not installed or is of a version that the queries do not know."""
@@ -85,10 +89,17 @@ class Grammars:
 
 def _load(language: CodeLanguage) -> Grammar | None:
     try:
-        tree_sitter = import_module("tree_sitter")
-        module = import_module(language.module)
+        import_module("tree_sitter")
+        import_module(language.module)
     except ImportError:
         return None
+    return _compiled(language)
+
+
+@cache
+def _compiled(language: CodeLanguage) -> Grammar | None:
+    """Compile the queries, which takes some 50 ms a language: once for the process."""
+    tree_sitter, module = import_module("tree_sitter"), import_module(language.module)
     try:
         grammar: Language = tree_sitter.Language(getattr(module, language.function)())
         leading = (f"({kind}) @leading" for kind in _LEADING if grammar.id_for_node_kind(kind, True))
