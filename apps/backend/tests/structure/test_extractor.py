@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.structure import EntityKind
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
-from ragcorp.infrastructure.structure.languages import LANGUAGES, CodeLanguage
+from ragcorp.infrastructure.structure.languages import LANGUAGES, CodeLanguage, Grammars
 from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
 
 TOKENIZER = SplintrTokenizer()
@@ -46,6 +46,11 @@ def test_a_grammar_of_another_version_leaves_the_file() -> None:
     assert extractor.fingerprint == "structure-2:o200k_base:"
     (found,) = extractor.extract(ParsedText(text="def a(): pass\n"), path="a.py", title="").entities
     assert (found.key, found.kind) == ("a.py", EntityKind.FILE)
+
+
+def test_queries_are_compiled_once_for_the_process() -> None:
+    for language in LANGUAGES:
+        assert Grammars().grammar(language) is Grammars().grammar(language) is not None
 
 
 def test_configuration_is_one_entity() -> None:
