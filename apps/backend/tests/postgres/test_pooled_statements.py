@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from psycopg import pq
+from psycopg import pq, waiting
+from sqlalchemy import text
 
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
@@ -82,3 +83,30 @@ async def test_what_is_sent_and_what_comes_back_may_both_be_more_than_sockets_ho
             cursors = [await connection.execute("SELECT %s::text", [text]) for text in texts]
         for cursor, text in zip(cursors, texts, strict=True):
             assert await cursor.fetchone() == (text,)
+
+
+async def test_who_is_cancelled_at_whatever_turn_leaves_nothing_to_the_next(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "MAX_BUSY_TIME", 0)  # psycopg gives way, as it does where the loop is busy
+
+    async def piped() -> None:
+        async with database.autocommit("piped") as connection, connection.pipeline():
+            await connection.execute("SELECT 1")
+            assert await (await connection.execute(WHOSE)).fetchone() == ("piped",)
+
+    async def begun() -> None:
+        async with database.transaction("begun") as connection:
+            assert (await connection.execute(text(WHOSE))).scalar_one() == "begun"
+
+    for work in (piped, begun):
+        turns, is_over = 0, False
+        while not is_over:
+            task = asyncio.create_task(work())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            is_over = not task.cancel()
+            await asyncio.wait([task])
+            turns += 1
+            assert await workspace_of(database, "next") == "next", (work.__name__, turns)
+            await begun()

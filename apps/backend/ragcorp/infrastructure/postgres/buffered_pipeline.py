@@ -6,6 +6,8 @@ results once more after its Sync: for the two to four short statements of a sear
 
 from __future__ import annotations
 
+from typing import Self
+
 from psycopg import AsyncPipeline
 from psycopg.abc import PipelineCommand, PQGen
 from psycopg.generators import send
@@ -17,6 +19,22 @@ class BufferedPipeline(AsyncPipeline):
     libpq sends what exceeds its buffer earlier, and while it waits to send takes in what arrives, so that neither side
     can hold the other up.
     """
+
+    async def __aenter__(self) -> Self:
+        """Begin, whole or not at all.
+
+        psycopg gives way to others where the loop has been busy, also once it has begun. Who is cancelled there would
+        never end what they began, and all that the connection is asked afterwards would be a part of it.
+        """
+        level = self.level
+        if level == 0:
+            list(self._enter_gen())  # which sends nothing, and so waits for nothing
+            return self
+        try:
+            return await super().__aenter__()
+        except BaseException:
+            self.level = level
+            raise
 
     def _communicate_gen(self) -> PQGen[None]:
         while self.command_queue:
