@@ -146,6 +146,15 @@ async def test_files_come_compressed_to_whoever_takes_that(make_paged: Callable[
             assert plain.headers["etag"].startswith("W/")  # one for both forms
 
 
+async def test_who_asks_for_a_part_gets_the_whole(client: httpx.AsyncClient) -> None:
+    for path in (*FILES, "/docs/assets/swagger-ui.css"):
+        whole = await client.get(path)
+        for part in ("bytes=0-9", "bytes=-5", "bytes=999999999-", "bytes=5-2", "bytes=0-1,5-6", "lines=1-2", "none"):
+            answer = await client.get(path, headers={"Range": part})
+            assert (answer.status_code, answer.content) == (200, whole.content), (path, part)
+            assert "content-range" not in answer.headers
+
+
 async def test_nothing_else_is_there(client: httpx.AsyncClient, page: Path) -> None:
     (page / "assets" / "sub").mkdir()
     (page / "assets" / "sub" / "in.js").write_text("1", encoding="utf-8")

@@ -65,6 +65,7 @@ from ragcorp.interface.http.status_schema import StatusBody
 from ragcorp.interface.http.stopping import Stopping, StoppingGate
 from ragcorp.interface.http.system_routes import ASSETS, ASSETS_PATH, SystemRoutes
 from ragcorp.interface.http.validation import field_errors, field_names
+from ragcorp.interface.http.whole_files import whole_files
 
 BODIES: tuple[type[BaseModel], ...] = (
     SearchBody,
@@ -144,7 +145,7 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
     GraphRoutes(services=services, use_cases=services.graph, limits=limits).add_to(app.router)
     SystemRoutes(services=services, metrics=metrics, description=description).add_to(app.router)
     PageRoutes(folder=page).add_to(app.router.routes)
-    app.mount(ASSETS_PATH, StaticFiles(directory=ASSETS), name="assets")
+    app.mount(ASSETS_PATH, whole_files(StaticFiles(directory=ASSETS)), name="assets")
 
     for kind in (RagcorpError, RequestRefusedError, BodyStalledError):
         app.add_exception_handler(kind, _on_error)

@@ -22,6 +22,7 @@ from ragcorp.interface.http.access import PAGE_FILES, PAGE_PATH
 from ragcorp.interface.http.problems import Problem
 from ragcorp.interface.http.security_headers import PAGE_POLICY
 from ragcorp.interface.http.seen_route import SeenRoute
+from ragcorp.interface.http.whole_files import whole_files
 
 BUILT = Path(__file__).parent / "page"
 
@@ -50,10 +51,10 @@ class PageRoutes:
         self._files = _BuiltFiles(directory=folder / "assets", check_dir=False)
 
     def add_to(self, routes: list[BaseRoute]) -> None:
-        compressed = [Middleware(GZipMiddleware)]
+        sent = [Middleware(GZipMiddleware), Middleware(whole_files)]
         for path, endpoint in ((PAGE_PATH, self.index), (f"{PAGE_FILES}{{name}}", self.file)):
             routes.append(
-                SeenRoute(path, endpoint, methods=["GET"], include_in_schema=False, middleware=compressed),
+                SeenRoute(path, endpoint, methods=["GET"], include_in_schema=False, middleware=sent),
             )
 
     async def index(self, request: Request) -> Response:
@@ -89,7 +90,7 @@ class _BuiltFiles(StaticFiles):
             media_type=MEDIA_TYPES.get(path.suffix),
             stat_result=stat_result,
         )
-        del response.headers["last-modified"]
+        del response.headers["last-modified"], response.headers["accept-ranges"]
         return self.unless_held(response, Headers(scope=scope), etag=path.name, kept=kept)
 
     def unless_held(self, response: Response, asked: Headers, *, etag: str, kept: Mapping[str, str]) -> Response:
