@@ -6,6 +6,7 @@ const { reasonText } = await import("./reasons");
 
 it("says why in plain words, with what it is about", () => {
   expect(reasonText("timeout")).toBe("no ha respondido a tiempo");
+  expect(reasonText("invalid")).toBe("ha dado una lista que no sirve");
   expect(reasonText("scope:tools")).toBe("tu clave no lo permite (le falta «tools»)");
   expect(reasonText("filter: speaker, session")).toContain("(speaker, session)");
 });

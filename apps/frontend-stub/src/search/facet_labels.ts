@@ -10,6 +10,15 @@ const TYPES = {
   email: "typeEmail",
   ticket: "typeTicket",
   memory: "typeMemory",
+  fact: "typeFact",
+  preference: "typePreference",
+  person: "typePerson",
+  place: "typePlace",
+  relationship: "typeRelationship",
+  turn: "typeTurn",
+  question: "typeQuestion",
+  answer: "typeAnswer",
+  abstention: "typeAbstention",
 } as const;
 
 /** Return a facet's value in plain words; one that is not known keeps its name. */

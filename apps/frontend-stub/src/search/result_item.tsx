@@ -75,14 +75,14 @@ export function ResultItem({ result, explanation, current, open, toggle, entered
 }
 
 function Where({ result }: { result: Result }) {
-  const { citation, collection, artifact_type, occurred_at } = result;
+  const { citation, collection, artifact_type, occurred_at, document_id } = result;
   const { path, page, line_start, line_end } = citation;
   const say = common();
   return (
     <p class="result-where quiet small">
       {path !== null && <Name>{path}</Name>}
       {page !== null && <span>{say.page(page)}</span>}
-      {line_end > 0 && <span>{say.lines(line_start, line_end)}</span>}
+      {document_id !== null && line_end > 0 && <span>{say.lines(line_start, line_end)}</span>}
       <Name>{valueLabel("collection", collection)}</Name>
       {artifact_type !== "document" && <Name>{valueLabel("artifact_type", artifact_type)}</Name>}
       {occurred_at !== null && <time dateTime={occurred_at}>{dayName(occurred_at)}</time>}

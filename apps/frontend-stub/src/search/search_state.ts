@@ -5,7 +5,8 @@ import { Loader } from "../common/loader";
 import { keyOf } from "./comparison";
 import { type Chosen, type Counts, filtersOf, isWrongWay, NOTHING_CHOSEN } from "./filters";
 
-export const MODES = ["auto", "dense", "sparse", "hybrid"] as const;
+/** How passages are searched; the last two are profiles of the service, that search more than passages. */
+export const MODES = ["auto", "dense", "sparse", "hybrid", "memory", "everything"] as const;
 export type Mode = (typeof MODES)[number];
 
 const PAGE = 10;
@@ -76,7 +77,7 @@ export class SearchState {
 
   private async first(query: string): Promise<void> {
     const body = { ...this.body(), facets: true };
-    const search = JSON.stringify([query, body.mode]);
+    const search = JSON.stringify([query, this.mode.peek()]);
     if (body.filters && this.counted.peek()?.of !== search)
       void this.count({ ...body, filters: null, limit: 1 }, search);
     await this.loader.run(async (signal) => {
@@ -114,7 +115,8 @@ export class SearchState {
 
   private body() {
     const [query, mode, filters] = [this.asked.peek(), this.mode.peek(), this.filters.peek()];
-    return { query, mode, filters, limit: PAGE, explain: true, highlight: true };
+    const how = mode === "memory" || mode === "everything" ? { profile: mode } : { mode };
+    return { query, ...how, filters, limit: PAGE, explain: true, highlight: true };
   }
 }
 

@@ -36,15 +36,23 @@ describe("whyOf", () => {
     expect(whyOf(found({ sources: [source("dense", 1, 0)] }), null).bars[0]?.share).toBe(0);
   });
 
-  it("names the steps that were left out", () => {
+  it("names a step that was left out where it would have been taken", () => {
     const explanation = {
       ...RRF,
       steps: [
-        { step: "rerank", skipped: "timeout" },
         { step: "visibility", skipped: null },
+        { step: "rerank", skipped: "timeout" },
+        { step: "diversification", skipped: null },
       ],
     };
-    expect(whyOf(found({}), explanation).skipped).toEqual([{ step: "rerank", reason: "timeout" }]);
+    const note = { rank_before: 1, rank_after: 1 };
+    const steps = { visibility: note, diversification: note, something_new: note };
+    expect(whyOf(found({ steps }), explanation).moves.map(({ step, skipped }) => [step, skipped])).toEqual([
+      ["visibility", null],
+      ["rerank", "timeout"],
+      ["diversification", null],
+      ["something_new", null],
+    ]);
   });
 });
 

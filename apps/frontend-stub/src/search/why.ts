@@ -18,18 +18,16 @@ export type StepMove = {
   before: number | null;
   after: number | null;
   note: Readonly<Record<string, unknown>>;
+  /** Why it was not taken, by a code; null where it was. */
+  skipped: string | null;
 };
-
-/** A step that was not taken, and why, by a code. */
-export type SkippedStep = { step: string; reason: string };
 
 export type Why = {
   bars: SourceBar[];
   /** What the lists' parts add up to: the score before the steps. */
   sum: number;
-  /** Factors that steps laid on it, in their order. */
+  /** What steps did to it, in their order; those that were left out stand where they would have been taken. */
   moves: StepMove[];
-  skipped: SkippedStep[];
   rank: number;
   score: number;
   scoreType: string;
@@ -56,8 +54,7 @@ export function whyOf(result: Result, explanation: Explanation): Why {
       })),
     })),
     sum: result.sources.reduce((sum, each) => sum + each.contribution, 0),
-    moves: Object.entries(result.steps ?? {}).map(([step, note]) => moveOf(step, record(note))),
-    skipped: skippedSteps(explanation),
+    moves: movesOf(result, explanation),
     rank: result.rank,
     score: result.score,
     scoreType: result.score_type,
@@ -93,15 +90,19 @@ function close(one: number, other: number): boolean {
   return Math.abs(one - other) < 1e-9;
 }
 
-function moveOf(step: string, note: Readonly<Record<string, unknown>>): StepMove {
-  return { step, before: place(note.rank_before), after: place(note.rank_after), note };
+function movesOf(result: Result, explanation: Explanation): StepMove[] {
+  const taken = Object.entries(result.steps ?? {}).map(([step, note]) => moveOf(step, record(note)));
+  const order = list(explanation?.steps).map(record);
+  const moves: StepMove[] = [];
+  for (const { step, skipped } of order) {
+    if (typeof skipped === "string") moves.push({ ...moveOf(String(step), {}), skipped });
+    else moves.push(...taken.filter((move) => move.step === step));
+  }
+  return [...moves, ...taken.filter((move) => !order.some(({ step }) => step === move.step))];
 }
 
-function skippedSteps(explanation: Explanation): SkippedStep[] {
-  return list(explanation?.steps)
-    .map(record)
-    .filter((step) => typeof step.skipped === "string")
-    .map((step) => ({ step: String(step.step), reason: String(step.skipped) }));
+function moveOf(step: string, note: Readonly<Record<string, unknown>>): StepMove {
+  return { step, before: place(note.rank_before), after: place(note.rank_after), note, skipped: null };
 }
 
 function place(value: unknown): number | null {

@@ -25,7 +25,7 @@ export const whyTexts = messages({
     down: (places: number) => `baja ${number(places)}`,
     same: "no lo mueve",
     from: (before: number, after: number) => `del puesto ${number(before)} al ${number(after)}`,
-    skipped: (reason: string) => `No se ha hecho (${reason}).`,
+    skipped: (reason: string) => `No se ha hecho: ${reason}.`,
     final: (rank: number, value: number) => `Puesto final: ${number(rank)}, con una puntuación de ${score(value)}.`,
     points: score,
     describe: "Datos del pasaje",
@@ -41,7 +41,7 @@ export const whyTexts = messages({
       count === 1
         ? "Se ha quitado 1 repetido del mismo documento."
         : `Se han quitado ${number(count)} repetidos del mismo documento.`,
-    alone: "Es el único de su documento.",
+    alone: "No tiene repetidos.",
     readable: "Tu clave puede leerlo.",
     reranked: (now: number, before: number) => `El modelo le da ${score(now)}; antes tenía ${score(before)}.`,
     unjudged: "El modelo no lo ha juzgado: queda detrás de los que sí.",
@@ -77,7 +77,7 @@ export const whyTexts = messages({
     down: (places: number) => `down ${number(places)}`,
     same: "does not move it",
     from: (before: number, after: number) => `from rank ${number(before)} to ${number(after)}`,
-    skipped: (reason: string) => `Not done (${reason}).`,
+    skipped: (reason: string) => `Not done: it ${reason}.`,
     final: (rank: number, value: number) => `Final rank: ${number(rank)}, with a score of ${score(value)}.`,
     points: score,
     describe: "Data of the passage",
@@ -93,7 +93,7 @@ export const whyTexts = messages({
       count === 1
         ? "1 duplicate of the same document was removed."
         : `${number(count)} duplicates of the same document were removed.`,
-    alone: "It is the only one of its document.",
+    alone: "It has no duplicates.",
     readable: "Your key may read it.",
     reranked: (now: number, before: number) => `The model gives it ${score(now)}; before, it had ${score(before)}.`,
     unjudged: "The model did not judge it: it stays behind those that it did.",

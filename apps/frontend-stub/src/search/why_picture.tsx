@@ -1,4 +1,5 @@
 import type { Result, SearchResults } from "../client/api";
+import { reasonText } from "../common/reasons";
 import { sourceName } from "../common/sources";
 import { correctedWords, isByRank, rankConstantOf, type SourceBar, type StepMove, type Why, whyOf } from "./why";
 import { whyTexts } from "./why_messages";
@@ -16,18 +17,13 @@ export function WhyPicture({ result, explanation }: { result: Result; explanatio
       <Sources why={why} explanation={explanation} />
       <Lexemes why={why} explanation={explanation} />
       <h3>{say.steps}</h3>
-      {why.moves.length + why.skipped.length === 0 ? (
+      {why.moves.length === 0 ? (
         <p class="quiet">{say.noSteps}</p>
       ) : (
         <ol class="why-steps">
           {why.moves.map((move) => (
             <li key={move.step}>
               <b>{known(say, move.step)}</b> <Move move={move} /> <span class="quiet">{noteOf(move, say)}</span>
-            </li>
-          ))}
-          {why.skipped.map(({ step, reason }) => (
-            <li key={`skipped-${step}`}>
-              <b>{known(say, step)}</b> <span class="quiet">{say.skipped(reason)}</span>
             </li>
           ))}
         </ol>
@@ -135,7 +131,8 @@ function Move({ move: { before, after } }: { move: StepMove }) {
 }
 
 /** Say what a step did to this passage, from its note. Of a step of another kind the place alone is told. */
-function noteOf({ step, note }: StepMove, say: Texts): string {
+function noteOf({ step, note, skipped }: StepMove, say: Texts): string {
+  if (skipped !== null) return say.skipped(reasonText(skipped));
   const [factor, removed, score, similarity] = ["factor", "removed", "rerank_score", "similarity"].map(
     (name) => note[name],
   );
