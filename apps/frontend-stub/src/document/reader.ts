@@ -9,6 +9,8 @@ import { continued, type Located, locate, reaches, type Shown, type StoredChunk 
 
 const FIRST = 50;
 const PAGE = 200;
+/** So many hits about the current one are marked: a letter may be found a hundred thousand times. */
+const MARKED = 500;
 
 /**
  * Where the reader is taken: `at` grows, so that the same passage can be gone to again. `found`: to what is looked for
@@ -30,6 +32,7 @@ export class Reader {
   readonly hits: ReadonlySignal<Hit[]>;
   readonly current = signal(0);
   readonly marks: ReadonlySignal<ReadonlyMap<number, Span[]>>;
+  private readonly block: ReadonlySignal<number>;
 
   private next: string | null = null;
   private again: () => Promise<void> = async () => undefined;
@@ -39,10 +42,16 @@ export class Reader {
       const texts = this.passages.value.map((passage) => passage.text);
       return hitsIn(texts, this.query.value);
     });
+    this.block = computed(() => Math.floor(this.current.value / MARKED));
     this.marks = computed(() => {
       if (this.query.value.trim() === "") return this.located.value?.marks ?? new Map();
       const marks = new Map<number, Span[]>();
-      for (const { index, span } of this.hits.value) marks.set(index, [...(marks.get(index) ?? []), span]);
+      const from = (this.block.value - 1) * MARKED;
+      for (const { index, span } of this.hits.value.slice(Math.max(0, from), from + 3 * MARKED)) {
+        const spans = marks.get(index);
+        if (spans) spans.push(span);
+        else marks.set(index, [span]);
+      }
       return marks;
     });
   }
