@@ -216,6 +216,18 @@ async def test_files_wait_for_a_key_and_no_key_sees_what_is_anothers(serve: Serv
     assert await names_in(service, key=service.keys[LEGAL]) == ["pleito.md"]
     assert len(await names_in(service, key=service.keys[SALES], prefix="otra-")) < 20
 
+    # one that is not valid any more: whoever gives the next one says what becomes of the files
+    await page.route("**/documents/perdida-*", lambda route: route.fulfill(status=401))
+    await choose(page, [note(f"perdida-{number}.md") for number in range(4)])
+    await expect(paused).to_be_visible()
+    await page.unroute("**/documents/perdida-*")
+    await give(SALES)
+    await expect(page.get_by_role("alert")).to_contain_text("4 archivos quedaron sin subir")
+    assert await names_in(service, key=service.keys[SALES], prefix="perdida-") == []
+    await page.get_by_role("button", name="Subir con esta clave").click()
+    await expect(page.get_by_role("region", name="Subidas")).to_contain_text("4 de 4 archivos")
+    await expect(page.get_by_role("heading", name="Subidas")).to_be_focused()
+
     await give("search")
     await choose(page, [note(f"tercera-{number}.md") for number in range(5)])
     await expect(paused).to_contain_text("Tu clave no permite añadir ni borrar documentos")

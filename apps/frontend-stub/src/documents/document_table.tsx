@@ -2,9 +2,9 @@ import type { Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { StoredDocument } from "../client/api";
 import { Name } from "../common/text";
-import { bytes, moment, number } from "../i18n/messages";
+import { bytes, languageName, moment, number } from "../i18n/messages";
 import { href } from "../state/route";
-import { kindOf, languageName } from "./kinds";
+import { kindOf } from "./kinds";
 import { texts } from "./messages";
 
 const PLAIN_TYPE = "document"; // what a document is that nobody gave a type

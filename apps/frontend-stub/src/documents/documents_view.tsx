@@ -8,8 +8,10 @@ import { session } from "../state/session";
 import { DocumentList } from "./document_list";
 import type { RowActions } from "./document_table";
 import { DropZone } from "./drop_zone";
+import type { Found } from "./dropped";
 import { focusInstead } from "./focus";
 import { leaveFiles, takeFilesLeft } from "./left_files";
+import { LeftOver } from "./left_over";
 import { ListSection } from "./list_section";
 import { texts } from "./messages";
 import { Refusal } from "./refusal";
@@ -37,16 +39,20 @@ export function DocumentsView() {
   }, []);
   const focus = useSignal<string | null>(null);
   const refused = useSignal<ApiError | null>(null);
+  const leftOver = useSignal<Found[]>([]);
   const shown = route.value.view === "documents";
 
   useEffect(() => {
     if (shown) void list.reload();
   }, [shown]);
   useEffect(() => {
-    queue.add(takeFilesLeft());
-    const keyless = session.key.peek() === null;
+    const { files, refused } = takeFilesLeft();
+    if (refused) leftOver.value = files;
+    else queue.add(files);
+    const keyed = session.key.peek() !== null;
     return () => {
-      if (keyless) leaveFiles(queue.withoutKey());
+      const waiting = leftOver.peek();
+      leaveFiles({ files: [...waiting, ...queue.withoutKey()], refused: keyed || waiting.length > 0 });
       queue.stop();
       list.loader.stop();
       if (refresh.current !== null) clearTimeout(refresh.current);
@@ -76,13 +82,14 @@ export function DocumentsView() {
         {texts().title}
       </h1>
       <DropZone onFound={(files) => queue.add(files)} />
+      <LeftOver files={leftOver} send={(files) => queue.add(files)} />
       <UploadPanel queue={queue} />
       {refused.value && (
         <div class="notice notice-error" role="alert">
           <Refusal error={refused.value} />
         </div>
       )}
-      <ListSection list={list} actions={actions} focus={focus} />
+      <ListSection list={list} actions={actions} focus={focus} uploading={queue.counts.value.left > 0} />
       <UndoBars removals={removals} onOver={afterUndo} />
     </section>
   );

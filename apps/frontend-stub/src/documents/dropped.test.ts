@@ -10,3 +10,10 @@ it("leaves out what no person has written", () => {
 it("names a file in one form of Unicode, however its system writes it", () => {
   expect(chosen([new File([], "an\u0303o.md")]).found[0]?.externalId).toBe("a\u00f1o.md");
 });
+
+it("sends no second file under a name that the first one has", () => {
+  const [first, other, second] = ["an\u0303o.md", "b.md", "a\u00f1o.md"].map((name) => new File([name], name));
+  const { found, alike } = chosen([first, other, second] as File[]);
+  expect(found.map(({ file }) => file)).toEqual([first, other]);
+  expect(alike).toEqual(["a\u00f1o.md"]);
+});

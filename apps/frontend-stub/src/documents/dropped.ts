@@ -8,6 +8,8 @@ export type Gathered = {
   skipped: string[];
   /** Paths that the browser could not read. */
   unreadable: string[];
+  /** Names that more than one file has; only the first of them is sent, as a name is of one document. */
+  alike: string[];
 };
 
 const OF_SYSTEM = new Set(["thumbs.db", "desktop.ini", "__macosx", "icon\r", "$recycle.bin"]);
@@ -73,10 +75,16 @@ function take(gathered: Gathered, path: string, file: File): void {
 }
 
 function nothing(): Gathered {
-  return { found: [], skipped: [], unreadable: [] };
+  return { found: [], skipped: [], unreadable: [], alike: [] };
 }
 
+/** Sort the files by name, and keep one of each. */
 function sorted(gathered: Gathered): Gathered {
   gathered.found.sort((a, b) => (a.externalId < b.externalId ? -1 : a.externalId > b.externalId ? 1 : 0));
-  return gathered;
+  const [found, alike]: [Found[], string[]] = [[], []];
+  for (const each of gathered.found) {
+    if (found.at(-1)?.externalId === each.externalId) alike.push(each.externalId);
+    else found.push(each);
+  }
+  return { ...gathered, found, alike };
 }

@@ -1,5 +1,4 @@
 import { messages } from "../i18n/messages";
-import { language } from "../state/preferences";
 
 const say = messages({
   es: {
@@ -35,15 +34,6 @@ const levels = messages({
 export function kindOf(mediaType: string): string {
   const texts = say();
   return Object.hasOwn(texts, mediaType) ? texts[mediaType as keyof typeof texts] : mediaType;
-}
-
-/** Return the name of a language by its ISO 639 code; of an unknown one, the code. */
-export function languageName(code: string): string {
-  try {
-    return new Intl.DisplayNames([language.value], { type: "language" }).of(code) ?? code;
-  } catch {
-    return code;
-  }
 }
 
 export function sensitivityName(level: keyof ReturnType<typeof levels>): string {

@@ -1,15 +1,19 @@
 import type { Found } from "./dropped";
 
-let left: Found[] = [];
+/** `refused`: they were given under a key that was refused later, so the next one may be somebody else's. */
+export type Left = { files: Found[]; refused: boolean };
 
-/** Keep the files that somebody without a key gave until there is one: the key was asked for because of them. */
-export function leaveFiles(files: Found[]): void {
+const NONE: Left = { files: [], refused: false };
+let left = NONE;
+
+/** Keep the files that were not sent for want of a valid key until there is one. */
+export function leaveFiles(files: Left): void {
   left = files;
 }
 
-/** Take what was given without a key; it is there once. */
-export function takeFilesLeft(): Found[] {
+/** Take what was kept; it is there once. */
+export function takeFilesLeft(): Left {
   const files = left;
-  left = [];
+  left = NONE;
   return files;
 }

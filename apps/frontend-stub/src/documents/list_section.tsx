@@ -12,10 +12,12 @@ type Props = {
   list: DocumentList;
   actions: RowActions & { removeSelected: () => void };
   focus: Signal<string | null>;
+  /** Files are on their way: the list is asked for again, and again, and says nothing of a service that is busy. */
+  uploading: boolean;
 };
 
 /** What is on the service. */
-export function ListSection({ list, actions, focus }: Props) {
+export function ListSection({ list, actions, focus, uploading }: Props) {
   const say = texts();
   const loading = list.loader.current.value;
   const { value } = loading;
@@ -37,7 +39,7 @@ export function ListSection({ list, actions, focus }: Props) {
         </span>
       </div>
       <Tools list={list} removeSelected={actions.removeSelected} />
-      {loading.state === "failed" && <LoadFailure list={list} />}
+      {loading.state === "failed" && !(uploading && loading.error.kind === "busy") && <LoadFailure list={list} />}
       {shown.length > 0 && value && (
         <DocumentTable
           documents={shown}

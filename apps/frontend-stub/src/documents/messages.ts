@@ -17,6 +17,10 @@ export const texts = messages({
       count === 1
         ? "El navegador no ha podido leer 1 archivo"
         : `El navegador no ha podido leer ${number(count)} archivos`,
+    alike: (count: number) =>
+      count === 1
+        ? "1 archivo se llama igual que otro y no se sube: cámbiale el nombre"
+        : `${number(count)} archivos se llaman igual que otros y no se suben: cámbiales el nombre`,
     nothingFound: "No hay ningún archivo que subir.",
 
     uploads: "Subidas",
@@ -45,6 +49,12 @@ export const texts = messages({
     cancelled: "Cancelado",
     heldFor: (seconds: number) => `El servicio no da abasto o no responde. Se sigue en ${number(seconds)} s.`,
     pausedTitle: "Subida en pausa",
+    leftOver: (count: number) =>
+      count === 1
+        ? "1 archivo quedó sin subir porque la clave de antes dejó de valer"
+        : `${number(count)} archivos quedaron sin subir porque la clave de antes dejó de valer`,
+    sendLeftOver: "Subir con esta clave",
+    dropLeftOver: "No subir",
     goOn: "Continuar",
     moreRows: (count: number) => `Mostrar ${number(count)} más`,
     open: "Abrir",
@@ -136,6 +146,10 @@ export const texts = messages({
       count === 1 ? "1 hidden or system file was left out" : `${number(count)} hidden or system files were left out`,
     unreadable: (count: number) =>
       count === 1 ? "The browser could not read 1 file" : `The browser could not read ${number(count)} files`,
+    alike: (count: number) =>
+      count === 1
+        ? "1 file has the name of another and is not uploaded: rename it"
+        : `${number(count)} files have the names of others and are not uploaded: rename them`,
     nothingFound: "There is no file to upload.",
 
     uploads: "Uploads",
@@ -163,6 +177,12 @@ export const texts = messages({
     cancelled: "Cancelled",
     heldFor: (seconds: number) => `The service is busy or does not answer. Going on in ${number(seconds)} s.`,
     pausedTitle: "Upload paused",
+    leftOver: (count: number) =>
+      count === 1
+        ? "1 file was not uploaded, because the key before is no longer valid"
+        : `${number(count)} files were not uploaded, because the key before is no longer valid`,
+    sendLeftOver: "Upload with this key",
+    dropLeftOver: "Do not upload",
     goOn: "Go on",
     moreRows: (count: number) => `Show ${number(count)} more`,
     open: "Open",

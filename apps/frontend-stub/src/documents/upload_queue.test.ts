@@ -112,3 +112,19 @@ it("knows what is not stored for want of a key", async () => {
   queue.cancelAll();
   expect(queue.withoutKey()).toEqual([]);
 });
+
+it("gives up a file that never says anything, and goes on with the others", async () => {
+  const queue = new UploadQueue(
+    async ({ externalId }) => stored(externalId),
+    () => undefined,
+  );
+  const silent = new File(["x"], "tubo.md");
+  vi.spyOn(silent, "slice").mockReturnValue({ arrayBuffer: () => new Promise(() => undefined) } as unknown as Blob);
+  queue.add(["a.md", "b.md"].map((externalId) => ({ externalId, file: silent })));
+  queue.add([{ externalId: "c.md", file: new File(["x"], "c.md") }]);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(queue.counts.value).toMatchObject({ done: 0, left: 3 });
+  for (const upload of queue.uploads.value.slice(0, 2)) queue.cancel(upload);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(queue.counts.value).toMatchObject({ done: 1, cancelled: 2, left: 0 });
+});

@@ -150,7 +150,7 @@ export class UploadQueue {
     this.active.add(upload);
     upload.state.value = { state: "sending" };
     try {
-      if (!(await isReadable(file))) {
+      if (!(await isReadable(file, controller.signal))) {
         if (!controller.signal.aborted) upload.state.value = { state: "failed", error: null };
         return;
       }
@@ -214,14 +214,21 @@ function isRetried(error: ApiError): boolean {
   return error.passes && error.problem?.status !== 500;
 }
 
-/** Say whether a file is still what it was when it was given: a browser tells a lost file from a lost service by no other means. */
-async function isReadable(file: File): Promise<boolean> {
-  try {
-    await file.slice(0, 1).arrayBuffer();
-    return true;
-  } catch {
-    return false;
-  }
+/**
+ * Say whether a file is still what it was when it was given: a browser tells a lost file from a lost service by no other
+ * means. Of one that gives nothing at all (a pipe, a drive that is gone) that is never known: `signal` ends the wait.
+ */
+function isReadable(file: File, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(false), { once: true });
+    file
+      .slice(0, 1)
+      .arrayBuffer()
+      .then(
+        () => resolve(true),
+        () => resolve(false),
+      );
+  });
 }
 
 function countsOf(uploads: readonly Upload[]): Counts {
