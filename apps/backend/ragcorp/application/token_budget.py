@@ -66,6 +66,7 @@ class TokenBudget:
             midnight = datetime.combine(today + timedelta(days=1), time.min, tzinfo=UTC)
             raise TooManyRequestsError(
                 "The key has used its tokens of today.",
+                reason="tokens",
                 retry_after_seconds=(midnight - self._now()).total_seconds(),
                 limit=f"{self._daily_tokens} tokens a day (UTC)",
                 remedy="Ask again tomorrow, search without an answer, or raise DAILY_TOKEN_BUDGET.",

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.principal import Principal
@@ -100,11 +101,16 @@ class ForbiddenError(RagcorpError):
         )
 
 
+KeyLimit = Literal["rate", "concurrency", "tokens"]
+"""What of a key is limited."""
+
+
 class TooManyRequestsError(RagcorpError):
-    """The key is over its rate, its concurrency or its budget. ``retry_after_seconds``: when it will not be."""
+    """The key is over the limit ``reason``. ``retry_after_seconds``: when it will not be."""
 
     code = "too_many_requests"
 
-    def __init__(self, message: str, *, retry_after_seconds: float, limit: str, remedy: str) -> None:
+    def __init__(self, message: str, *, reason: KeyLimit, retry_after_seconds: float, limit: str, remedy: str) -> None:
         super().__init__(message, field="Authorization", limit=limit, remedy=remedy)
+        self.reason = reason
         self.retry_after_seconds = retry_after_seconds

@@ -43,6 +43,7 @@ async def test_above_its_rate_a_key_is_refused_and_told_when_to_come_back(
         problem = refused.json()
         assert refused.headers["content-type"] == "application/problem+json"
         assert problem["code"] == "too_many_requests"
+        assert problem["reason"] == "rate"
         assert problem["errors"][0]["limit"] == "2 a minute"
         assert "RATE_LIMIT_PER_MINUTE" in problem["errors"][0]["remedy"]
         assert "secret" not in refused.text
@@ -88,6 +89,7 @@ async def test_a_key_has_so_many_requests_open_and_no_more(
             refused = await client.get("/documents", headers=ONE)
             assert refused.status_code == 429
             assert refused.json()["errors"][0]["limit"] == "2 at once"
+            assert refused.json()["reason"] == "concurrency"
             assert int(refused.headers["retry-after"]) >= 1
             assert (await client.get("/documents", headers=TWO)).status_code == 200
         # what ended counts no more, also where the client left

@@ -239,7 +239,7 @@ def raised(kind: type[domain.RagcorpError]) -> domain.RagcorpError:
     if kind is keys.ForbiddenError:
         return keys.ForbiddenError(keys.Scope.ASK)
     if kind is keys.TooManyRequestsError:
-        return keys.TooManyRequestsError("x", retry_after_seconds=1, limit="y", remedy="z")
+        return keys.TooManyRequestsError("x", reason="rate", retry_after_seconds=1, limit="y", remedy="z")
     if kind in (domain.BusyError, keys.UnauthenticatedError):
         return kind()  # type: ignore[call-arg]  # they say always the same
     return kind("It is out.")

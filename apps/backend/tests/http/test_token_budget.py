@@ -65,6 +65,7 @@ async def test_a_key_above_its_budget_asks_no_model(
         answer = await client.post("/ask", json=ASK)
         assert answer.status_code == 429
         assert answer.json()["errors"][0]["limit"] == "300 tokens a day (UTC)"
+        assert answer.json()["reason"] == "tokens"
         assert 1 <= int(answer.headers["retry-after"]) <= 86_400
         streamed = await client.post("/ask", json={**ASK, "stream": True})
         assert streamed.status_code == 429

@@ -3848,7 +3848,7 @@ export interface components {
             request_id: string;
             /**
              * Reason
-             * @description Why an outside system did not answer, in a short stable word.
+             * @description Why a system is out, or which limit is reached: a short stable word.
              * @default null
              */
             reason: string | null;

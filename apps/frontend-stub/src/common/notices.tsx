@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { ApiError, type ErrorKind, type Problem } from "../client/errors";
+import { waiting } from "../i18n/waiting";
 import { keyDialog } from "../shell/key_dialog";
 import { connection } from "../state/connection";
 import { session } from "../state/session";
@@ -28,7 +29,7 @@ function Notice({ error, retry }: Given) {
     <div class={`notice notice-${error.passes ? "warning" : "error"}`} role="alert" data-kind={error.kind}>
       <p class="notice-title">{titleOf(error.kind, say)}</p>
       <Text error={error} />
-      {error.problem && error.kind !== "forbidden" && <FieldErrors problem={error.problem} />}
+      {error.problem && !isToldByText(error) && <FieldErrors problem={error.problem} />}
       <div class="row">
         {error.kind === "unauthorised" && <KeyButton />}
         {error.passes && <RetryButton retry={retry} />}
@@ -122,11 +123,25 @@ function Text({ error }: { error: ApiError }) {
   const say = common();
   if (error.kind === "offline") return <p>{say.offlineText}</p>;
   if (error.kind === "unauthorised") return <p>{say.unauthorisedText}</p>;
-  if (error.kind === "busy") return <p>{say.busyText(error.retryAfter ?? 1)}</p>;
+  if (error.kind === "busy") return <Limit error={error} />;
   if (error.kind === "cut") return <p>{say.cutText}</p>;
   if (error.problem === null) return null;
   const text = problemText(error.problem);
   return text === null ? <p lang="en">{error.problem.detail}</p> : <p>{text}</p>;
+}
+
+function Limit({ error: { problem, retryAfter } }: { error: ApiError }) {
+  const text = problem && problemText(problem);
+  return (
+    <p>
+      {text} {retryAfter !== null && common().busyText(waiting(retryAfter))}
+    </p>
+  );
+}
+
+/** The text of some problems says all that their fields do, in the reader's language. */
+function isToldByText({ kind, problem }: ApiError): boolean {
+  return kind === "forbidden" || (kind === "busy" && problem !== null && problemText(problem) !== null);
 }
 
 /** Something is going on; told aloud once it takes long. */

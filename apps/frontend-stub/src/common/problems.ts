@@ -37,6 +37,20 @@ const particular = messages({
   },
 });
 
+/** Which limit of the key is reached, by the reason. */
+const limits = messages({
+  es: {
+    rate: "Tu clave ha hecho demasiadas peticiones seguidas.",
+    concurrency: "Tu clave tiene demasiadas peticiones abiertas a la vez.",
+    tokens: "Tu clave ha gastado los tokens que tiene para hoy. Buscar no los gasta.",
+  },
+  en: {
+    rate: "Your key has sent too many requests in a row.",
+    concurrency: "Your key has too many requests open at once.",
+    tokens: "Your key has used its tokens of today. Searching takes none.",
+  },
+});
+
 /** What is out, by the code; the reason goes on after it. */
 const out = messages({
   es: {
@@ -53,12 +67,16 @@ const out = messages({
 
 /**
  * Return a problem in the reader's language, null where only the service's own words, in English, tell it. It is empty
- * where its fields tell all; of a key without a scope it tells all that they do.
+ * where its fields tell all; of a key without a scope, or at a limit, it tells all that they do.
  */
 export function problemText({ code, reason, errors }: Problem): string | null {
   if (code === "invalid_input" && errors.length === 0) return null;
   if (code === "forbidden") return particular().forbidden(errors[0]?.limit ?? "");
   if (code === "answerer_unavailable" && reason === "too_long") return particular().answerTooLong;
+  if (code === "too_many_requests") {
+    const reached = limits();
+    return Object.hasOwn(reached, reason ?? "") ? reached[reason as keyof typeof reached] : null;
+  }
   const sentences = byCode();
   if (Object.hasOwn(sentences, code)) return sentences[code as keyof typeof sentences];
   const subjects = out();

@@ -46,9 +46,8 @@ class KeyLimits:
         key = caller.key_id
         refused = self._refused(key)
         if refused is not None:
-            error, reason = refused
-            self._metrics.count_refusal(reason)
-            await problem_of(error).response(scope)(scope, receive, send)
+            self._metrics.count_refusal(refused.reason)
+            await problem_of(refused).response(scope)(scope, receive, send)
             return
         self._open[key] += 1
         account = ACCOUNT.set(TokenAccount(workspace=caller.principal.workspace, key_id=key))
@@ -60,22 +59,22 @@ class KeyLimits:
             if not self._open[key]:
                 del self._open[key]
 
-    def _refused(self, key: str) -> tuple[TooManyRequestsError, str] | None:
+    def _refused(self, key: str) -> TooManyRequestsError | None:
         if self._open[key] >= self._concurrency:
-            error = TooManyRequestsError(
+            return TooManyRequestsError(
                 "The key has too many requests open.",
+                reason="concurrency",
                 retry_after_seconds=RETRY_SECONDS,
                 limit=f"{self._concurrency} at once",
                 remedy="Wait for one to end, or raise KEY_CONCURRENCY.",
             )
-            return error, "concurrency"
         wait = self._buckets.take(key, now=self._clock()) if self._buckets else 0.0
         if wait:
-            error = TooManyRequestsError(
+            return TooManyRequestsError(
                 "The key sends too many requests.",
+                reason="rate",
                 retry_after_seconds=wait,
                 limit=f"{self._rate} a minute",
                 remedy="Wait as Retry-After says, or raise RATE_LIMIT_PER_MINUTE.",
             )
-            return error, "rate"
         return None

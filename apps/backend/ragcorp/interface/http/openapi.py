@@ -82,7 +82,7 @@ class ProblemDetails(BaseModel):
     code: str = Field(description="Stable and machine-readable.")
     errors: list[ProblemField]
     request_id: str
-    reason: str | None = Field(None, description="Why an outside system did not answer, in a short stable word.")
+    reason: str | None = Field(None, description="Why a system is out, or which limit is reached: a short stable word.")
     checks: list[ReadinessCheck] | None = Field(None, description="What was looked at, of /readyz alone.")
 
 

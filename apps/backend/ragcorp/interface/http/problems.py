@@ -155,6 +155,7 @@ def _of_domain(error: domain.RagcorpError) -> Problem:
     if isinstance(error, keys.UnauthenticatedError):
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, keys.TooManyRequestsError):
+        reason = error.reason
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_seconds)))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.warning("%s: %s", error.code, reason or error.message)
