@@ -56,6 +56,16 @@ describe("an answer's events", () => {
     expect(error?.kind).toBe("cut");
   });
 
+  it("are cut where nothing is heard of the service any more", async () => {
+    vi.useFakeTimers();
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(bytesOf(STREAM)) });
+    vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response(body, { status: 200 }));
+    const telling = told();
+    await vi.advanceTimersByTimeAsync(46_000);
+    expect((await telling).error?.kind).toBe("cut");
+    vi.useRealTimers();
+  });
+
   it("end in the problem that the service tells", async () => {
     const problem = { status: 503, code: "answerer_unavailable", detail: "Fuera.", errors: [], request_id: "r" };
     answering(bytesOf(`${STREAM}event: error\r\ndata: ${JSON.stringify(problem)}\r\n\r\n`), { size: 50 });

@@ -13,25 +13,34 @@ export type AskEvent =
 
 const LAST = "final_answer";
 
+/** The service lets hear of it each 15 seconds: after so many milliseconds without a word nobody is there any more. */
+const LONGEST_SILENCE = 45_000;
+
 /**
  * Yield the events of one answer, up to `final_answer`.
  *
  * Raises ApiError: for a refusal, for an `error` event, and of the kind `cut` where the stream ends without a last
- * event. Raises the AbortError of `signal`; the service stops too.
+ * event, or falls silent. Raises the AbortError of `signal`; the service stops too.
  */
 export async function* askEvents(body: Asked<AskBody, "query">, signal: AbortSignal): AsyncGenerator<AskEvent> {
-  const response = await accepted(
-    await authorisedFetch(`${BASE}/ask`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
-      body: JSON.stringify({ ...body, stream: true }),
-      signal,
-    }),
-  );
-  if (response.body === null) throw new ApiError("cut");
-  const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+  const silence = new AbortController();
+  const listen = () => setTimeout(() => silence.abort(new ApiError("cut")), LONGEST_SILENCE);
+  let timer = listen();
   try {
-    for await (const { event, data } of readAll(events)) {
+    const ended = AbortSignal.any([signal, silence.signal]);
+    const response = await accepted(
+      await authorisedFetch(`${BASE}/ask`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
+        body: JSON.stringify({ ...body, stream: true }),
+        signal: ended,
+      }),
+    );
+    if (response.body === null) throw new ApiError("cut");
+    const texts = response.body.pipeThrough(new TextDecoderStream(), { signal: ended });
+    for await (const { event, data } of readAll(texts.pipeThrough(new EventSourceParserStream()))) {
+      clearTimeout(timer);
+      timer = listen();
       if (event === "ping") continue;
       const value: unknown = JSON.parse(data);
       if (event === "error") throw asError(problemIn(value));
@@ -44,6 +53,8 @@ export async function* askEvents(body: Asked<AskBody, "query">, signal: AbortSig
     if (isAbort(error) || error instanceof ApiError) throw error;
     signal.throwIfAborted();
     throw new ApiError("cut");
+  } finally {
+    clearTimeout(timer);
   }
   throw new ApiError("cut");
 }
