@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 import httpx
@@ -75,7 +76,7 @@ async def not_a_number(query: SourceQuery) -> SourceAnswer:
 
 
 async def a_million(query: SourceQuery) -> SourceAnswer:
-    return MILLION
+    return million()
 
 
 async def foreign(query: SourceQuery) -> SourceAnswer:
@@ -86,8 +87,17 @@ def answer(*hits: Hit) -> SourceAnswer:
     return SourceAnswer(ranked_list=RankedList(source="engine", score_type="engine", hits=hits))
 
 
-MILLION = answer(*(Hit(chunk_id=f"n{number}", score=1.0) for number in range(1_000_000)))
-"""Made once: that a source may take its time to make it is the row of the slow one."""
+@cache
+def million() -> SourceAnswer:
+    return answer(*(Hit(chunk_id=f"n{number}", score=1.0) for number in range(1_000_000)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def a_million_at_hand() -> Iterator[None]:
+    """That a source may take its time to make them is the row of the slow one."""
+    million()
+    yield
+    million.cache_clear()
 
 
 @asynccontextmanager
