@@ -3,6 +3,7 @@ import { DocumentView } from "./document/document_view";
 import { DocumentsView } from "./documents/documents_view";
 import { HealthView } from "./health/health_view";
 import { SearchView } from "./search/search_view";
+import { Boundary } from "./shell/boundary";
 import { Shell } from "./shell/shell";
 import { route } from "./state/route";
 import { session } from "./state/session";
@@ -17,16 +18,30 @@ export function App() {
     <Shell>
       <div key={session.generation.value}>
         <div hidden={at.view !== "ask"}>
-          <AskView />
+          <Boundary>
+            <AskView />
+          </Boundary>
         </div>
         <div hidden={at.view !== "search"}>
-          <SearchView />
+          <Boundary>
+            <SearchView />
+          </Boundary>
         </div>
         <div hidden={at.view !== "documents"}>
-          <DocumentsView />
+          <Boundary>
+            <DocumentsView />
+          </Boundary>
         </div>
-        {at.view === "document" && <DocumentView key={at.id} id={at.id} place={at.place} />}
-        {at.view === "health" && <HealthView />}
+        {at.view === "document" && (
+          <Boundary key={at.id}>
+            <DocumentView id={at.id} place={at.place} />
+          </Boundary>
+        )}
+        {at.view === "health" && (
+          <Boundary key="health">
+            <HealthView />
+          </Boundary>
+        )}
       </div>
     </Shell>
   );

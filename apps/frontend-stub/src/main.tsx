@@ -9,4 +9,7 @@ import { App } from "./app";
 history.scrollRestoration = "manual"; // the page knows where each of its views was left
 
 const root = document.getElementById("app");
-if (root) render(<App />, root);
+if (root) {
+  root.replaceChildren(); // what stands there for whom this file does not reach
+  render(<App />, root);
+}

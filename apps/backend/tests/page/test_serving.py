@@ -87,3 +87,27 @@ async def test_it_opens_without_a_database(serve: Serve, open_page: OpenPage) ->
     watch_of(page).expect(r"status of 50[0-9]")
     await walk(page)
     service.heal()
+
+
+async def test_what_does_not_fit_together_in_an_upgrade_says_to_reload(
+    library: PageService, open_page: OpenPage
+) -> None:
+    page = await open_page(library, "#/ask")
+    watch_of(page).expect("ERR_FAILED", "exception: .*undefined")
+    await page.route("**/status", lambda route: route.fulfill(json={"of": "another version"}))
+    sections = page.get_by_role("navigation")
+    await sections.get_by_role("link", name="Estado").click()
+    broken = page.get_by_role("alert").filter(has_text="Esta parte de la página ha fallado")
+    await expect(broken).to_be_visible()
+    await sections.get_by_role("link", name="Documentos").click()
+    await expect(broken).to_have_count(0)
+    await expect(page.get_by_role("row").nth(5)).to_be_visible()
+    await page.go_back()
+    await expect(broken).to_be_visible()
+    await page.unroute("**/status")
+    await broken.get_by_role("button", name="Recargar").click()
+    await expect(page.get_by_text("Todo funciona.")).to_be_visible()
+
+    await page.route("**/assets/*", lambda route: route.abort())  # they are gone
+    await page.reload()
+    await expect(page.get_by_text("No se ha cargado la página entera: recárgala.")).to_be_visible()
