@@ -73,7 +73,9 @@ it("knows the formula of ranks whatever a later step made of the score", () => {
 });
 
 it("tells once which word was searched in place of a misspelt one", () => {
-  const term = { word: "plazo", typed: "plaso" };
-  const explanation = { sources: [{ terms: [term, { word: "de", typed: null }] }, { terms: [term] }, {}] };
-  expect(correctedWords(explanation)).toEqual([{ typed: "plaso", searched: "plazo" }]);
+  const term = { word: "plaso", lexeme: "plaz", typed: "plas" };
+  const right = { word: "entregas", lexeme: "entreg", typed: null };
+  expect(correctedWords({ sources: [{ terms: [term, right] }, { terms: [term] }, {}] })).toEqual([
+    { typed: "plaso", searched: "plaz" },
+  ]);
 });

@@ -74,13 +74,14 @@ export function isByRank(why: Why, explanation: Explanation): boolean {
   return why.bars.every(({ weight, rank, contribution }) => close(contribution, weight / (constant + rank)));
 }
 
-/** Words of the query that the documents lack, with the nearest word that they hold and that was searched instead. */
+/** Words of the query that the documents lack, each with the nearest lexeme that they hold: it was searched instead. */
 export function correctedWords(explanation: Explanation): { typed: string; searched: string }[] {
   const found = new Map<string, string>();
   for (const source of list(explanation?.sources)) {
     for (const term of list(record(source).terms)) {
-      const { typed, word } = record(term);
-      if (typeof typed === "string" && typeof word === "string" && typed !== word) found.set(typed, word);
+      const { word, typed, lexeme } = record(term); // `typed` is the lexeme of the word, where another was searched
+      if (typeof word !== "string" || typeof typed !== "string" || typeof lexeme !== "string") continue;
+      if (typed !== lexeme) found.set(word, lexeme);
     }
   }
   return [...found].map(([typed, searched]) => ({ typed, searched }));

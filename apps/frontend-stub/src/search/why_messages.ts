@@ -18,7 +18,8 @@ export const whyTexts = messages({
     own: "Una sola fuente: su puntuación es la del resultado.",
     lexemes: "Palabras que han contado",
     times: (count: number) => (count === 1 ? "1 vez" : `${number(count)} veces`),
-    corrected: (typed: string, searched: string) => `«${typed}» no aparece: se ha buscado «${searched}».`,
+    corrected: (typed: string, searched: string) =>
+      `«${typed}» no aparece: se ha buscado lo más parecido, «${searched}».`,
     steps: "Lo que ocurrió después",
     noSteps: "Ningún paso posterior ha cambiado este orden.",
     up: (places: number) => `sube ${number(places)}`,
@@ -70,7 +71,8 @@ export const whyTexts = messages({
     own: "One source alone: its score is the result's.",
     lexemes: "Words that counted",
     times: (count: number) => (count === 1 ? "once" : `${number(count)} times`),
-    corrected: (typed: string, searched: string) => `“${typed}” does not occur: “${searched}” was searched.`,
+    corrected: (typed: string, searched: string) =>
+      `“${typed}” does not occur: the nearest, “${searched}”, was searched.`,
     steps: "What happened then",
     noSteps: "No later step changed this order.",
     up: (places: number) => `up ${number(places)}`,
