@@ -1,4 +1,4 @@
-import { type Language, language } from "../state/preferences";
+import { type Language, language, locale } from "../state/preferences";
 
 /** A message is a text, or a function that makes one of what it is given. */
 type Message = string | ((...given: never[]) => string);
@@ -14,11 +14,20 @@ export function messages<T extends Texts>(texts: { es: T; en: NoInfer<Shape<T>> 
 }
 
 export function number(value: number, options?: Intl.NumberFormatOptions): string {
-  return new Intl.NumberFormat(language.value, options).format(value);
+  return new Intl.NumberFormat(locale.value, options).format(value);
 }
 
 export function moment(iso: string): string {
-  return new Intl.DateTimeFormat(language.value, { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
+  return new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
+}
+
+/** Return the name of a language by its ISO 639 code; of what is none, the code. */
+export function languageName(code: string): string {
+  try {
+    return new Intl.DisplayNames(locale.value, { type: "language" }).of(code) ?? code;
+  } catch {
+    return code;
+  }
 }
 
 export function bytes(value: number): string {

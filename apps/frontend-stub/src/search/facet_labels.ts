@@ -1,5 +1,6 @@
 import { sourceName } from "../common/sources";
-import { language } from "../state/preferences";
+import { languageName } from "../i18n/messages";
+import { locale } from "../state/preferences";
 import type { Chip, Facet } from "./filters";
 import { texts } from "./messages";
 
@@ -40,19 +41,11 @@ export function chipLabel({ facet, value }: Chip): string {
 export function dayName(iso: string): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return iso;
-  return new Intl.DateTimeFormat(language.value, { dateStyle: "medium", timeZone: "UTC" }).format(date);
+  return new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeZone: "UTC" }).format(date);
 }
 
 function monthName(month: string): string {
   const date = new Date(`${month}-01T00:00:00Z`);
   if (Number.isNaN(date.getTime())) return month;
-  return new Intl.DateTimeFormat(language.value, { month: "long", year: "numeric", timeZone: "UTC" }).format(date);
-}
-
-function languageName(code: string): string {
-  try {
-    return new Intl.DisplayNames(language.value, { type: "language" }).of(code) ?? code;
-  } catch {
-    return code; // no code of a language
-  }
+  return new Intl.DateTimeFormat(locale.value, { month: "long", year: "numeric", timeZone: "UTC" }).format(date);
 }

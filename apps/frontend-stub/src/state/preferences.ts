@@ -1,4 +1,5 @@
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
+import { localeOf } from "../i18n/locale";
 
 export type Language = "es" | "en";
 export type Theme = "system" | "light" | "dark";
@@ -8,6 +9,9 @@ const THEME = "ragcorp.theme";
 
 export const language = signal<Language>(chosen(LANGUAGE, ["es", "en"]) ?? ofBrowser());
 export const theme = signal<Theme>(chosen(THEME, ["system", "light", "dark"]) ?? "system");
+
+/** How numbers and dates are written. */
+export const locale = computed(() => localeOf(language.value, navigator.languages));
 
 effect(() => {
   document.documentElement.lang = language.value;
