@@ -28,6 +28,8 @@ async def test_what_works_what_there_is_and_how_it_is_set(library: PageService, 
     flags = page.get_by_role("region", name="Opciones en vigor")
     await expect(flags.get_by_role("row").filter(has_text="ENABLE_HYBRID_SEARCH")).to_contain_text("true")
     await expect(flags.get_by_role("button")).to_have_count(0)
+    await expect(page.get_by_role("main").locator("[lang=en]")).to_have_count(0)
+    await page.evaluate("document.body.style.letterSpacing = '0.12em'")
     assert not await scrolls_sideways(page)
     assert await accessibility_faults(page) == []
 
@@ -41,6 +43,10 @@ async def test_a_dead_database_is_told_in_plain_words_and_so_is_its_return(open_
     await page.get_by_role("button", name="Actualizar").click()
     await expect(page.get_by_text("No puede responder ahora.")).to_be_visible()
     await expect(page.get_by_text("Ahora no se puede contar: la base de datos no responde.")).to_be_visible()
+    sources = page.get_by_role("region", name="Fuentes")
+    await expect(sources.get_by_text("«ragcorp doctor» dice más.")).to_have_count(1)
+    await expect(sources.get_by_text("Necesita la base de datos.").first).to_be_visible()
+    await expect(sources.locator("[lang=en]")).to_have_count(0)
     assert await accessibility_faults(page) == []
     service.heal()
     await expect(page.get_by_text("Todo funciona.")).to_be_visible(timeout=30_000)

@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { ErrorNotice, Progress } from "../common/notices";
-import { reasonText } from "../common/reasons";
-import { sourceName } from "../common/sources";
 import { number } from "../i18n/messages";
 import { connection } from "../state/connection";
+import { meaningOf } from "./flags";
 import { texts } from "./messages";
+import { lacksDatabase, partName, reasonOf, remedyOf } from "./parts";
 import { type SourceState, type Status, StatusWatch } from "./status";
 import "./health.css";
 
@@ -63,39 +63,42 @@ function Shown({ status, stale }: { status: Status; stale: boolean }) {
 
 function Sources({ sources }: { sources: readonly SourceState[] }) {
   const say = texts();
-  const state = { ok: say.stateOk, degraded: say.stateDegraded, out: say.stateOut, off: say.stateOff };
   return (
     <section class="card" aria-labelledby="health-sources">
       <h2 id="health-sources">{say.sources}</h2>
       <ul class="health-sources">
         {sources.map((each) => (
-          <li key={each.source} data-state={each.state}>
-            <span class="health-dot" aria-hidden="true" />
-            <div>
-              <b>{sourceName(each.source)}</b> <span>{state[each.state]}</span>
-              {each.reason && <Reason reason={each.reason} says={each.says} />}
-              {each.remedy && (
-                <p class="small quiet">
-                  {say.remedy}: <span lang="en">{each.remedy}</span>
-                </p>
-              )}
-            </div>
-          </li>
+          <Part key={each.source} part={each} lacksDatabase={lacksDatabase(each, sources)} />
         ))}
       </ul>
     </section>
   );
 }
 
-/** Of a reason that the page has no words for, the service's own are shown, in English. */
-function Reason({ reason, says }: { reason: string; says: string | null }) {
-  const known = reasonText(reason, "");
-  return known === "" ? (
-    <p class="small" lang={says === null ? undefined : "en"}>
-      {says ?? reason}
-    </p>
-  ) : (
-    <p class="small">{known}</p>
+function Part({ part, lacksDatabase }: { part: SourceState; lacksDatabase: boolean }) {
+  const say = texts();
+  const state = { ok: say.stateOk, degraded: say.stateDegraded, out: say.stateOut, off: say.stateOff };
+  const reason = lacksDatabase ? { text: say.needsDatabase } : reasonOf(part);
+  const remedy = lacksDatabase ? null : remedyOf(part);
+  return (
+    <li data-state={part.state}>
+      <span class="health-dot" aria-hidden="true" />
+      <div class="health-told">
+        <div class="health-part">
+          <b>{partName(part.source)}</b> <span>{state[part.state]}</span>
+        </div>
+        {reason && (
+          <p class="small" lang={reason.lang}>
+            {reason.text}
+          </p>
+        )}
+        {remedy && (
+          <p class="small quiet">
+            {say.remedy}: <span lang={remedy.lang}>{remedy.text}</span>
+          </p>
+        )}
+      </div>
+    </li>
   );
 }
 
@@ -149,22 +152,28 @@ function Flags({ flags }: { flags: Status["flags"] }) {
         </thead>
         <tbody>
           {flags.map((flag) => (
-            <tr key={flag.name}>
-              <th scope="row">
-                <code>{flag.name}</code>
-              </th>
-              <td>
-                <code>{flag.value ?? "—"}</code> {flag.is_default && <span class="quiet small">{say.isDefault}</span>}
-              </td>
-              {/* the service describes its settings in English */}
-              <td lang="en" class="small quiet">
-                {flag.says}
-              </td>
-            </tr>
+            <FlagRow key={flag.name} flag={flag} />
           ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+function FlagRow({ flag }: { flag: Status["flags"][number] }) {
+  const meaning = meaningOf(flag);
+  return (
+    <tr>
+      <th scope="row">
+        <code>{flag.name}</code>
+      </th>
+      <td>
+        <code>{flag.value || "—"}</code> {flag.is_default && <span class="quiet small">{texts().isDefault}</span>}
+      </td>
+      <td lang={meaning.lang} class="small quiet">
+        {meaning.text}
+      </td>
+    </tr>
   );
 }
 
