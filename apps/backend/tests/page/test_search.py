@@ -80,6 +80,7 @@ async def test_more_results_come_below_and_the_focus_stays(library: PageService,
     passages = page.get_by_role("article")
     more = page.get_by_role("button", name="Más resultados")
     await expect(passages).to_have_count(10)
+    assert [request.url for request in watch_of(page).requests].count(f"{library.url}search") == 1
     first = await first_title(page)
     await more.click()
     await expect(passages).to_have_count(20)

@@ -27,8 +27,8 @@ export function SearchView() {
     box.current?.focus();
     box.current?.select();
   };
+  useSearching(state); // before the address is read: else what stands in it is searched twice
   useAddress(state);
-  useSearching(state);
   useSlash(focusBox);
   useReturn(state, list);
 
