@@ -72,7 +72,9 @@ async def test_a_place_that_is_not_there_is_told(library: PageService, open_page
 async def test_the_original_is_a_link_or_with_a_key_a_download(
     library: PageService, keyed: PageService, open_page: OpenPage
 ) -> None:
-    page = await open_page(library, address(LONG_NAME, "?page=150"))
+    page = await open_page(library, address(LONG_NAME, "?page=150"), width=768)
+    await expect(page.locator(".part:focus")).to_be_in_viewport()
+    await page.get_by_role("searchbox").click(trial=True)  # nothing covers what looks through the document
     link = page.get_by_role("link", name="Ver el original")
     await expect(link).to_have_attribute("href", f"./documents/{quote(LONG_NAME, safe='')}/content#page=150")
     original = await page.request.get(f"{library.url}{await link.get_attribute('href')}")
