@@ -6,11 +6,11 @@ import { sourceName } from "./sources";
 const say = messages({
   es: {
     title: "Respuesta parcial",
-    text: "Estas fuentes no han hecho su parte; lo demás vale igual.",
+    text: "Estas fuentes no han participado del todo; lo demás sigue siendo válido.",
   },
   en: {
-    title: "Partial answer",
-    text: "These sources did not do their part; all else holds.",
+    title: "Partial result",
+    text: "These sources did not fully take part; everything else is valid.",
   },
 });
 

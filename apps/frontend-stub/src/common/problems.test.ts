@@ -32,9 +32,9 @@ it.each([
   ],
   [
     problem("forbidden", null, [{ field: "Authorization", message: "m", limit: "ask", remedy: "r" }]),
-    "Le falta el permiso «ask». Pide a quien lleva el servicio una clave que lo tenga.",
+    "Le falta el permiso «ask». Pide a quien administra el servicio una clave que lo tenga.",
   ],
-  [problem("embedder_unavailable"), "El modelo de los vectores no responde."],
+  [problem("embedder_unavailable"), "El modelo de vectores no responde."],
   [problem("too_many_requests", "tokens"), "Tu clave ha gastado los tokens que tiene para hoy. Buscar no los gasta."],
   [problem("busy", "busy"), "Está ocupado con otras peticiones. Vuelve a intentarlo en unos segundos."],
 ])("a known problem is told in the reader's language: %o", (told, text) => {

@@ -8,17 +8,18 @@ const byCode = messages({
     busy: "Está ocupado con otras peticiones. Vuelve a intentarlo en unos segundos.",
     request_timeout: "Ha tardado demasiado en responder. Vuelve a intentarlo en unos segundos.",
     stopping: "Se está cerrando. Vuelve a intentarlo cuando esté de nuevo en marcha.",
-    internal: "Ha fallado algo en el servicio. Quien lo lleva encontrará la causa por el número de la petición.",
-    all_sources_failed: "Ninguna de las fuentes en que se busca ha podido responder.",
+    internal:
+      "Ha fallado algo en el servicio. Quien lo administra puede encontrar la causa con el número de la petición.",
+    all_sources_failed: "Ninguna de las fuentes ha podido responder.",
     payload_too_large: "Es demasiado grande para el servicio.",
     invalid_input: "",
   },
   en: {
-    busy: "It is busy with other requests. Try again in some seconds.",
-    request_timeout: "It took too long to answer. Try again in some seconds.",
+    busy: "It is busy with other requests. Try again in a few seconds.",
+    request_timeout: "It took too long to answer. Try again in a few seconds.",
     stopping: "It is shutting down. Try again once it is back.",
-    internal: "Something failed in the service. Whoever runs it finds the cause by the number of the request.",
-    all_sources_failed: "None of the sources that are searched could answer.",
+    internal: "Something failed in the service. Whoever runs it can find the cause by the request number.",
+    all_sources_failed: "None of the sources could answer.",
     payload_too_large: "It is too large for the service.",
     invalid_input: "",
   },
@@ -27,13 +28,13 @@ const byCode = messages({
 const particular = messages({
   es: {
     forbidden: (scope: string) =>
-      `Le falta ${scope ? `el permiso «${scope}»` : "un permiso"}. Pide a quien lleva el servicio una clave que lo tenga.`,
+      `Le falta ${scope ? `el permiso «${scope}»` : "un permiso"}. Pide a quien administra el servicio una clave que lo tenga.`,
     answerTooLong: "El modelo ha escrito más de lo que cabe en una respuesta. Pregunta por algo más concreto.",
   },
   en: {
     forbidden: (scope: string) =>
       `It lacks ${scope ? `the scope “${scope}”` : "a scope"}. Ask whoever runs the service for a key that has it.`,
-    answerTooLong: "The model wrote more than an answer holds. Ask for something more precise.",
+    answerTooLong: "The model wrote more than fits in an answer. Ask for something more specific.",
   },
 });
 
@@ -55,12 +56,12 @@ const limits = messages({
 const out = messages({
   es: {
     storage_unavailable: "La base de datos",
-    embedder_unavailable: "El modelo de los vectores",
+    embedder_unavailable: "El modelo de vectores",
     answerer_unavailable: "El modelo que escribe las respuestas",
   },
   en: {
     storage_unavailable: "The database",
-    embedder_unavailable: "The model of the vectors",
+    embedder_unavailable: "The embedding model",
     answerer_unavailable: "The model that writes the answers",
   },
 });

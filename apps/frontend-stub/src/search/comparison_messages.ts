@@ -12,11 +12,11 @@ export const comparisonTexts = messages({
     hint: "Una línea une el mismo pasaje en las dos listas.",
     none: "Ningún resultado.",
     noQuery: "Escribe una búsqueda para comparar sus clasificaciones.",
-    alone: "no está entre los de la otra",
+    alone: "no está en la otra lista",
     same: (place: number) => `allí también n.º ${number(place)}`,
     there: (place: number) => `allí n.º ${number(place)}`,
     instead: (side: string, wanted: string, used: string) =>
-      `${side}: la lista «${wanted}» no se puede hacer ahora; en su lugar está la de «${used}».`,
+      `${side}: la lista «${wanted}» no se puede hacer ahora; en su lugar se muestra «${used}».`,
   },
   en: {
     title: "Two rankings of the same search",
@@ -29,10 +29,10 @@ export const comparisonTexts = messages({
     hint: "A line joins the same passage in both lists.",
     none: "No results.",
     noQuery: "Type a search to compare its rankings.",
-    alone: "not among the other's",
+    alone: "not in the other list",
     same: (place: number) => `no. ${number(place)} there too`,
     there: (place: number) => `no. ${number(place)} there`,
     instead: (side: string, wanted: string, used: string) =>
-      `${side}: the list “${wanted}” cannot be made now; “${used}” stands in its place.`,
+      `${side}: “${wanted}” is not available right now; “${used}” is shown instead.`,
   },
 });
