@@ -55,22 +55,25 @@ export function QueryForm({ state, box, search, enterList }: Props) {
         <button type="submit" class="button primary">
           {say.submit}
         </button>
-        <fieldset class="search-modes row">
-          <legend class="visually-hidden">{say.mode}</legend>
-          {MODES.map((mode) => (
-            <label key={mode} class="search-mode">
-              <input
-                type="radio"
-                name="search-mode"
-                checked={state.mode.value === mode}
-                onChange={() => {
-                  state.mode.value = mode;
-                }}
-              />
-              <span>{say[mode]}</span>
-            </label>
-          ))}
-        </fieldset>
+        {/* a comparison has its own choice, one for each side */}
+        {!state.comparing.value && (
+          <fieldset class="search-modes row">
+            <legend class="visually-hidden">{say.mode}</legend>
+            {MODES.map((mode) => (
+              <label key={mode} class="search-mode">
+                <input
+                  type="radio"
+                  name="search-mode"
+                  checked={state.mode.value === mode}
+                  onChange={() => {
+                    state.mode.value = mode;
+                  }}
+                />
+                <span>{say[mode]}</span>
+              </label>
+            ))}
+          </fieldset>
+        )}
         <button
           type="button"
           class="button search-compare"
