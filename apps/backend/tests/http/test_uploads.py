@@ -224,7 +224,7 @@ async def test_a_large_text_has_more_time_than_a_small_one(
     save = world.repository.save_many
 
     async def slow(*given: Any, **named: Any) -> Any:
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.6)
         return await save(*given, **named)
 
     monkeypatch.setattr(world.repository, "save_many", slow)

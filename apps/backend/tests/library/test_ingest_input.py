@@ -123,14 +123,15 @@ async def test_text_is_text_whatever_its_name(open_rag: OpenRag) -> None:
     assert (await rag.source("contrato.pdf")).content == "# Título\n\nLa aguja está aquí.".encode()
 
 
-async def test_words_and_texts_without_end(open_rag: OpenRag) -> None:
+@pytest.mark.parametrize("words", [10_000, pytest.param(200_000, marks=pytest.mark.soak)])
+async def test_words_and_texts_without_end(open_rag: OpenRag, words: int) -> None:
     rag = await open_rag(embed_wait_seconds=0, parts=Parts(embedder=None))
     await rag.ingest_text("token.txt", "inicio " + "x" * 5000 + " fin aguja")
     assert await found(rag, "aguja") == ["token.txt"]
     assert await found(rag, "inicio") == ["token.txt"]
-    result = await rag.ingest_text("grande.txt", " ".join(f"único{n:06}" for n in range(200_000)))
-    assert result.chunks > 1000
-    for word in ("único000000", "único199999"):
+    result = await rag.ingest_text("grande.txt", " ".join(f"único{n:06}" for n in range(words)))
+    assert result.chunks > words // 200
+    for word in ("único000000", f"único{words - 1:06}"):
         (first, *_) = (await rag.search(word, mode="sparse")).hits
         assert (first.chunk.external_id, word in first.chunk.content) == ("grande.txt", True)
     await rag.ingest_text("linea.txt", "ñ" * 300_000)
