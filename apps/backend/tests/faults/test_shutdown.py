@@ -159,7 +159,7 @@ async def test_a_database_that_hangs_does_not_hold_the_end_up(dsn: str) -> None:
     place: dict[str, Any] = conninfo_to_dict(dsn)
     async with (
         fault_proxy(str(place["host"]), int(place["port"])) as proxy,
-        served(proxy.dsn(dsn), SHUTDOWN_GRACE_SECONDS="5") as service,
+        served(proxy.dsn(dsn), SHUTDOWN_GRACE_SECONDS="2") as service,
         service.client() as client,
     ):
         assert await stored(client) == 201

@@ -135,6 +135,7 @@ async def test_a_collector_that_is_gone_holds_nothing_up(
     make_container: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3")  # more than it is waited for
     container = await make_container(enable_tracing=True)
     async with asked(container) as client:
         assert (await client.post("/search", json={"query": "a"})).status_code == 200
