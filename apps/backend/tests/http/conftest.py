@@ -10,10 +10,11 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from ragcorp.infrastructure.postgres.idempotency_store import PostgresIdempotencyStore
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits
 from ragcorp.main.app import run_app
-from ragcorp.main.container import Parts
+from ragcorp.main.container import Container, Parts
 from support.embedders import HashingEmbedder
 
 from .connection import Connection
@@ -84,3 +85,14 @@ def one_connection() -> Iterator[Connection]:
     connection = Connection()
     yield connection
     connection.end()
+
+
+@pytest.fixture
+async def container(make_container: Callable[..., Any]) -> Container:
+    made: Container = await make_container()
+    return made
+
+
+@pytest.fixture
+def idempotency_store(container: Container) -> PostgresIdempotencyStore:
+    return PostgresIdempotencyStore(database=container.database)

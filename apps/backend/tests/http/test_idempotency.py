@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -29,19 +29,8 @@ ROWS = "SELECT caller, idempotency_key, status FROM idempotent_requests ORDER BY
 
 
 @pytest.fixture
-async def container(make_container: Callable[..., Any]) -> Container:
-    made: Container = await make_container()
-    return made
-
-
-@pytest.fixture
-def store(container: Container) -> PostgresIdempotencyStore:
-    return PostgresIdempotencyStore(database=container.database)
-
-
-@pytest.fixture
-def app(world: World, store: PostgresIdempotencyStore) -> FastAPI:
-    services = world.services(authenticator=KnownCallers(), idempotency=store)
+def app(world: World, idempotency_store: PostgresIdempotencyStore) -> FastAPI:
+    services = world.services(authenticator=KnownCallers(), idempotency=idempotency_store)
     return create_app(services, HttpLimits(max_body_bytes=200_000, max_file_bytes=3_000_000))
 
 

@@ -82,6 +82,16 @@ async def fill(client: httpx.AsyncClient, headers: Mapping[str, str]) -> None:
     await put(client, headers, "/graph/facts/f-2", fact | {"predicate": "vende", "sensitivity": "restricted"})
 
 
+async def filled(container: Container, client: httpx.AsyncClient) -> tuple[Mapping[str, str], ...]:
+    """Fill a workspace, all vectors made. Return who wrote it, who may read less of it, and who is of another one."""
+    ana, other = await key(container), await key(container, workspace="dos")
+    low = await key(container, subject="luis", clearance=Sensitivity.NORMAL)
+    await fill(client, ana)
+    while not (await container.use_cases.embed_pending.execute()).idle:
+        pass
+    return ana, low, other
+
+
 async def counted(client: httpx.AsyncClient, headers: Mapping[str, str]) -> tuple[dict[str, int], dict[str, Any]]:
     status = (await client.get("/status", headers=headers)).json()
     return status["counts"], status["embedding"]
@@ -90,11 +100,7 @@ async def counted(client: httpx.AsyncClient, headers: Mapping[str, str]) -> tupl
 async def test_each_caller_counts_what_it_may_read(make_container: MakeContainer) -> None:
     container = await make_container(embed_wait_seconds=0.0)
     async with service(container) as client:
-        ana, other = await key(container), await key(container, workspace="dos")
-        low = await key(container, subject="luis", clearance=Sensitivity.NORMAL)
-        await fill(client, ana)
-        while not (await container.use_cases.embed_pending.execute()).idle:
-            pass
+        ana, low, other = await filled(container, client)
         every = {
             "documents": 3, "deleted_documents": 1, "chunks": 3, "memories": 2, "turns": 2, "entities": 2, "facts": 2,
         }  # fmt: skip
@@ -110,11 +116,7 @@ async def test_each_caller_counts_what_it_may_read(make_container: MakeContainer
 async def test_vectors_wait_for_those_alone_who_may_read_the_text(make_container: MakeContainer, dsn: str) -> None:
     container = await make_container()
     async with service(container) as client:
-        ana, other = await key(container), await key(container, workspace="dos")
-        low = await key(container, subject="luis", clearance=Sensitivity.NORMAL)
-        await fill(client, ana)
-        while not (await container.use_cases.embed_pending.execute()).idle:
-            pass
+        ana, low, other = await filled(container, client)
         async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
             await connection.execute("SELECT set_config('ragcorp.workspace', '*', false)")
             await connection.execute(
