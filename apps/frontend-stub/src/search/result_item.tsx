@@ -28,6 +28,8 @@ export function placeOf({ document_id, external_id, citation }: Result): Extract
   return { view: "document", id: external_id, place: { lineStart, lineEnd, ...(page !== null && { page }) } };
 }
 
+const PASSAGES = "artifact_chunks"; // what most results are, which goes without saying
+
 /** A passage at its rank. */
 export function ResultItem({ result, explanation, current, open, toggle, entered }: Props) {
   const say = texts();
@@ -83,7 +85,7 @@ function Where({ result }: { result: Result }) {
       {path !== null && <Name>{path}</Name>}
       {page !== null && <span>{say.page(page)}</span>}
       {document_id !== null && line_end > 0 && <span>{say.lines(line_start, line_end)}</span>}
-      <Name>{valueLabel("collection", collection)}</Name>
+      {collection !== PASSAGES && <Name>{valueLabel("collection", collection)}</Name>}
       {artifact_type !== "document" && <Name>{valueLabel("artifact_type", artifact_type)}</Name>}
       {occurred_at !== null && <time dateTime={occurred_at}>{dayName(occurred_at)}</time>}
     </p>

@@ -17,6 +17,7 @@ export const whyTexts = messages({
     byScore: "Cada fuente aporta su peso por su puntuación; las que no la tienen absoluta, peso / (k + puesto).",
     own: "Una sola fuente: su puntuación es la del resultado.",
     lexemes: "Palabras que han contado",
+    adds: (value: number) => `suma ${score(value)}`,
     times: (count: number) => (count === 1 ? "1 vez" : `${number(count)} veces`),
     corrected: (typed: string, searched: string) =>
       `«${typed}» no aparece: se ha buscado lo más parecido, «${searched}».`,
@@ -48,7 +49,7 @@ export const whyTexts = messages({
     unjudged: "El modelo no lo ha juzgado: queda detrás de los que sí.",
     diverse: (relevance: number, similarity: number) =>
       `Relevancia ${score(relevance)}, parecido con los anteriores ${score(similarity)}: cuanto más parecido, más baja.`,
-    undiverse: "Fuera de los primeros, que son los que se varían.",
+    undiverse: "No está entre los primeros, que son los que se varían.",
     bm25: "BM25",
     ts_rank_cd: "proximidad (ts_rank_cd)",
     cosine_similarity: "coseno",
@@ -58,7 +59,7 @@ export const whyTexts = messages({
     identifier_match: "códigos que coinciden",
   },
   en: {
-    title: (rank: number) => `Why it ranks ${number(rank)}`,
+    title: (rank: number) => `Why it is at rank ${number(rank)}`,
     sources: "What each source contributes",
     source: "Source",
     rank: "Rank",
@@ -70,10 +71,11 @@ export const whyTexts = messages({
     byScore: "Each source contributes its weight times its score; where that is not absolute, weight / (k + rank).",
     own: "One source alone: its score is the result's.",
     lexemes: "Words that counted",
+    adds: (value: number) => `adds ${score(value)}`,
     times: (count: number) => (count === 1 ? "once" : `${number(count)} times`),
     corrected: (typed: string, searched: string) =>
       `“${typed}” does not occur: the nearest, “${searched}”, was searched.`,
-    steps: "What happened then",
+    steps: "What happened next",
     noSteps: "No later step changed this order.",
     up: (places: number) => `up ${number(places)}`,
     down: (places: number) => `down ${number(places)}`,
@@ -82,7 +84,7 @@ export const whyTexts = messages({
     skipped: (reason: string) => `Not done: it ${reason}.`,
     final: (rank: number, value: number) => `Final rank: ${number(rank)}, with a score of ${score(value)}.`,
     points: score,
-    describe: "Data of the passage",
+    describe: "Passage details",
     temporal_decay: "Age",
     deduplication: "No duplicates",
     visibility: "Permissions",
@@ -101,7 +103,7 @@ export const whyTexts = messages({
     unjudged: "The model did not judge it: it stays behind those that it did.",
     diverse: (relevance: number, similarity: number) =>
       `Relevance ${score(relevance)}, likeness to those above ${score(similarity)}: the more alike, the lower.`,
-    undiverse: "Not among the first, whose variety counts.",
+    undiverse: "Not among the first passages, the ones that are varied.",
     bm25: "BM25",
     ts_rank_cd: "proximity (ts_rank_cd)",
     cosine_similarity: "cosine",

@@ -100,7 +100,7 @@ function Lexemes({ why, explanation }: { why: Why; explanation: Explanation }) {
       <ul class="row why-lexemes">
         {counted.map(({ source, lexeme, times, contribution }) => (
           <li key={`${source}-${lexeme}`} class="chip">
-            <bdi>{lexeme}</bdi> · {say.times(times)} · {say.points(contribution)}
+            <bdi>{lexeme}</bdi> · {say.times(times)} · {say.adds(contribution)}
           </li>
         ))}
       </ul>
@@ -125,7 +125,7 @@ function Move({ move: { before, after } }: { move: StepMove }) {
   const arrow = { same: "=", up: "▲", down: "▼" }[kind];
   return (
     <span class={`why-move ${kind}`}>
-      <span aria-hidden="true">{arrow}</span> {text}
+      <span aria-hidden="true">{arrow}</span> {text}.
     </span>
   );
 }
