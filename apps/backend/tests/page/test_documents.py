@@ -92,7 +92,10 @@ async def test_a_folder_goes_in_and_each_file_tells_how_it_fared(
     await page.set_viewport_size({"width": 360, "height": 800})
     assert not await scrolls_sideways(page)
 
-    await page.evaluate(DROP, [["soltado.md", "# Soltado"], ["desktop.ini", "x"], [f"{'n' * 600}.md", "# Largo"]])
+    await page.route("**/documents/tope.md", lambda route: route.fulfill(status=413, body="<html>413"))  # a proxy's
+    given = [["soltado.md", "# Soltado"], ["desktop.ini", "x"], [f"{'n' * 600}.md", "# Largo"], ["tope.md", "# Tope"]]
+    await page.evaluate(DROP, given)
+    await expect(upload_of(page, "tope.md")).to_contain_text("Demasiado grande")
     await expect(upload_of(page, "soltado.md")).to_contain_text("Nuevo: 1 pasaje")
     await expect(upload_of(page, "nnn")).to_contain_text("hasta 500 caracteres")
     await expect(page.get_by_text("Se ha omitido 1 archivo oculto o del sistema")).to_be_visible()

@@ -79,7 +79,7 @@ async def test_a_key_is_asked_for_tried_and_not_kept(keyed: PageService, open_pa
 
     await give_key(page, "rk_no.existe")
     dialog = page.get_by_role("dialog")
-    await expect(dialog.get_by_role("alert")).to_contain_text("Esta clave no vale")
+    await expect(dialog.get_by_role("alert")).to_contain_text("Esta clave no es válida")
     assert await accessibility_faults(page) == []
     await dialog.get_by_label("Clave", exact=True).fill(keyed.keys[SALES])
     await dialog.get_by_role("button", name="Usar clave").click()
@@ -113,6 +113,11 @@ async def test_a_key_is_kept_in_the_tab_where_its_owner_says_so(keyed: PageServi
     await expect(page.get_by_text("precios.md").first).to_be_visible()
     await page.reload()
     await expect(page.get_by_text("precios.md").first).to_be_visible()
+    await page.route("**/documents?*", lambda route: route.fulfill(status=401))  # it is revoked
+    await page.get_by_label("Ver los borrados").check()
+    await expect(page.get_by_role("banner").get_by_role("button", name="Clave", exact=True)).to_be_visible()
+    await page.unroute("**/documents?*")
+    await page.get_by_label("Ver los borrados").uncheck()
     await page.get_by_role("button", name="Clave en uso").click()
     await page.get_by_role("button", name="Olvidar clave").click()
     await expect(page.get_by_text("precios.md")).to_have_count(0)

@@ -19,13 +19,21 @@ export class ApiError extends Error {
   readonly problem: Problem | null;
   /** Seconds after which the service wants to be asked again; null where it did not say. */
   readonly retryAfter: number | null;
+  /** The status of the response, which may be a proxy's with no problem in it; null where there was none. */
+  readonly status: number | null;
 
-  constructor(kind: ErrorKind, problem: Problem | null = null, retryAfter: number | null = null) {
+  constructor(
+    kind: ErrorKind,
+    problem: Problem | null = null,
+    retryAfter: number | null = null,
+    status: number | null = null,
+  ) {
     super(problem?.detail ?? kind);
     this.name = "ApiError";
     this.kind = kind;
     this.problem = problem;
     this.retryAfter = retryAfter;
+    this.status = status;
   }
 
   /** Say whether the same request may succeed later. */
@@ -36,7 +44,7 @@ export class ApiError extends Error {
 
 /** Return the error for a response that is no success. */
 export function errorOf(status: number, problem: Problem | null, retryAfter: number | null): ApiError {
-  return new ApiError(kindOf(status), problem, retryAfter);
+  return new ApiError(kindOf(status), problem, retryAfter, status);
 }
 
 /** Return the problem that a JSON value is, null where it is none. */

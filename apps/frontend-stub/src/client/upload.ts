@@ -32,8 +32,10 @@ export function storeFile({ externalId, file, sent, signal }: Sending): Promise<
       connection.answered();
       if (request.status === 401) session.refused();
       const body = jsonOf(request.responseText);
-      if (request.status >= 200 && request.status < 300) resolve(body as Stored);
-      else reject(errorOf(request.status, problemIn(body), retryAfterOf(headersOf(request))));
+      if (request.status < 200 || request.status >= 300) {
+        reject(errorOf(request.status, problemIn(body), retryAfterOf(headersOf(request))));
+      } else if (body === null) reject(new ApiError("cut"));
+      else resolve(body as Stored);
     };
     request.onerror = () => {
       connection.failed();

@@ -71,6 +71,7 @@ export const texts = messages({
     badNameRemedy: (most: string) =>
       most ? `Acórtalo, carpetas incluidas, hasta ${most} caracteres como mucho.` : "Cambia el nombre del archivo.",
     invalid: "El servicio no lo acepta así",
+    invalidRemedy: "No ha dicho por qué. Pregunta a quien lo lleva.",
     fileGone: "El navegador no puede leer el archivo",
     fileGoneRemedy: "Puede que se haya movido, cambiado o borrado. Elígelo otra vez.",
     offline: "No se pudo llegar al servicio",
@@ -199,6 +200,7 @@ export const texts = messages({
     badNameRemedy: (most: string) =>
       most ? `Shorten it, folders included, to ${most} characters at most.` : "Change the name of the file.",
     invalid: "The service does not take it like this",
+    invalidRemedy: "It did not say why. Ask whoever runs it.",
     fileGone: "The browser cannot read the file",
     fileGoneRemedy: "It may have been moved, changed or deleted. Choose it again.",
     offline: "The service could not be reached",

@@ -54,15 +54,15 @@ function wordsFor(error: ApiError | null): Words {
 
 function refusalWords(error: ApiError): Words {
   const say = texts();
+  const { status } = error;
   const code = error.problem?.code;
-  const status = error.problem?.status;
   if (status === 413) return { title: say.tooLarge, remedy: say.tooLargeRemedy(sizeLimit(error)) };
   if (status === 415) return { title: say.badType, remedy: say.badTypeRemedy };
   if (status === 409) return { title: say.conflict, remedy: say.conflictRemedy };
   if (code === "unreadable_document") return { title: say.unreadableDocument, remedy: say.unreadableRemedy };
   const named = error.problem?.errors.find(({ field }) => field === "external_id");
   if (named) return { title: say.badName, remedy: say.badNameRemedy(/^\d+/.exec(named.limit ?? "")?.[0] ?? "") };
-  return { title: say.invalid, remedy: error.problem?.errors[0]?.remedy ?? error.problem?.detail ?? "" };
+  return { title: say.invalid, remedy: error.problem?.errors[0]?.remedy ?? error.problem?.detail ?? say.invalidRemedy };
 }
 
 /** Return the limit of a size as a person reads it, "" where the service named none in bytes. */

@@ -211,7 +211,7 @@ function isForWantOfAKey({ state: { value }, isOver }: Upload): boolean {
 
 /** An error of the service's own (500) may be the file's doing: a person decides whether to send it again. */
 function isRetried(error: ApiError): boolean {
-  return error.passes && error.problem?.status !== 500;
+  return error.passes && error.status !== 500;
 }
 
 /**

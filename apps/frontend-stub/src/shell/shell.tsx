@@ -75,10 +75,11 @@ function useArrival(main: { current: HTMLElement | null }): void {
 
 function Settings() {
   const say = shell();
+  const keyed = session.key.value !== null && !session.needsKey.value; // one that was refused is of no use
   return (
     <div class="settings">
-      <button type="button" class="button" onClick={keyDialog.open} data-active={session.key.value !== null}>
-        {session.key.value === null ? say.key : say.keyInUse}
+      <button type="button" class="button" onClick={keyDialog.open} data-active={keyed}>
+        {keyed ? say.keyInUse : say.key}
       </button>
       <select
         aria-label={say.language}
