@@ -2,88 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import unicodedata
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from benchmarks.wire import traced
-from ragcorp.domain.documents import ChunkDraft, SourceFile, VisibilityScope
+from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.file_search import FileLines, KnownLines
-from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres import candidate_statements
 from ragcorp.infrastructure.postgres.collection_rows import ARTIFACTS
 from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.file_documents import PostgresFileDocuments, known_lines
+from support.file_documents import HTML, file_of, known, lines, place, store
 from support.postgres import open_database, repository_over
-from support.stored import ANYONE, where, written
+from support.stored import ANYONE
 
 pytestmark = pytest.mark.anyio
 
 ANA = Principal(subject="ana")
 BETO = Principal(subject="beto", clearance=Sensitivity.NORMAL)
-HTML = "text/html"
 
 
 @pytest.fixture
 async def database(dsn: str) -> AsyncIterator[Database]:
     async with open_database(dsn) as database:
         yield database
-
-
-def file_of(
-    external_id: str, *contents: str, path: str | None = None, media_type: str = "text/plain", **attributes: Any
-) -> DocumentWrite:
-    """Return a document whose n-th content stands on line 2n - 1."""
-    write = written(external_id, *contents, **attributes)
-    return replace(
-        write,
-        attributes=replace(write.attributes, path=path or external_id),
-        source=SourceFile(content=write.source.content, media_type=media_type, filename=external_id),
-        content_hash=repr((external_id, path, contents, attributes)).encode(),
-    )
-
-
-async def store(database: Database, *writes: DocumentWrite, principal: Principal = ANYONE) -> None:
-    await (await repository_over(database)).save_many(list(writes), principal=principal)
-
-
-def lines(
-    *names: str,
-    span: tuple[int, int] = (1, 99),
-    matched: Sequence[int] = (1,),
-    texts: Sequence[str] = ("plazo",),
-    whole: Sequence[str] = (),
-) -> FileLines:
-    return FileLines(
-        names=names,
-        line_start=span[0],
-        line_end=span[1],
-        matched_lines=tuple(matched),
-        matched_texts=tuple(texts),
-        line_texts=tuple(whole),
-    )
-
-
-def place(number: int) -> dict[str, Any]:
-    """Return the lines of the chunk of that number alone."""
-    return {"span": (2 * number + 1, 2 * number + 1), "matched": (2 * number + 1,)}
-
-
-async def known(database: Database, *asked: FileLines, principal: Principal = ANYONE, **filters: Any) -> Any:
-    return await PostgresFileDocuments(database=database).known(
-        asked, principal=principal, filters=where(**filters) if filters else ()
-    )
 
 
 async def index_of(database: Database, asked: FileLines, **options: Any) -> int | None:
@@ -354,72 +304,3 @@ async def test_an_outage_is_said(database: Database) -> None:
     await database.close()
     with pytest.raises(StorageUnavailableError):
         await known(database, lines("a.md"))
-
-
-CONTENTS = st.lists(st.sampled_from(("plazo", "Importe", "ñandú", "x_1")), min_size=1, max_size=3).map(" ".join)
-PASSAGES = st.tuples(
-    st.integers(1, 12),
-    st.integers(0, 8),
-    st.lists(st.integers(1, 14), max_size=4),
-    st.lists(st.sampled_from(("PLAZO", "importe", "Ñandu\u0301", "x_1", "nada")), max_size=3),
-    st.lists(CONTENTS, max_size=2),
-)
-
-
-def expected(contents: Sequence[str], passage: Any, *, sure: bool, kept: bool) -> int | None:
-    """Return the chunk's index, worked out in Python: content n stands on line 2n + 1."""
-    start, length, matched, texts, whole = passage
-    wanted = {unicodedata.normalize("NFC", text).lower() for text in texts}
-    if not wanted:
-        return None
-    ranked = []
-    for index, content in enumerate(contents):
-        line = 2 * index + 1
-        held, lines_held = sum(text in content.lower() for text in wanted), len({line}.intersection(matched))
-        if kept:
-            near = start <= line <= start + length
-            full = sum(each == content for each in set(whole))
-            taken = full or (sure and near and held and lines_held)
-            # matched lines lie within the passage: whoever looks beyond it counts none
-            ranked += [((bool(full), near, full, lines_held if near else 0, held, -index), taken)]
-        else:
-            padded = f" {content.replace('_', ' ')} "
-            full = len({each for each in whole if f" {each.replace('_', ' ')} " in padded})
-            ranked += [((full, held, -index), full or (sure and held))]
-    best = max((key for key, taken in ranked if taken), default=None)
-    return None if best is None else -best[-1]
-
-
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
-@given(
-    contents=st.lists(CONTENTS, min_size=1, max_size=6),
-    passages=st.lists(PASSAGES, min_size=1, max_size=8),
-    sure=st.booleans(),
-    kept=st.booleans(),
-)
-def test_the_chunk_is_the_one_that_the_rule_says(
-    dsn: str, owner_dsn: str, contents: list[str], passages: list[Any], sure: bool, kept: bool
-) -> None:
-    names = ("a.md",) if sure else ("docs/a.md", "a.md")
-    asked = [
-        lines(*names, span=(start, start + length), matched=matched, texts=texts, whole=whole)
-        for start, length, matched, texts, whole in passages
-    ]
-
-    async def run() -> list[KnownLines]:
-        with psycopg.connect(owner_dsn, autocommit=True) as connection:
-            connection.execute("DELETE FROM documents")
-        async with open_database(dsn) as database:
-            await store(database, file_of("a.md", *contents, media_type="text/plain" if kept else HTML))
-            answers: list[KnownLines] = await known(database, *asked)
-            return answers
-
-    assert [each.chunk and each.chunk.chunk_index for each in asyncio.run(run())] == [
-        expected(contents, passage, sure=sure, kept=kept) for passage in passages
-    ]
-
-
-def test_the_drafts_are_lines_apart() -> None:
-    """What the numbers of the tests above stand on."""
-    drafts: Sequence[ChunkDraft] = file_of("a", "x", "y").chunks
-    assert [(draft.line_start, draft.line_end) for draft in drafts] == [(1, 1), (3, 3)]
