@@ -142,7 +142,7 @@ function Flags({ flags }: { flags: Status["flags"] }) {
     <section class="card" aria-labelledby="health-flags">
       <h2 id="health-flags">{say.flags}</h2>
       <p class="quiet">{say.flagsText}</p>
-      <table class="health-flags">
+      <table class="health-flags stacked">
         <thead>
           <tr>
             <th scope="col">{say.name}</th>

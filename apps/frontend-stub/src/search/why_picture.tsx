@@ -40,7 +40,7 @@ function Sources({ why, explanation }: { why: Why; explanation: Explanation }) {
   return (
     <>
       <h3>{say.sources}</h3>
-      <table class="why-sources">
+      <table class="why-sources stacked">
         <thead>
           <tr>
             <th scope="col">{say.source}</th>
