@@ -10,8 +10,9 @@ from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.extraction import Extraction, ExtractorVersion
 from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
-from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, did_work, make_client, reason_of
+from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
 from ragcorp.infrastructure.openai_compatible.extracted_facts import KINDS, MAX_FACTS, borne_out
+from ragcorp.infrastructure.openai_compatible.failures import failures_of
 from ragcorp.infrastructure.openai_compatible.prompt import boundary_for
 
 if TYPE_CHECKING:
@@ -58,34 +59,23 @@ class OpenAIFactExtractor:
         self.version = ExtractorVersion(model=model, prompt_version=PROMPT_VERSION)
 
     async def extract(self, *, title: str, text: str) -> Extraction:
-        import openai
-
         messages = extraction_messages(title=title, text=text)
-        with CallTokens(messages, observer=self._tokens) as call:
-            try:
-                async with asyncio.timeout(self._deadline_seconds):
-                    response = await self._client.chat.completions.create(
-                        model=self.version.model,
-                        messages=messages,
-                        max_tokens=self._max_tokens,
-                        temperature=0,
-                        response_format={
-                            "type": "json_schema",
-                            "json_schema": {"name": "facts", "strict": True, "schema": SCHEMA},
-                        },
-                    )
-                call.reported(response.usage)
-                choice = response.choices[0]
-                finish_reason, content = choice.finish_reason, choice.message.content
-                call.wrote(content or "")
-            except TimeoutError:
-                raise _unavailable("timeout") from None
-            except openai.APIError as error:
-                if not did_work(error):
-                    call.refused()
-                raise _unavailable(reason_of(error)) from None
-            except BAD_RESPONSES:
-                raise _unavailable("bad_response") from None
+        with CallTokens(messages, observer=self._tokens) as call, failures_of(call, unavailable=_unavailable):
+            async with asyncio.timeout(self._deadline_seconds):
+                response = await self._client.chat.completions.create(
+                    model=self.version.model,
+                    messages=messages,
+                    max_tokens=self._max_tokens,
+                    temperature=0,
+                    response_format={
+                        "type": "json_schema",
+                        "json_schema": {"name": "facts", "strict": True, "schema": SCHEMA},
+                    },
+                )
+            call.reported(response.usage)
+            choice = response.choices[0]
+            finish_reason, content = choice.finish_reason, choice.message.content
+            call.wrote(content or "")
         if finish_reason != "stop":
             raise _unavailable("cut")
         try:

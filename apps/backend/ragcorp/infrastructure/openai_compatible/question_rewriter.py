@@ -13,7 +13,8 @@ from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.domain.text import is_blank
 from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
-from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, did_work, make_client, reason_of
+from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
+from ragcorp.infrastructure.openai_compatible.failures import failures_of
 from ragcorp.infrastructure.openai_compatible.prompt import boundary_for, neutralised, neutralised_line
 
 if TYPE_CHECKING:
@@ -40,30 +41,19 @@ class OpenAIQuestionRewriter:
 
     async def rewrite(self, question: str, turns: Sequence[Item]) -> str:
         """Return the question so that it stands alone. Raises AnswererUnavailableError within the deadline."""
-        import openai
-
         messages = _messages(question, turns)
-        with CallTokens(messages, observer=self._tokens) as call:
-            try:
-                async with asyncio.timeout(self._deadline_seconds):
-                    completion = await self._client.chat.completions.create(
-                        model=self._model,
-                        messages=messages,
-                        max_tokens=self._max_tokens,
-                        temperature=0,
-                    )
-                call.reported(completion.usage)
-                choice = completion.choices[0]
-                finished, content = choice.finish_reason == "stop", choice.message.content
-                call.wrote(content or "")
-            except TimeoutError:
-                raise _unavailable("timeout") from None
-            except openai.APIError as error:
-                if not did_work(error):
-                    call.refused()
-                raise _unavailable(reason_of(error)) from None
-            except BAD_RESPONSES:
-                raise _unavailable("bad_response") from None
+        with CallTokens(messages, observer=self._tokens) as call, failures_of(call, unavailable=_unavailable):
+            async with asyncio.timeout(self._deadline_seconds):
+                completion = await self._client.chat.completions.create(
+                    model=self._model,
+                    messages=messages,
+                    max_tokens=self._max_tokens,
+                    temperature=0,
+                )
+            call.reported(completion.usage)
+            choice = completion.choices[0]
+            finished, content = choice.finish_reason == "stop", choice.message.content
+            call.wrote(content or "")
         if not finished or not isinstance(content, str):
             raise _unavailable("cut")
         text = content.strip().strip(QUOTES)
