@@ -1,12 +1,14 @@
-"""What became of the last call of the models that no circuit watches: the reranker's and the answerer's."""
+"""What became of the last call of the models, as far as answers told of it."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 
+from ragcorp.application.outage_log import FAILURES
 from ragcorp.application.part_words import ANSWERER
 from ragcorp.application.reranking import STEP as RERANK
+from ragcorp.application.retrieval_profile import DENSE_SOURCES, FULL_TEXT_SOURCES
 from ragcorp.application.whole_answer import whole_answer
 from ragcorp.domain.answers import Answer, AskEvent, Searched
 from ragcorp.domain.exceptions import AnswererUnavailableError
@@ -17,7 +19,11 @@ from ragcorp.domain.search import SearchRequest, SearchResponse
 
 
 class LastCalls:
-    """Why the last call of a model failed, by model; one that did well, or was never asked, is not in it."""
+    """Why the last call of a model failed, by model; one that did well, or was never asked, is not in it.
+
+    The embedder's are by the sources that need it. Where the database may be at fault instead, nothing is noted: a
+    source by text, which needs the database alone, has to have answered.
+    """
 
     def __init__(self) -> None:
         self._failed: dict[str, str] = {}
@@ -33,11 +39,17 @@ class LastCalls:
         self._failed[ANSWERER] = reason
 
     def reported(self, reports: Iterable[SourceReport]) -> None:
-        for report in reports:
-            if report.source == RERANK and report.reason is not None:
-                self._failed[RERANK] = report.reason
-            elif report.source == RERANK and report.answered:
-                self._failed.pop(RERANK, None)
+        told = tuple(reports)
+        database_answered = any(report.answered and report.source in FULL_TEXT_SOURCES for report in told)
+        for report in told:
+            if report.answered:
+                self._failed.pop(report.source, None)
+            elif report.reason is None:
+                continue
+            elif report.source == RERANK or (
+                report.source in DENSE_SOURCES and report.outcome in FAILURES and database_answered
+            ):
+                self._failed[report.source] = report.reason
 
 
 class NotedSearch:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ragcorp.application.chunk_sources import VECTORS_PENDING
 from ragcorp.application.circuit_breaker import CircuitState
 from ragcorp.application.part_words import ANSWERER, DATABASE, failed, name_of, waits
+from ragcorp.application.reranking import STEP as RERANK
 from ragcorp.application.retrieval_profile import (
     ARTIFACTS_DENSE,
     DENSE,
@@ -44,6 +45,9 @@ WAITING = {
 }
 """Whose vectors a source searches."""
 
+WITHOUT = {ANSWERER: "an answer fails", RERANK: "results come in the order that they had before"}
+"""What is so while a model fails; without the embedder's, sources by text are left."""
+
 Turn = Callable[[], AbstractAsyncContextManager[None]]
 
 
@@ -62,7 +66,9 @@ class ServiceFacts:
 
 
 class ReportStatus:
-    """``circuits`` has the state of each source's circuit, ``failed_calls`` why a model's last call failed."""
+    """``circuits`` has the state of each source's circuit, ``failed_calls`` why the last call failed of a
+    model, or of a source that asks one.
+    """
 
     def __init__(
         self,
@@ -129,7 +135,7 @@ class ReportStatus:
         database = troubles.get(DATABASE, PartStatus(source=DATABASE))
         yield database
         off = {part.source: part for part in self._facts.off}
-        circuits = self._circuits()
+        circuits, failures = self._circuits(), self._failed_calls()
         for source in dict.fromkeys((*circuits, *(name for name in off if name in OWN_SOURCES))):
             if source == GREP and not principal.may_read_files:
                 yield _unreachable_with_this_key(source)
@@ -139,9 +145,10 @@ class ReportStatus:
                 yield _without_database(source, database)
             elif source in troubles:
                 yield troubles[source]
+            elif source in failures and circuits[source] == CircuitState.CLOSED:
+                yield _last_call(source, failures[source])
             else:
                 yield _by_itself(source, circuits[source], counts)
-        failures = self._failed_calls()
         for source in self._facts.models:
             yield _last_call(source, failures.get(source))
         yield from (part for source, part in off.items() if source not in OWN_SOURCES)
@@ -233,7 +240,7 @@ def _pending(source: str, waiting: Waiting) -> PartStatus:
 def _last_call(source: str, reason: str | None) -> PartStatus:
     if reason is None:
         return PartStatus(source=source)
-    without = "an answer fails" if source == ANSWERER else "results come in the order that they had before"
+    without = WITHOUT.get(source, "results are found by their words")
     return PartStatus(
         source=source,
         state=PartState.DEGRADED,

@@ -217,6 +217,13 @@ async def test_a_model_whose_last_call_failed(client: httpx.AsyncClient, world: 
     assert "the key is not right" in part(status, "answerer")["says"]
     assert part(status, "rerank")["reason"] == "timeout"
 
+    world.failed_calls |= {"dense": "unauthorized"}
+    status = await asked(client)
+    assert (status["status"], part(status, "dense")["state"]) == ("degraded", "degraded")
+    assert "found by their words" in part(status, "dense")["remedy"]
+    world.circuits["dense"] = "open"
+    assert part(await asked(client), "dense")["reason"] == "circuit_open"
+
 
 async def test_it_needs_the_scope_of_searching_and_that_of_tools_for_files(
     world: World, make_client: Callable[[Any], httpx.AsyncClient]

@@ -1,4 +1,4 @@
-"""The last call of the answerer is noted, whichever way it was asked."""
+"""The last call of each model is noted, whichever way it was asked."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ragcorp.application.part_words import ANSWERER
 from ragcorp.domain.answers import Answer, AskEvent
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search import SearchRequest
 
 pytestmark = pytest.mark.anyio
@@ -32,3 +33,19 @@ async def test_a_whole_answer_is_noted_as_its_stream_is() -> None:
     with pytest.raises(AnswererUnavailableError):
         await NotedAnswers(answer=OutAnswers(), calls=calls).execute(SearchRequest(query="?"), principal=Principal())
     assert calls.failed == {ANSWERER: "timeout"}
+
+
+def report(source: str, outcome: SourceOutcome, reason: str | None = None) -> SourceReport:
+    return SourceReport(source=source, outcome=outcome, elapsed_ms=1.0, reason=reason)
+
+
+def test_the_embedder_is_at_fault_where_the_database_has_answered() -> None:
+    calls = LastCalls()
+    refused = report("dense", SourceOutcome.FAILED, "unauthorized")
+    calls.reported([refused, report("full_text", SourceOutcome.FAILED, "unreachable")])
+    assert calls.failed == {}
+    calls.reported([refused, report("full_text", SourceOutcome.EMPTY)])
+    calls.reported([report("dense", SourceOutcome.SKIPPED, "circuit_open"), report("full_text", SourceOutcome.OK)])
+    assert calls.failed == {"dense": "unauthorized"}
+    calls.reported([report("dense", SourceOutcome.OK)])
+    assert calls.failed == {}

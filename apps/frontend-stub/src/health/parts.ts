@@ -77,6 +77,8 @@ const REMEDIES_OF_PARTS = {
   "rerank off": "Define RERANK_PROVIDER y RERANK_URL.",
   "rerank degraded":
     "Revisa su dirección, su clave y su modelo («ragcorp doctor»); mientras falle, los resultados quedan sin reordenar.",
+  "dense degraded":
+    "Revisa la dirección, la clave y el nombre del modelo de los vectores («ragcorp doctor»); mientras falle, se busca por texto.",
   "answerer degraded":
     "Revisa su dirección, su clave y su modelo («ragcorp doctor»); mientras falle, no hay respuestas.",
 } as const;
@@ -87,7 +89,7 @@ export function remedyOf({ source, state, reason, remedy }: SourceState): Words 
   const english = remedy.replace(/`([^`]*)`/g, "“$1”");
   if (language.value === "en") return { text: english };
   if (reason !== null && Object.hasOwn(REMEDIES, reason)) return { text: REMEDIES[reason as keyof typeof REMEDIES] };
-  const part = `${source} ${state}`;
+  const part = source.endsWith("dense") ? `dense ${state}` : `${source} ${state}`;
   if (!Object.hasOwn(REMEDIES_OF_PARTS, part)) return { text: english, lang: "en" };
   return { text: REMEDIES_OF_PARTS[part as keyof typeof REMEDIES_OF_PARTS] };
 }
