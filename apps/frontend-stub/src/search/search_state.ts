@@ -30,6 +30,8 @@ export class SearchState {
     if (this.asked.value === "" || loading.state === "failed" || loading.value === null) return [];
     return unique([...loading.value.results, ...this.later.value]);
   });
+  /** How the service found what is shown, where the choice was its own; null where it was not. */
+  readonly usedMode = signal<SearchResults["mode_used"] | null>(null);
   readonly hasMore = computed(() => this.cursor.value !== null);
 
   /** What the query finds without filters, by facet, and which search that was. */
@@ -77,18 +79,20 @@ export class SearchState {
 
   private async first(query: string): Promise<void> {
     const body = { ...this.body(), facets: true };
-    const search = JSON.stringify([query, this.mode.peek()]);
+    const mode = this.mode.peek();
+    const search = JSON.stringify([query, mode]);
     if (body.filters && this.counted.peek()?.of !== search)
       void this.count({ ...body, filters: null, limit: 1 }, search);
     await this.loader.run(async (signal) => {
       const found = await send(body, signal);
-      if (!signal.aborted) this.begin(found, body.filters ? null : search);
+      if (!signal.aborted) this.begin(found, mode, body.filters ? null : search);
       return found;
     });
   }
 
-  private begin(found: SearchResults, countedFor: string | null): void {
+  private begin(found: SearchResults, mode: Mode, countedFor: string | null): void {
     batch(() => {
+      this.usedMode.value = mode === "auto" ? found.mode_used : null;
       this.later.value = [];
       this.cursor.value = found.next_cursor;
       this.opened.value = new Set();

@@ -71,16 +71,21 @@ function Ranking({ state, list, leave }: RankingProps) {
   const results = state.results.value;
   if (state.asked.value === "") return <Empty title={say.empty} />;
   const done = loading.state === "done" ? loading.value : null;
+  const shown = loading.state === "failed" ? null : loading.value; // it stays until the next is there: nothing jumps
+  const told = results.length > 0 ? toldOf(state) : "";
   return (
     <>
       <div class="row search-told">
         <h2>{say.results}</h2>
-        <span class="quiet" role="status">
-          {done && results.length > 0 && say.found(results.length, state.hasMore.value)}{" "}
-          {done && results.length > 0 && state.mode.value === "auto" && say.autoUsed(say[done.mode_used])}
+        <span class="quiet" aria-hidden="true">
+          {told}
+        </span>
+        {/* told anew with each search, also where it reads alike */}
+        <span class="visually-hidden" role="status">
+          {done && told}
         </span>
       </div>
-      {done && <DegradedNotice degraded={done.degraded} />}
+      {shown && <DegradedNotice degraded={shown.degraded} />}
       <Failure state={state} />
       {loading.state === "loading" && (loading.slow || results.length === 0) && <Progress slow={loading.slow} />}
       {done && results.length === 0 && <Nothing state={state} />}
@@ -88,6 +93,14 @@ function Ranking({ state, list, leave }: RankingProps) {
       {done && results.length > 0 && <MoreResults state={state} list={list} />}
     </>
   );
+}
+
+/** Say how many passages are shown, and how the service found them where that was its choice. */
+function toldOf(state: SearchState): string {
+  const say = texts();
+  const [used, shown] = [state.usedMode.value, state.results.value.length];
+  const found = say.found(shown, state.hasMore.value);
+  return used === null ? found : `${found} ${say.autoUsed(say[used])}`;
 }
 
 /** What stands around the views tells that the service is out of reach, or wants a key; it is not told twice. */
