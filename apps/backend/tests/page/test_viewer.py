@@ -54,6 +54,9 @@ async def test_a_long_document_opens_at_its_page_and_is_looked_through(
     await page.get_by_role("textbox", name="Página", exact=True).press("Enter")
     await expect(page.locator(".part:focus")).to_contain_text("clave-077")
     await expect(page.locator(".part:focus")).to_be_in_viewport()
+    await page.get_by_role("textbox", name="Página", exact=True).fill("p. 999")
+    await page.get_by_role("textbox", name="Página", exact=True).press("Enter")
+    await expect(page.locator(".part:focus")).to_contain_text("clave-200")
 
 
 async def test_a_place_that_is_not_there_is_told(library: PageService, open_page: OpenPage) -> None:

@@ -91,15 +91,14 @@ export class Reader {
     this.goToHit();
   }
 
-  /** Go to a page, or in a document without pages to a passage, by its number from 1 on. */
+  /** Go to a page, or in a document without pages to a passage, by its number from 1 on; beyond the last, to that. */
   async jump(number: number, paged: boolean): Promise<void> {
     this.again = () => this.jump(number, paged);
     if (paged) await this.load((passages) => reaches(passages, { page: number }));
     else await this.load((passages) => passages.length >= number);
-    const index = paged
-      ? this.passages.value.findIndex(({ chunk }) => (chunk.page_end ?? 0) >= number)
-      : Math.min(number, this.passages.value.length) - 1;
-    if (index >= 0) this.goTo(index);
+    const { value: passages } = this.passages;
+    const index = paged ? passages.findIndex(({ chunk }) => (chunk.page_end ?? 0) >= number) : number - 1;
+    if (passages.length > 0) this.goTo(passages[index] ? index : passages.length - 1);
   }
 
   retry(): void {

@@ -77,8 +77,7 @@ function Jump({ reader }: { reader: Reader }) {
       class="row"
       onSubmit={(event) => {
         event.preventDefault();
-        const wanted = Number(typed.value);
-        if (Number.isInteger(wanted) && wanted > 0) void reader.jump(wanted, paged);
+        if (typed.value !== "") void reader.jump(Math.max(1, Number(typed.value)), paged);
       }}
     >
       <label class="row">
@@ -91,7 +90,8 @@ function Jump({ reader }: { reader: Reader }) {
           autocomplete="off"
           value={typed.value}
           onInput={(event) => {
-            typed.value = event.currentTarget.value;
+            typed.value = event.currentTarget.value.replace(/\D/g, "");
+            event.currentTarget.value = typed.value; // of what is no digit nothing is kept
           }}
         />
       </label>
