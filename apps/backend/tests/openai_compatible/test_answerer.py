@@ -23,6 +23,7 @@ from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.prompt import ABSTAIN, chat_messages
 from support.conversations import NO_PAGES
+from support.counted_tokens import Counted
 from support.openai_server import FakeOpenAI, openai_server
 
 pytestmark = pytest.mark.anyio
@@ -294,16 +295,6 @@ def test_a_plain_passage_reaches_the_prompt_to_the_letter() -> None:
     content = 'Línea 1: 18.450,00 € «a» (b) {c} 50 % — ñ\n| Tabla | 3 |\nª º ½ ² ﬁ\n\tx[i] "y" `z` “w” [a](b)'
     user = str(chat_messages(prompt_of(chunk(1, content)))[1]["content"])  # type: ignore[typeddict-item]
     assert content in user
-
-
-class Counted:
-    """The port TokenObserver."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[int, int]] = []
-
-    def tokens_used(self, *, prompt: int, completion: int) -> None:
-        self.calls.append((prompt, completion))
 
 
 @pytest.fixture

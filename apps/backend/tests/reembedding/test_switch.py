@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from ragcorp.application.drop_vectors import DropVectors
-from ragcorp.application.reembed import PROBE, ReembedStatus
+from ragcorp.application.reembed import PROBE, Reembed, ReembedStatus
 from ragcorp.application.switch_back import SwitchBack
 from ragcorp.domain.exceptions import InvalidInputError, StorageUnavailableError
 from ragcorp.infrastructure.postgres.database import Database
@@ -101,14 +101,21 @@ async def test_a_vector_that_comes_in_during_the_switch_leaves_its_text_waiting(
     assert await backlog.claim(limit=9, lease_seconds=60, model=NEW_MODEL) == [item]
 
 
-async def test_the_switch_gives_way_to_a_writer_and_lets_searches_through(
-    store: PostgresReembedding, database: Database, rag: Rag, owner_dsn: str, dsn: str
-) -> None:
+@pytest.fixture
+async def before_the_switch(store: PostgresReembedding, database: Database, rag: Rag) -> Reembed:
+    """Every vector of the new model is made; the next run switches."""
+    del rag
     reembed = reembed_over(store, database, RefusingEmbedder())
     await reembed.execute(switch=False)
+    return reembed
+
+
+async def test_the_switch_gives_way_to_a_writer_and_lets_searches_through(
+    before_the_switch: Reembed, rag: Rag, owner_dsn: str, dsn: str
+) -> None:
     async with await psycopg.AsyncConnection.connect(owner_dsn) as writer:
         await writer.execute("UPDATE memory_items SET speaker = speaker")
-        switching = asyncio.create_task(reembed.execute())
+        switching = asyncio.create_task(before_the_switch.execute())
         await one_waits(dsn, mode="ExclusiveLock")
         assert len((await dense(rag, "pedido", limit=5)).hits) == 5
         assert not switching.done()
@@ -118,13 +125,11 @@ async def test_the_switch_gives_way_to_a_writer_and_lets_searches_through(
 
 
 async def test_the_switch_waits_for_a_vacuum_without_holding_writers_up(
-    store: PostgresReembedding, database: Database, rag: Rag, owner_dsn: str, dsn: str
+    before_the_switch: Reembed, owner_dsn: str, dsn: str
 ) -> None:
-    reembed = reembed_over(store, database, RefusingEmbedder())
-    await reembed.execute(switch=False)
     async with await psycopg.AsyncConnection.connect(owner_dsn) as vacuum:
         await vacuum.execute("LOCK TABLE structural_entities IN SHARE UPDATE EXCLUSIVE MODE")  # as VACUUM does
-        switching = asyncio.create_task(reembed.execute())
+        switching = asyncio.create_task(before_the_switch.execute())
         await one_waits(dsn, mode="ShareUpdateExclusiveLock")
         async with await psycopg.AsyncConnection.connect(owner_dsn, autocommit=True) as writer:
             await writer.execute("SET lock_timeout = '1ms'")
