@@ -2,7 +2,10 @@ import type { Span } from "../common/spans";
 
 export type Hit = { index: number; span: Span };
 
-/** Return where a query stands in the texts. Capitals and accents do not matter; hits of one text do not overlap. */
+/**
+ * Return where a query stands in the texts. Capitals, accents and where a line breaks do not matter; hits of one text do
+ * not overlap.
+ */
 export function hitsIn(texts: readonly string[], query: string): Hit[] {
   const wanted = folded(query.trim()).text;
   if (wanted === "") return [];
@@ -16,7 +19,7 @@ export function hitsIn(texts: readonly string[], query: string): Hit[] {
   });
 }
 
-/** A text without capitals and accents, and the code point of the true text that each unit of it comes from. */
+/** A text as it is compared, and the code point of the true text that each unit of it comes from. */
 type Folded = { text: string; points: number[] };
 
 const known = new Map<string, Folded>();
@@ -34,10 +37,18 @@ function folded(text: string): Folded {
   let flat = "";
   let index = 0;
   for (const point of text) {
-    const piece = point < "\u0080" ? point.toLowerCase() : point.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
-    for (let unit = 0; unit < piece.length; unit += 1) points.push(index);
-    flat += piece;
+    const piece = plain(point);
+    if (piece !== " " || !flat.endsWith(" ")) {
+      for (let unit = 0; unit < piece.length; unit += 1) points.push(index);
+      flat += piece;
+    }
     index += 1;
   }
   return { text: flat, points };
+}
+
+function plain(point: string): string {
+  if (point > " " && point < "\u007f") return point.toLowerCase();
+  if (/\s/u.test(point)) return " ";
+  return point.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 }
