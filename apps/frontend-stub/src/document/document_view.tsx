@@ -2,7 +2,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { StoredDocument } from "../client/api";
 import { Empty, ErrorNotice, Progress } from "../common/notices";
 import { Name } from "../common/text";
-import { kindOf, sensitivityName } from "../documents/kinds";
+import { isCode, kindOf, sensitivityName } from "../documents/kinds";
 import { bytes, languageName, moment, number } from "../i18n/messages";
 import { href, type Place } from "../state/route";
 import { texts } from "./messages";
@@ -39,7 +39,7 @@ export function DocumentView({ id, place }: { id: string; place: Place }) {
         <ErrorNotice error={described.error} retry={() => void reader.open(place)} />
       )}
       {document && <About document={document} page={place.page} />}
-      {!missing && <Text reader={reader} total={document?.chunks ?? null} />}
+      {!missing && <Text reader={reader} document={document} />}
     </section>
   );
 }
@@ -78,7 +78,7 @@ function Fact({ name, children }: { name: string; children: string }) {
   );
 }
 
-function Text({ reader, total }: { reader: Reader; total: number | null }) {
+function Text({ reader, document }: { reader: Reader; document: StoredDocument | null }) {
   const say = texts();
   const loading = reader.loader.current.value;
   const { length } = reader.passages.value;
@@ -92,7 +92,11 @@ function Text({ reader, total }: { reader: Reader; total: number | null }) {
       <div role="status">
         {reader.lost.value && <p class="notice">{reader.located.value ? say.lost : say.nowhere}</p>}
       </div>
-      <section class="card" aria-label={say.text} aria-busy={loading.state === "loading"}>
+      <section
+        class={document && isCode(document) ? "card code" : "card"}
+        aria-label={say.text}
+        aria-busy={loading.state === "loading"}
+      >
         <Reading reader={reader} />
         {loading.state === "loading" && <Progress slow={loading.slow} />}
         {loading.state === "failed" && loading.error.kind !== "unauthorised" && (
@@ -101,7 +105,7 @@ function Text({ reader, total }: { reader: Reader; total: number | null }) {
         {loading.state === "done" && length === 0 && <Empty title={say.noText} />}
         {length > 0 && !reader.complete.value && (
           <div class="row">
-            {total !== null && <span class="quiet small">{say.loaded(length, total)}</span>}
+            {document && <span class="quiet small">{say.loaded(length, document.chunks)}</span>}
             <button type="button" class="button" onClick={more}>
               {say.more}
             </button>

@@ -36,6 +36,11 @@ export function kindOf(mediaType: string): string {
   return Object.hasOwn(texts, mediaType) ? texts[mediaType as keyof typeof texts] : mediaType;
 }
 
+/** Say whether a file is read in letters of one width: a program, or data that a program reads. */
+export function isCode({ media_type, filename }: { media_type: string; filename: string }): boolean {
+  return media_type === "text/plain" && /\.(?!te?xt$|log$|rst$|md$)[a-z][a-z0-9]{0,9}$/i.test(filename);
+}
+
 export function sensitivityName(level: keyof ReturnType<typeof levels>): string {
   return levels()[level];
 }
