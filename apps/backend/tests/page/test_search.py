@@ -70,6 +70,12 @@ async def test_back_leads_through_the_searches_that_were_sent(library: PageServi
     await expect(page.get_by_role("article").first).to_contain_text("vacaciones")
     await page.go_forward()
     await expect(box).to_have_value("compresores Haldenfrost")
+    await box.fill("x" * 2001)
+    await expect(page.get_by_role("alert")).to_contain_text("Una búsqueda admite 2000 caracteres: sobran 1.")
+    await box.fill("\u200b")
+    await expect(page.get_by_text("Escribe lo que buscas")).to_be_visible()
+    await box.fill("\0vacaciones")  # without what is no character
+    await expect(page.get_by_role("article").first).to_contain_text("vacaciones")
     await box.fill("")
     await expect(page.get_by_role("article")).to_have_count(0)
     await expect(page.get_by_role("group", name="Idioma").get_by_role("checkbox")).to_have_count(0)

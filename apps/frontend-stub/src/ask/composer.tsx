@@ -1,6 +1,6 @@
 import type { Ref } from "preact";
+import { MOST_CHARACTERS } from "../common/question";
 import type { Draft } from "./draft";
-import { MOST_CHARACTERS } from "./draft";
 import { texts } from "./messages";
 
 const COMPOSING = 229; // what browsers give for a key that belongs to an input method

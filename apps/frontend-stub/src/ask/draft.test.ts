@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Draft, leaveWithoutKey, MOST_CHARACTERS, takeLeft } from "./draft";
+import { MOST_CHARACTERS } from "../common/question";
+import { Draft, leaveWithoutKey, takeLeft } from "./draft";
 
 const ASKED = ["uno", "dos"];
 

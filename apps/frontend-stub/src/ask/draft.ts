@@ -1,18 +1,13 @@
 import { computed, signal } from "@preact/signals";
-
-/** The service takes questions of so many characters, counted as code points. */
-export const MOST_CHARACTERS = 2000;
-
-const NO_CHARACTER = new RegExp(`${String.fromCodePoint(0)}|\\p{Cs}`, "gu"); // half of a surrogate pair
-const UNSEEN = /^[\s\p{Cc}\p{Cf}]*$/u;
+import { excessOf, isBlank, questionOf } from "../common/question";
 
 /** What is typed and not asked yet, with the questions that were asked before within reach. */
 export class Draft {
   readonly text = signal("");
-  /** What would be asked: without what the service takes for no character, and without the space around it. */
-  readonly question = computed(() => this.text.value.replace(NO_CHARACTER, "").trim());
-  readonly over = computed(() => Math.max(0, lengthOf(this.question.value) - MOST_CHARACTERS));
-  readonly blank = computed(() => UNSEEN.test(this.question.value));
+  /** What would be asked. */
+  readonly question = computed(() => questionOf(this.text.value));
+  readonly over = computed(() => excessOf(this.question.value));
+  readonly blank = computed(() => isBlank(this.question.value));
 
   private back = 0;
 
@@ -44,11 +39,4 @@ export function takeLeft(): string {
   const text = withoutKey;
   withoutKey = "";
   return text;
-}
-
-function lengthOf(text: string): number {
-  if (text.length <= MOST_CHARACTERS) return text.length; // no text has more code points than units
-  let length = 0;
-  for (const _ of text) length += 1;
-  return length;
 }

@@ -37,6 +37,8 @@ export const texts = messages({
     rank: (rank: number) => `Puesto ${number(rank)}`,
     foundBy: "Encontrado por",
     empty: "Escribe lo que buscas: los pasajes aparecen mientras escribes.",
+    tooLong: (most: number, over: number) =>
+      `Una búsqueda admite ${number(most)} caracteres: sobran ${number(over)}. Acórtala.`,
     nothing: "Ningún pasaje responde a esta búsqueda",
     tryWords: "Prueba con menos palabras o con otras, o comprueba cómo se escriben.",
     tryFilters: "Hay filtros puestos: puede que haya pasajes fuera de ellos.",
@@ -110,6 +112,8 @@ export const texts = messages({
     rank: (rank: number) => `Rank ${number(rank)}`,
     foundBy: "Found by",
     empty: "Type what you are looking for: passages appear as you type.",
+    tooLong: (most: number, over: number) =>
+      `A search takes ${number(most)} characters: ${number(over)} too many. Shorten it.`,
     nothing: "No passage matches this search",
     tryWords: "Try fewer words or other ones, or check how they are spelt.",
     tryFilters: "Filters are on: there may be passages outside them.",

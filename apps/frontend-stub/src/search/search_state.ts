@@ -2,6 +2,7 @@ import { batch, computed, signal, untracked } from "@preact/signals";
 import { type Asked, api, type Result, type SearchBody, type SearchResults } from "../client/api";
 import { answerOf } from "../client/transport";
 import { Loader } from "../common/loader";
+import { excessOf, isBlank, questionOf } from "../common/question";
 import { keyOf } from "./comparison";
 import { type Chosen, type Counts, filtersOf, isWrongWay, NOTHING_CHOSEN } from "./filters";
 
@@ -16,6 +17,8 @@ export class SearchState {
   readonly typed = signal("");
   /** The query that is searched: what was typed, once typing rests. */
   readonly asked = signal("");
+  /** So many characters of it are too many: it is not searched. */
+  readonly over = computed(() => excessOf(this.asked.value));
   readonly mode = signal<Mode>("auto");
   readonly chosen = signal<Chosen>(NOTHING_CHOSEN);
   readonly comparing = signal(false);
@@ -48,7 +51,7 @@ export class SearchState {
   run(): void {
     const [query, chosen] = [this.asked.peek(), this.chosen.peek()];
     untracked(() => this.stop());
-    if (query === "" || isWrongWay(chosen)) return;
+    if (query === "" || this.over.peek() > 0 || isWrongWay(chosen)) return;
     void untracked(() => this.first(query));
   }
 
@@ -63,6 +66,13 @@ export class SearchState {
       return answer;
     });
     if (page !== null) this.append(page);
+  }
+
+  /** Take what was typed as what is searched, and return it. */
+  ask(text: string): string {
+    const query = questionOf(text);
+    this.asked.value = isBlank(query) ? "" : query;
+    return this.asked.peek();
   }
 
   toggle(key: string): void {

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { DegradedNotice } from "../common/degraded";
 import { Empty, ErrorNotice, Progress } from "../common/notices";
+import { MOST_CHARACTERS, questionOf } from "../common/question";
 import { connection } from "../state/connection";
 import { route } from "../state/route";
 import { session } from "../state/session";
@@ -33,13 +34,12 @@ export function SearchView() {
   useReturn(state, list);
 
   const search = (settled: boolean) => {
-    const query = state.typed.peek().trim();
-    const again = settled && query === state.asked.peek();
-    state.asked.value = query;
-    if (again) state.run();
+    const before = state.asked.peek();
+    const query = state.ask(state.typed.peek());
+    if (settled && query === before) state.run();
     steps.write(query, settled);
   };
-  const { asked, comparing } = state;
+  const { asked, comparing, over } = state;
   return (
     <section class="search" aria-labelledby="search-title">
       <h1 id="search-title">{say.title}</h1>
@@ -49,7 +49,11 @@ export function SearchView() {
         <Facets state={state} />
         <div class="search-main">
           <Chips state={state} box={box} />
-          {comparing.value ? (
+          {over.value > 0 ? (
+            <p class="field-error" role="alert">
+              {say.tooLong(MOST_CHARACTERS, over.value)}
+            </p>
+          ) : comparing.value ? (
             <>
               <h2>{say.compareTitle}</h2>
               <Comparison query={asked.value} filters={state.filters.value} />
@@ -159,9 +163,9 @@ function useAddress(state: SearchState): void {
     if (now.view !== "search") return;
     const { query } = now;
     if (query === undefined) replaceAddress(state.asked.peek());
-    else if (query.trim() !== state.asked.peek()) {
+    else if (questionOf(query) !== state.asked.peek()) {
       state.typed.value = query;
-      state.asked.value = query.trim();
+      state.ask(query);
     }
   }, [at, state]);
   useEffect(() => {
