@@ -204,6 +204,11 @@ shot("comparison", "Two rankings of one search, side by side", SEARCH)(compared)
 shot("comparison-narrow", "The same at 360 px, dark", SEARCH, **NARROW)(compared)
 
 
+@shot("search-empty", "Search, before the first word", "#/search")
+async def _(page: Page, service: PageService) -> None:
+    await expect(page.get_by_text("Escribe lo que buscas")).to_be_visible()
+
+
 @shot("search-nothing", "Nothing found within the filters", "#/search?q=plazo")
 async def _(page: Page, service: PageService) -> None:
     await page.get_by_role("group", name="Idioma").get_by_role("checkbox").first.check()
@@ -211,7 +216,7 @@ async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_text("Ningún pasaje responde a esta búsqueda")).to_be_visible()
 
 
-@shot("search-degraded", "The model is dead: what is left answers, and says so", SEARCH)
+@shot("search-degraded", "The model is dead: what is left answers, and says so", SEARCH, of=speaking)
 async def _(page: Page, service: PageService) -> None:
     service.model.always = "401"
     await page.get_by_role("searchbox").fill("garantía de los compresores")
@@ -289,6 +294,16 @@ async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_text("No puede responder ahora.")).to_be_visible()
 
 
+# after what is well: a turn that is asked here waits for its vector
+@shot("health-degraded", "A model is at fault", "#/ask", of=speaking, height=960)
+async def _(page: Page, service: PageService) -> None:
+    service.model.always = "401"
+    await ask(page, DELIVERY)
+    await expect(page.get_by_role("article").get_by_role("alert")).to_be_visible()
+    await page.get_by_role("link", name="Estado").click()
+    await expect(page.get_by_text("Responde, pero le faltan fuentes.")).to_be_visible()
+
+
 @shot("key-needed", "A key is needed", "#/documents", of=keyed)
 async def _(page: Page, service: PageService) -> None:
     await expect(page.get_by_role("alert").filter(has_text="Hace falta una clave").first).to_be_visible()
@@ -306,7 +321,7 @@ shot("key-dialog", "The key, and how long to keep it", "#/documents", of=keyed)(
 async def _(page: Page, service: PageService) -> None:
     await offered(page, service)
     await page.get_by_role("dialog").get_by_role("button", name="Usar clave").click()
-    await expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("Esta clave no vale")
+    await expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("Esta clave no es válida")
 
 
 @shot("key-forbidden", "A key that may not ask, at 360 px, dark", "#/ask", of=keyed, key="search", **NARROW)
