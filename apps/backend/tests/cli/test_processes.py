@@ -42,6 +42,9 @@ def test_the_demo_answers_and_ingests_nothing_twice(data_dir: Path) -> None:
 def test_the_demo_serves_and_stops_with_its_database(data_dir: Path, number: signal.Signals) -> None:
     running = Running.start("demo", "--port", "0", "--data-dir", str(data_dir))
     url = running.wait_for(r"Listening on (\S+)", seconds=100)[1]
+    page = running.wait_for(r"the page: +(\S+)")[1]
+    with urllib.request.urlopen(page, timeout=10) as response:
+        assert response.headers["Content-Type"].startswith("text/html")
     body = json.dumps({"query": "Acme Corporation"}).encode()
     request = urllib.request.Request(f"{url}/search", data=body, headers={"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=10) as response:
