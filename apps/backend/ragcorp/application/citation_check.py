@@ -63,8 +63,13 @@ def cited_lines(chunk: Chunk, quotes: Sequence[str]) -> tuple[int, int]:
     return first, min(last, first + MAX_CITED_LINES - 1)
 
 
+def quoted_at(quote: str, text: str, start: int = 0) -> re.Match[str] | None:
+    """Return where the words of ``quote`` stand first in ``text`` from ``start`` on, whatever space is between them."""
+    words = r"\s+".join(map(re.escape, quote.split()))
+    return re.compile(words).search(text, start) if words else None
+
+
 def _span(content: str, quote: str) -> tuple[int, int] | None:
     """Return how many line ends stand in ``content`` before a quote's beginning and before its end."""
-    words = [re.escape(word) for word in quote.split()]
-    found = re.search(r"\s+".join(words), content) if words else None
+    found = quoted_at(quote, content)
     return (content.count("\n", 0, found.start()), content.count("\n", 0, found.end())) if found else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
+from ragcorp.application.citation_check import quoted_at
 from ragcorp.application.time_bound import TimeBound
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import StorageUnavailableError
@@ -61,17 +61,11 @@ def _span(chunk: Chunk) -> PageSpan | None:
 
 
 def _page(span: PageSpan, content: str, quotes: Sequence[str], pages: PagedText) -> int:
-    beginning = _find(" ".join(content.split(maxsplit=LEAD_WORDS)[:LEAD_WORDS]), pages.text) or 0
+    lead = quoted_at(" ".join(content.split(maxsplit=LEAD_WORDS)[:LEAD_WORDS]), pages.text)
+    beginning = lead.start() if lead else 0
     for quote in quotes:
         # words of a page before the passage may read alike
-        offset = _find(quote, pages.text, beginning)
-        if offset is not None:
-            return span.first + max(0, bisect_right(pages.starts, offset) - 1)
+        found = quoted_at(quote, pages.text, beginning)
+        if found is not None:
+            return span.first + max(0, bisect_right(pages.starts, found.start()) - 1)
     return span.first
-
-
-def _find(words: str, text: str, start: int = 0) -> int | None:
-    """Return where the words stand in the text, whatever white space is between them."""
-    pattern = r"\s+".join(map(re.escape, words.split()))
-    found = re.compile(pattern).search(text, start) if pattern else None
-    return found.start() if found else None
