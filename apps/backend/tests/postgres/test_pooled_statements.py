@@ -95,11 +95,17 @@ async def test_who_is_cancelled_at_whatever_turn_leaves_nothing_to_the_next(
             await connection.execute("SELECT 1")
             assert await (await connection.execute(WHOSE)).fetchone() == ("piped",)
 
+    async def nested() -> None:
+        async with database.autocommit("nested") as connection, connection.pipeline():
+            await connection.execute("SELECT 1")
+            async with connection.pipeline():
+                assert await (await connection.execute(WHOSE)).fetchone() == ("nested",)
+
     async def begun() -> None:
         async with database.transaction("begun") as connection:
             assert (await connection.execute(text(WHOSE))).scalar_one() == "begun"
 
-    for work in (piped, begun):
+    for work in (piped, nested, begun):
         turns, is_over = 0, False
         while not is_over:
             task = asyncio.create_task(work())
@@ -108,5 +114,7 @@ async def test_who_is_cancelled_at_whatever_turn_leaves_nothing_to_the_next(
             is_over = not task.cancel()
             await asyncio.wait([task])
             turns += 1
+            async with database.autocommit("next") as connection:
+                assert connection.pgconn.pipeline_status == pq.PipelineStatus.OFF, (work.__name__, turns)
             assert await workspace_of(database, "next") == "next", (work.__name__, turns)
             await begun()
