@@ -12,8 +12,8 @@ from typing import Any
 from alembic import context
 from sqlalchemy import text
 
-from ragcorp.infrastructure.postgres.migration_lock import LOCK_TIMEOUT, migration_lock, owner_engine
-from ragcorp.infrastructure.postgres.schema import metadata
+from ragcorp.infrastructure.postgres.administration.migration_lock import LOCK_TIMEOUT, migration_lock, owner_engine
+from ragcorp.infrastructure.postgres.tables.schema import metadata
 
 
 def include_object(_obj: Any, name: str | None, type_: str, reflected: bool, _compare_to: Any) -> bool:

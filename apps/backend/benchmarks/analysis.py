@@ -23,7 +23,7 @@ from benchmarks.loading import MODEL, copy_chunks, copy_documents
 from benchmarks.measure import Report, machine, percentile
 from benchmarks.server import Server, open_server
 from benchmarks.sparse import cpu
-from ragcorp.infrastructure.postgres.migrations import migrate
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
 
 PASSAGE = 1_000
 PASSAGES = 400

@@ -26,18 +26,18 @@ from benchmarks.loading import load
 from benchmarks.measure import Report, Variant, interleaved, machine
 from benchmarks.server import open_server
 from benchmarks.wire import Trace, traced
-from ragcorp.application.retrieval_profile import GRAPH_FACTS, RetrievalProfile
+from ragcorp.application.retrieval.profiles.profile import GRAPH_FACTS, RetrievalProfile
 from ragcorp.domain.ports.sources import RetrievalSource, SourceQuery
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.channels import ChunkChannels
-from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel, LexicalOptions
-from ragcorp.infrastructure.postgres.model_registry import active_model
+from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel, LexicalOptions
+from ragcorp.infrastructure.postgres.models.registry import active_model
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Container
-from ragcorp.main.graph_parts import graph_source
-from ragcorp.main.library import make_rag
-from ragcorp.main.retrieval_parts import chunk_sources, collection_sources, profiles_of
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Container
+from ragcorp.main.wiring.graph import graph_source
+from ragcorp.main.wiring.retrieval import chunk_sources, collection_sources, profiles_of
 
 PROFILES = ("hybrid", "collections", "memory", "everything")
 SPEAKERS = ("Marta", "Luis", "Priya", "Rajesh", "Ana")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.measure import Report, Variant, interleaved
 from benchmarks.server import temporary_folder
-from ragcorp.application.grep_files import GrepFiles
+from ragcorp.application.files.grep import GrepFiles
 from ragcorp.domain.files import FileAccess, GrepMode, GrepRequest
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.files.no_documents import NoFileDocuments

@@ -28,10 +28,10 @@ from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
-from ragcorp.infrastructure.postgres.migrations import migrate
-from ragcorp.main.container import Parts, open_container
-from ragcorp.main.library import make_rag
-from ragcorp.main.settings import load_settings
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring.container import Parts, open_container
 
 TEXT_TABLES = ("documents", "document_sources", "chunks", "embedding_backlog")
 DATABASE = "ragcorp_bench_ingestion"

@@ -9,8 +9,8 @@ from typing import Any
 from benchmarks.corpus import Query
 from benchmarks.loading import MODEL
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.main.container import Container, Parts, open_container
-from ragcorp.main.settings import load_settings
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring.container import Container, Parts, open_container
 
 
 class PrecomputedEmbedder:

@@ -15,8 +15,8 @@ from sqlalchemy import NullPool, create_engine
 
 from benchmarks.corpus import DIMENSIONS, Corpus, DocumentRow
 from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.infrastructure.postgres.embedding_models import ensure_model, hnsw_index_name
-from ragcorp.infrastructure.postgres.migrations import migrate
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.infrastructure.postgres.models.embedding_models import ensure_model, hnsw_index_name
 
 MODEL = EmbeddingModel(name="bench", dimensions=DIMENSIONS)
 

@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from ragcorp.application.artifact_deduplication import ArtifactDeduplication
-from ragcorp.application.diversification import Diversification
-from ragcorp.application.rank_fusion import RankFusionService
-from ragcorp.application.temporal_decay import TemporalDecay
-from ragcorp.application.visibility_policy import VisibilityPolicy
-from ragcorp.domain.candidates import Candidate, Description, Features
+from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
+from ragcorp.application.retrieval.steps.deduplication import ArtifactDeduplication
+from ragcorp.application.retrieval.steps.diversification import Diversification
+from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
+from ragcorp.application.retrieval.steps.visibility_policy import VisibilityPolicy
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.retrieval import Hit, HitKey, RankedList
+from ragcorp.domain.search.candidates import Candidate, Description, Features
+from ragcorp.domain.search.retrieval import Hit, HitKey, RankedList
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BUDGET_MS = {35: 1.0, 500: 5.0}

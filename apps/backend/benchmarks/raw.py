@@ -14,12 +14,13 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from benchmarks.corpus import DIMENSIONS, Query
-from ragcorp.application.lexical_scores import K1
-from ragcorp.application.retrieval_profile import A_FIFTH_OF_THE_EVIDENCE
+from ragcorp.application.retrieval.fusion.lexical_scores import K1
+from ragcorp.application.retrieval.profiles.profile import A_FIFTH_OF_THE_EVIDENCE
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres import bm25, full_text, statements
-from ragcorp.infrastructure.postgres.predicates import filtered, matching_documents, visibility
+from ragcorp.infrastructure.postgres.dense import statements
+from ragcorp.infrastructure.postgres.lexical import bm25, full_text
+from ragcorp.infrastructure.postgres.visibility.predicates import filtered, matching_documents, visibility
 
 WINDOW = 100
 LIMIT = 10

@@ -27,8 +27,8 @@ from benchmarks.search import FILTERS
 from benchmarks.server import Server, open_server
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.request_values import parse_filters
-from ragcorp.main.container import Container
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Container
 
 LIMIT = 10
 MANY = [f"p{number:03d}" for number in range(30)]

@@ -27,7 +27,7 @@ from benchmarks.wire import traced
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.library.rag import Rag
 from ragcorp.interface.request_values import parse_filters
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
 
 FILTERS: Mapping[str, Mapping[str, object]] = {
     "none": {},

@@ -14,7 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
-from ragcorp.infrastructure.postgres.database import of_every_workspace
+from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
 
 SETTINGS = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
 """Beyond the embedded server's own: buffers that hold 100k chunks with their indexes, as a server's would."""

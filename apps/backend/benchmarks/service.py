@@ -18,8 +18,8 @@ import uvloop
 
 from benchmarks.corpus import Corpus, Query
 from benchmarks.library import open_container_over
-from ragcorp.main.logs import configure_logging
-from ragcorp.main.serving import listening_socket, serve_container
+from ragcorp.main.process.logs import configure_logging
+from ragcorp.main.service.serving import listening_socket, serve_container
 
 DSN = "BENCHMARK_DSN"
 

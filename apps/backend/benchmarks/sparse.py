@@ -23,9 +23,9 @@ from benchmarks.loading import MODEL, copy_chunks, copy_documents
 from benchmarks.measure import Report, machine, percentile
 from benchmarks.server import Server, open_server
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres import bm25
-from ragcorp.infrastructure.postgres.migrations import migrate
-from ragcorp.infrastructure.postgres.predicates import visibility
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.infrastructure.postgres.lexical import bm25
+from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 WINDOW = 100
 BATCH = 1000

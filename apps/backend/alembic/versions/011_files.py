@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-from ragcorp.infrastructure.postgres.embedding_models import know_distances
-from ragcorp.infrastructure.postgres.indexes import create_index_concurrently, drop_index_concurrently
+from ragcorp.infrastructure.postgres.connections.indexes import create_index_concurrently, drop_index_concurrently
+from ragcorp.infrastructure.postgres.models.embedding_models import know_distances
 
 revision = "011"
 down_revision = "010"

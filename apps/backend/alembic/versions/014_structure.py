@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from ragcorp.infrastructure.postgres.embedding_models import know_similarities
+from ragcorp.infrastructure.postgres.models.embedding_models import know_similarities
 
 revision = "014"
 down_revision = "013"

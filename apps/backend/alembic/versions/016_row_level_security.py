@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from ragcorp.infrastructure.postgres.indexes import create_index_concurrently, drop_index_concurrently
+from ragcorp.infrastructure.postgres.connections.indexes import create_index_concurrently, drop_index_concurrently
 
 revision = "016"
 down_revision = "015"

@@ -1,0 +1,1 @@
+"""Values, entities, errors and shared pure rules. Imports the standard library only."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
-from ragcorp.domain.hydration import Hydration
-from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceReport
-from ragcorp.domain.search import SearchResponse
+from ragcorp.domain.search.requests import SearchResponse
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, SourceReport
+from ragcorp.domain.structure.hydration import Hydration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

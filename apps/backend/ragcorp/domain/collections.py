@@ -10,7 +10,7 @@ from enum import StrEnum
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.text import is_blank, require_length, require_storable
+from ragcorp.domain.text.checks import is_blank, require_length, require_storable
 
 MAX_ITEM_CHARACTERS = 20_000
 MAX_ITEM_NAME = 400

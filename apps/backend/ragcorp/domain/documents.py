@@ -9,7 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey, no_metadata
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, HitKey, no_metadata
 from ragcorp.domain.source_paths import document_path, shown_path, shown_title
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.retrieval import Hit
-from ragcorp.domain.text import is_blank, require_length, require_storable
+from ragcorp.domain.search.retrieval import Hit
+from ragcorp.domain.text.checks import is_blank, require_length, require_storable
 
 FILES = "files"
 """The collection that a passage of a file names in a result, where the file is no document of ours."""

@@ -13,7 +13,7 @@ from uuid import UUID
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.domain.text import require_storable
+from ragcorp.domain.text.checks import require_storable
 
 METADATA = "metadata"
 """Stands among field names for every name that is no field: such a name is a metadata key."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ragcorp.domain.files import MAX_PATH
-from ragcorp.domain.text import is_blank
+from ragcorp.domain.text.checks import is_blank
 
 PATH_KEYS = ("path", "file_path")
 """Metadata keys under which loaders keep the real path, the better one first."""

@@ -1,0 +1,1 @@
+"""One package per outside system. Implements ports; never imports the application."""

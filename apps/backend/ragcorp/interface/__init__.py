@@ -1,0 +1,1 @@
+"""How the use cases are reached: library, HTTP, CLI, MCP, TUI. No interface imports another."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragcorp.application.count_facets import CountFacets
-from ragcorp.application.delete_items import DeleteItems
-from ragcorp.application.edit_chunk import EditChunk
-from ragcorp.application.import_history import ImportHistory
-from ragcorp.application.list_chunks import ListChunks
-from ragcorp.application.list_items import ListItems
-from ragcorp.application.revise_document import ReviseDocument
-from ragcorp.application.save_items import SaveItems
+from ragcorp.application.documents.edit_chunk import EditChunk
+from ragcorp.application.documents.list_chunks import ListChunks
+from ragcorp.application.documents.revise import ReviseDocument
+from ragcorp.application.memory.delete_items import DeleteItems
+from ragcorp.application.memory.import_history import ImportHistory
+from ragcorp.application.memory.list_items import ListItems
+from ragcorp.application.memory.save_items import SaveItems
+from ragcorp.application.retrieval.search.count_facets import CountFacets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

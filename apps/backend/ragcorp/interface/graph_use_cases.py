@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragcorp.application.delete_from_graph import DeleteFromGraph
-from ragcorp.application.extract_facts import ExtractFacts
-from ragcorp.application.load_graph import LoadGraph
-from ragcorp.application.read_graph import ReadGraph
-from ragcorp.application.save_entities import SaveEntities
-from ragcorp.application.save_facts import SaveFacts
+from ragcorp.application.graph.delete import DeleteFromGraph
+from ragcorp.application.graph.extract_facts import ExtractFacts
+from ragcorp.application.graph.load import LoadGraph
+from ragcorp.application.graph.read import ReadGraph
+from ragcorp.application.graph.save_entities import SaveEntities
+from ragcorp.application.graph.save_facts import SaveFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from ragcorp.application.json_lines import MAX_LINE_BYTES
+from ragcorp.application.validation.json_lines import MAX_LINE_BYTES
 from ragcorp.domain.exceptions import InvalidInputError, MissingFileError
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import TypeVar
 
-from ragcorp.application.attribute_checks import require_text
+from ragcorp.application.validation.attribute_checks import require_text
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import InvalidInputError
@@ -30,8 +30,8 @@ from ragcorp.domain.filters import (
     too_deep,
 )
 from ragcorp.domain.moments import written_moment
-from ragcorp.domain.search import FusionMethod, QuerySyntax, SearchMode
-from ragcorp.domain.text import require_utf8
+from ragcorp.domain.search.requests import FusionMethod, QuerySyntax, SearchMode
+from ragcorp.domain.text.checks import require_utf8
 
 OPERATORS = "$eq, $ne, $in, $nin, $gt, $gte, $lt, $lte, $exists, $and, $or, $not"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragcorp.domain.files import GrepResult
-from ragcorp.domain.search import SearchHit, SearchResponse
+from ragcorp.domain.search.requests import SearchHit, SearchResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

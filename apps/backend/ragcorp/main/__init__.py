@@ -1,0 +1,1 @@
+"""Settings, composition root and entry points. The only ring that knows all others."""

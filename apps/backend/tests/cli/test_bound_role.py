@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.main.serving import ANY_ORIGIN_WITHOUT_KEY, UNBOUND_ROLE, require_bound_role, warn_of_any_origin
-from ragcorp.main.settings import load_settings
+from ragcorp.main.service.serving import ANY_ORIGIN_WITHOUT_KEY, UNBOUND_ROLE, require_bound_role, warn_of_any_origin
+from ragcorp.main.settings.settings import load_settings
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragcorp.main import doctor
+from ragcorp.main.commands import doctor
 from support.command_line import Done
 
 Command = Callable[..., Done]

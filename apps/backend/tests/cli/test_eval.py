@@ -162,8 +162,8 @@ def test_what_others_have_stored_is_neither_searched_nor_removed(ragcorp: Comman
 def test_a_failure_in_the_middle_leaves_nothing_either(
     ragcorp: Command, eval_set: Path, dsn: str, provider: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragcorp.application.embed_pending.RETRY_SECONDS", 0.1)
-    monkeypatch.setattr("ragcorp.application.settle_workspace.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("ragcorp.application.embedding.embed_pending.RETRY_SECONDS", 0.1)
+    monkeypatch.setattr("ragcorp.application.workspaces.settle.POLL_SECONDS", 0.05)
     provider.always = "401"
     done = ragcorp("eval", str(eval_set), "--json")
     assert (done.code, done.json["error"]["code"]) == (3, "embedder_unavailable")

@@ -15,7 +15,7 @@ import pytest
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files import Mark
-from ragcorp.interface.cli.file_commands import marked_line, parse_lines
+from ragcorp.interface.cli.search.files import marked_line, parse_lines
 from support.command_line import Done, environment, run_apart, run_here
 
 Command = Callable[..., Done]

@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragcorp.application.credentials import CREDENTIAL
+from ragcorp.application.keys.credentials import CREDENTIAL
 from support.command_line import Done, Running, run_here
 
 Command = Callable[..., Done]

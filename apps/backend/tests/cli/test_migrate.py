@@ -11,12 +11,12 @@ import pytest
 from alembic import command
 from psycopg.conninfo import conninfo_to_dict
 
-from ragcorp.infrastructure.postgres import row_level_security
-from ragcorp.infrastructure.postgres.inspection import unprotected_tables
-from ragcorp.infrastructure.postgres.leakproof import NEEDED
-from ragcorp.infrastructure.postgres.migrations import alembic_config
-from ragcorp.interface.cli.services import ServeOptions, Target
-from ragcorp.main.serving import open_service
+from ragcorp.infrastructure.postgres.administration import row_level_security
+from ragcorp.infrastructure.postgres.administration.inspection import unprotected_tables
+from ragcorp.infrastructure.postgres.administration.leakproof import NEEDED
+from ragcorp.infrastructure.postgres.administration.migrations import alembic_config
+from ragcorp.interface.cli.console.services import ServeOptions, Target
+from ragcorp.main.service.serving import open_service
 from support.command_line import Done
 from support.migrations import one
 

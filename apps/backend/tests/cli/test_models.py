@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from ragcorp.interface.cli import vectors
+from ragcorp.interface.cli.documents import vectors
 from support.command_line import Done, run_here
 from support.openai_server import FakeOpenAI, openai_server
 

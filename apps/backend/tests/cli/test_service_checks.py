@@ -10,11 +10,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragcorp.infrastructure.postgres.service_inspection import ServiceFacts, inspect_service
-from ragcorp.interface.cli.services import Check, CheckStatus
-from ragcorp.main import service_checks
-from ragcorp.main.service_checks import disk_check
-from ragcorp.main.settings import load_settings
+from ragcorp.infrastructure.postgres.administration.service_inspection import ServiceFacts, inspect_service
+from ragcorp.interface.cli.console.services import Check, CheckStatus
+from ragcorp.main.commands import service_checks
+from ragcorp.main.commands.service_checks import disk_check
+from ragcorp.main.settings.settings import load_settings
 from support.command_line import run_here
 
 SOUND = ServiceFacts(

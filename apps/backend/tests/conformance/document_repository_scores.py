@@ -12,7 +12,7 @@ from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import DocumentRepository, EmbeddingBacklog
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import QuerySyntax
+from ragcorp.domain.search.requests import QuerySyntax
 from support.stored import ANYONE, EAST, embed_all, full_text, ids, towards, where, written
 
 pytestmark = pytest.mark.anyio

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 import pytest
 from conformance.retrieval_source import Loader, RetrievalSourceConformance
 
-from ragcorp.application.collection_sources import CollectionDenseSource, CollectionFullTextSource
+from ragcorp.application.retrieval.sources.collections import CollectionDenseSource, CollectionFullTextSource
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.filters import ITEM_FIELDS
 from ragcorp.domain.ports.sources import RetrievalSource
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.connections.database import Database
 from support.collections import channels_over, fill
 from support.embedders import HashingEmbedder
 from support.postgres import open_database

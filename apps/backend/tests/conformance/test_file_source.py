@@ -13,7 +13,7 @@ from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.file_search import FileGrep
 from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.connections.database import Database
 from support.file_sources import grep_over, source_of
 from support.postgres import open_database
 from support.roots import roots_of, write

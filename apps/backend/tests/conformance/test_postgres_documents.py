@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 from conformance.document_repository import DocumentRepositoryConformance
 
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
 from support.postgres import open_database, repository_over
 
 pytestmark = pytest.mark.anyio

@@ -8,10 +8,10 @@ import pytest
 from conformance.item_repository import ItemRepositoryConformance
 
 from ragcorp.domain.collections import Collection
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
-from ragcorp.infrastructure.postgres.item_repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.item_rows import HISTORY_TABLES, MEMORY_TABLES
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
+from ragcorp.infrastructure.postgres.items.rows import HISTORY_TABLES, MEMORY_TABLES
 from support.postgres import open_database
 
 pytestmark = pytest.mark.anyio

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 import pytest
 from conformance.retrieval_source import Loader, RetrievalSourceConformance
 
-from ragcorp.application.chunk_sources import DenseChunkSource, FullTextChunkSource
+from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullTextChunkSource
 from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
 from support.embedders import HashingEmbedder
 from support.postgres import open_database, repository_over
 from support.sources import WordCountSource

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ragcorp.application.admission import Admission
-from ragcorp.interface.http.metrics import HttpMetrics
-from ragcorp.interface.http.state_metrics import POOL_COUNTERS, POOL_GAUGES, ServiceState
+from ragcorp.application.limits.admission import Admission
+from ragcorp.interface.http.monitoring.metrics import HttpMetrics
+from ragcorp.interface.http.monitoring.state_metrics import POOL_COUNTERS, POOL_GAUGES, ServiceState
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
 DASHBOARD = DOCS / "grafana" / "ragcorp.json"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ragcorp.infrastructure.embedded_postgres import launcher, status
-from ragcorp.main import storage
-from ragcorp.main.settings import load_settings
+from ragcorp.main.opening import storage
+from ragcorp.main.settings.settings import load_settings
 from tests.embedded.harness import Place
 
 pytestmark = pytest.mark.anyio

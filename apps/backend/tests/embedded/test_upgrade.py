@@ -28,8 +28,8 @@ from ragcorp.infrastructure.embedded_postgres.installation import (
 )
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.embedded_postgres.upgrade import Upgrade, find_old_programs, find_upgrade
-from ragcorp.infrastructure.postgres.migrations import migrate
-from ragcorp.main import upgrading
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.main.opening import upgrading
 from tests.embedded.harness import BACKEND, QUICK, Client, Folder, Place, until
 
 KEEP = "INSERT INTO default_languages (workspace, language) VALUES ('kept', 'pt')"
@@ -116,7 +116,7 @@ def test_an_upgrade_that_fails_leaves_the_old_folder_and_a_second_one_completes(
 _CARRY_OVER = """
 import sys
 from pathlib import Path
-from ragcorp.main import upgrading
+from ragcorp.main.opening import upgrading
 from tests.embedded.harness import Place
 from tests.embedded.test_upgrade import upgrade_of
 upgrading.carry_over(upgrade_of(Place(root=Path(sys.argv[1]))))

@@ -10,15 +10,15 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from ragcorp.application.evaluate_answers import JudgedAnswer
-from ragcorp.application.evaluated_profile import parse_profile
+from ragcorp.application.evaluation.answers import JudgedAnswer
+from ragcorp.application.evaluation.profile import parse_profile
 from ragcorp.evaluation.answers import AnswerShares, shares, shares_by_kind
 from ragcorp.infrastructure.evaluation_sets.questions import read_questions
-from ragcorp.infrastructure.postgres.migrations import migrate
-from ragcorp.interface.cli.eval_ask import PASSAGES, PROFILE
-from ragcorp.interface.cli.services import EvaluationOptions, Target
-from ragcorp.main.evaluating import open_evaluation
-from ragcorp.main.settings import LOCAL_MODEL
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.interface.cli.console.services import EvaluationOptions, Target
+from ragcorp.interface.cli.evaluation.answers import PASSAGES, PROFILE
+from ragcorp.main.commands.evaluation import open_evaluation
+from ragcorp.main.settings.settings import LOCAL_MODEL
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]
 

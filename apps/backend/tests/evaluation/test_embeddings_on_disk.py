@@ -11,7 +11,7 @@ import pytest
 
 from ragcorp.domain.exceptions import ConfigurationError, EmbedderUnavailableError
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.infrastructure.disk_embedding_cache import FILE, DiskCachingEmbedder, VectorFile
+from ragcorp.infrastructure.embedding_cache.disk import FILE, DiskCachingEmbedder, VectorFile
 from support.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -78,7 +78,7 @@ async def test_what_was_made_before_a_failure_is_kept(file: VectorFile) -> None:
 FILL = """
 import sys
 from pathlib import Path
-from ragcorp.infrastructure.disk_embedding_cache import VectorFile
+from ragcorp.infrastructure.embedding_cache.disk import VectorFile
 opened, start = VectorFile.open(Path(sys.argv[1])), int(sys.argv[2])
 for number in range(start, start + 200):
     opened.put({number.to_bytes(4): (float(number),)})

@@ -17,16 +17,16 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.evaluated_profile import parse_profile
+from ragcorp.application.evaluation.profile import parse_profile
 from ragcorp.evaluation.bootstrap import Resampling
 from ragcorp.evaluation.perturbation import Variant, varied
 from ragcorp.evaluation.report import RunReport, report
 from ragcorp.evaluation.sets import EvaluationSet
 from ragcorp.infrastructure.evaluation_sets.reading import read_set
-from ragcorp.infrastructure.postgres.migrations import migrate
-from ragcorp.interface.cli.services import Evaluation, EvaluationOptions, Target
-from ragcorp.main.evaluating import open_evaluation
-from ragcorp.main.settings import LOCAL_MODEL
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.interface.cli.console.services import Evaluation, EvaluationOptions, Target
+from ragcorp.main.commands.evaluation import open_evaluation
+from ragcorp.main.settings.settings import LOCAL_MODEL
 from support.stored_vectors import cached_vectors, fill_cache, stored_vectors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]

@@ -10,16 +10,16 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from ragcorp.application.evaluated_profile import parse_profile
+from ragcorp.application.evaluation.profile import parse_profile
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.storage import DocumentSelection
-from ragcorp.domain.search import SearchMode
+from ragcorp.domain.search.requests import SearchMode
 from ragcorp.evaluation.sets import Passage
 from ragcorp.infrastructure.evaluation_sets.reading import read_set
-from ragcorp.infrastructure.postgres.migrations import migrate
-from ragcorp.interface.cli.services import EvaluationOptions, Target
-from ragcorp.main.evaluating import open_evaluation
-from ragcorp.main.settings import LOCAL_MODEL
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.interface.cli.console.services import EvaluationOptions, Target
+from ragcorp.main.commands.evaluation import open_evaluation
+from ragcorp.main.settings.settings import LOCAL_MODEL
 
 FILES = {
     "docs/gastos.md": "# Gastos\n\nEl hotel se paga hasta 95 euros.\n",

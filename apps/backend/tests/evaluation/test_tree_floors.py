@@ -14,15 +14,15 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from ragcorp.application.evaluated_profile import STANDARD_OF_TREES, parse_profile
+from ragcorp.application.evaluation.profile import STANDARD_OF_TREES, parse_profile
 from ragcorp.evaluation.bootstrap import Resampling
 from ragcorp.evaluation.report import RunReport, report
 from ragcorp.infrastructure.evaluation_sets.reading import read_set
 from ragcorp.infrastructure.files.ripgrep import find_ripgrep
-from ragcorp.infrastructure.postgres.migrations import migrate
-from ragcorp.interface.cli.services import EvaluationOptions, Target
-from ragcorp.main.evaluating import open_evaluation
-from ragcorp.main.settings import LOCAL_MODEL
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.interface.cli.console.services import EvaluationOptions, Target
+from ragcorp.main.commands.evaluation import open_evaluation
+from ragcorp.main.settings.settings import LOCAL_MODEL
 from support.stored_vectors import cached_vectors, fill_cache, stored_vectors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900), pytest.mark.local_model]

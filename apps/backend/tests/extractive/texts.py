@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
-from ragcorp.application.citation_check import cited_lines
+from ragcorp.application.answering.citation_check import cited_lines
 from ragcorp.domain.answers import AnswerFinished, AnswerPrompt, Passage
 from ragcorp.domain.documents import Chunk
 from ragcorp.infrastructure.extractive.answerer import ExtractiveAnswerer

@@ -21,11 +21,11 @@ import httpx
 import psycopg
 import pytest
 
-from ragcorp.application.create_key import CreateKey, KeyRequest
+from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.keys import EVERY_SCOPE
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
-from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
-from ragcorp.main.key_parts import make_digests, utc_now
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
+from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
+from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.database_world import MAX_CONNECTIONS, OwnServer, World, is_root, open_world, own_server
 from support.fault_proxy import Fault
 from support.service_probes import WELL

@@ -16,13 +16,13 @@ import httpx
 import psycopg
 import pytest
 
-from ragcorp.application.standard_profiles import standard_profiles
+from ragcorp.application.retrieval.profiles.standard import standard_profiles
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.retrieval import Hit, RankedList
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container, Parts
-from ragcorp.main.library import make_rag
+from ragcorp.domain.search.retrieval import Hit, RankedList
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Container, Parts
 from support.embedders import BrokenEmbedder, HashingEmbedder
 from support.library import CONTRACTS, fill
 from support.sources import ScriptedSource

@@ -22,8 +22,8 @@ from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.embedder import OpenAIEmbedder
 from ragcorp.infrastructure.reranking.http_reranker import HttpReranker
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container, Parts
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Container, Parts
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.events import events_of
 from support.fault_proxy import Fault, fault_proxy

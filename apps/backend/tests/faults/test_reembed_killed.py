@@ -13,11 +13,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragcorp.application.reembed import PROBE
+from ragcorp.application.embedding.reembed import PROBE
 from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Parts
 from support.command_line import Done, Running, run_apart
 from support.embedders import HashingEmbedder
 from support.openai_server import FakeOpenAI, openai_server

@@ -183,7 +183,7 @@ async def test_a_database_that_hangs_does_not_hold_the_end_up(dsn: str) -> None:
 def test_the_last_resort(inside: str, after: str, code: int) -> None:
     script = (
         "import threading, time\n"
-        "from ragcorp.main.shutdown import Shutdown\n"
+        "from ragcorp.main.service.shutdown import Shutdown\n"
         "with Shutdown(0.5) as shutdown:\n"
         "    shutdown.begin()\n"
         f"    {inside or 'pass'}\n"

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from alembic import command
 
-from ragcorp.infrastructure.postgres.migrations import DEFAULT_MODEL, alembic_config, head_revision
+from ragcorp.infrastructure.postgres.administration.migrations import DEFAULT_MODEL, alembic_config, head_revision
 from support.command_line import Done, run_apart
 from support.service_probes import probed
 

@@ -27,11 +27,11 @@ from ragcorp.domain.exceptions import (
     StorageUnavailableError,
 )
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
-from ragcorp.infrastructure.postgres.migrations import migrate, state
+from ragcorp.infrastructure.postgres.administration.migrations import migrate, state
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts, open_container
-from ragcorp.main.library import make_rag
-from ragcorp.main.settings import load_settings
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring.container import Parts, open_container
 from support.embedders import TEST_MODEL, HashingEmbedder
 
 pytestmark = pytest.mark.anyio

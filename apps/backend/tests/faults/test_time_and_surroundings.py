@@ -18,7 +18,9 @@ import psycopg
 import pytest
 
 import ragcorp
-from ragcorp.application import converse, save_items, search_chunks
+from ragcorp.application.answering import converse
+from ragcorp.application.memory import save_items
+from ragcorp.application.retrieval.search import search_chunks
 from support.command_line import environment
 from support.service_probes import WELL, probed
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragcorp.application.grep_files import GrepFiles
+from ragcorp.application.files.grep import GrepFiles
 from ragcorp.domain.files import FileAccess, GrepRequest, SkippedFiles
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.files.opening import Roots

@@ -208,7 +208,7 @@ class TestWhoMayFind:
     async def test_what_storage_was_not_asked_about_is_not_told(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("ragcorp.application.grep_files.MAX_FILES", 3)
+        monkeypatch.setattr("ragcorp.application.files.grep.MAX_FILES", 3)
         docs = write(tmp_path / "docs", {f"{number}.txt": "clave" for number in range(5)})
         result = await grep_over(docs).execute(GrepRequest(query="clave", max_passages=1), principal=ANYONE)
         assert (result.files, result.matched_lines, result.cut) == (3, 3, True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.files.host_places import folder_key, place_of
 from ragcorp.infrastructure.files.roots import Root
-from ragcorp.infrastructure.postgres.file_names import plain_path
+from ragcorp.infrastructure.postgres.files.names import plain_path
 from support.roots import write
 
 RELATIVE = "legal/año 1/acta.md"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ragcorp.application.read_file import ReadFile
+from ragcorp.application.files.read import ReadFile
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import FileAccessDeniedError, StorageUnavailableError
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.file_documents import PostgresFileDocuments
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.files.documents import PostgresFileDocuments
 from support.postgres import open_database, repository_over
 from support.roots import read_file_over, roots_of, write
 from support.stored import written

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from ragcorp.application.passage_text import MAX_CHARACTERS
 from ragcorp.domain.exceptions import (
     FileAccessDeniedError,
     FileIsBinaryError,
@@ -19,6 +18,7 @@ from ragcorp.domain.exceptions import (
     InvalidInputError,
 )
 from ragcorp.domain.files import MAX_PATH, FileText
+from ragcorp.domain.passage_text import MAX_CHARACTERS
 from ragcorp.infrastructure.files.numbered_text import NumberedText
 from ragcorp.infrastructure.files.reading import MAX_LINE, FileReader
 from support.roots import MAX_FILE, MAX_READ, open_descriptors, reader_of, roots_of, said, write

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.chunk_sources import DenseChunkSource
-from ragcorp.application.rank_fusion import RankFusionService
-from ragcorp.application.routed_candidates import RoutedCandidateStore
-from ragcorp.application.search_chunks import SearchChunks, SearchLimits
-from ragcorp.application.source_fan_out import SourceFanOut
-from ragcorp.application.standard_profiles import standard_profiles
+from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
+from ragcorp.application.retrieval.profiles.standard import standard_profiles
+from ragcorp.application.retrieval.search.fan_out import SourceFanOut
+from ragcorp.application.retrieval.search.routed_candidates import RoutedCandidateStore
+from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
+from ragcorp.application.retrieval.sources.chunks import DenseChunkSource
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.files import FILES, GrepRequest
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search import FusionMethod, SearchHit, SearchMode, SearchRequest, SearchResponse
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.domain.search.requests import FusionMethod, SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Parts
 from support.collections import store_over
 from support.file_sources import candidates_of, grep_over, source_of
 from support.library import GivenVectors

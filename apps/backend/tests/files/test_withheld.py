@@ -16,7 +16,7 @@ from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import FileAccessDeniedError
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
 from support.roots import write
 
 pytestmark = pytest.mark.anyio

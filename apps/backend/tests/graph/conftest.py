@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
 from support.postgres import open_database
 
 

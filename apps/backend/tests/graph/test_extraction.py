@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.extract_facts import ExtractFacts
+from ragcorp.application.graph.extract_facts import ExtractFacts
 from ragcorp.domain.exceptions import AnswererUnavailableError, ConfigurationError, NotFoundError
 from ragcorp.domain.graph import Fact, GraphSelection
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.fact_extractor import OpenAIFactExtractor
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.extraction_store import PostgresExtractionStore
-from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.graph.extractions import PostgresExtractionStore
+from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
 from support.graph import named, reader
 from support.openai_server import FakeOpenAI, openai_server
 from support.postgres import repository_over

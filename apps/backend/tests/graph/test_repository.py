@@ -10,9 +10,9 @@ from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.graph import EntityReference, FactDraft, GraphFailure, GraphSelection, Provenance
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
-from ragcorp.infrastructure.postgres.workspaces import PostgresWorkspaces
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
+from ragcorp.infrastructure.postgres.workspaces.registry import PostgresWorkspaces
 from support.graph import day, entity, named, reader, said
 from support.postgres import repository_over
 from support.stored import ANYONE, where, written

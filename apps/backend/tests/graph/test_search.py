@@ -10,10 +10,10 @@ from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.graph import GraphSelection
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
-from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
-from ragcorp.infrastructure.postgres.item_rows import ENTITY_TABLES
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
+from ragcorp.infrastructure.postgres.items.rows import ENTITY_TABLES
 from support.graph import day, entity, found, graph_search, named, said
 from support.stored import ANYONE, EAST, embed_all, towards, where
 

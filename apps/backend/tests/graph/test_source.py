@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 import pytest
 from conformance.retrieval_source import TEXTS, Loader, RetrievalSourceConformance, asked
 
-from ragcorp.application.graph_source import EMBEDDER_OUT, GraphSource
+from ragcorp.application.retrieval.sources.graph import EMBEDDER_OUT, GraphSource
 from ragcorp.domain.filters import FACT_FIELDS
 from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.null_models.embedder import NullEmbedder
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
 from support.embedders import BrokenEmbedder, HashingEmbedder
 from support.graph import graph_search, said
 from support.postgres import open_database

@@ -19,8 +19,8 @@ from ragcorp.domain.graph import (
     fact_name,
 )
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
 from support.graph import entity, found, graph_search, named, said
 
 pytestmark = pytest.mark.anyio

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.graph import GraphFailure, GraphSelection, Provenance
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
-from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
-from ragcorp.infrastructure.postgres.item_rows import ENTITY_TABLES
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
+from ragcorp.infrastructure.postgres.items.rows import ENTITY_TABLES
 from support.graph import entity, graph_search, named, said
 from support.postgres import open_database, repository_over
 from support.stored import EAST, embed_all, written

@@ -16,8 +16,8 @@ from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.graph import EntityDraft, EntityReference, FactDraft, GraphOutcome, GraphSelection, Provenance
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
 from support.graph import graph_search
 from support.postgres import open_database, repository_over
 from support.stored import written

@@ -10,11 +10,11 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from ragcorp.infrastructure.postgres.idempotency_store import PostgresIdempotencyStore
+from ragcorp.infrastructure.postgres.keys.idempotency_store import PostgresIdempotencyStore
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container, Parts
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Container, Parts
 from support.embedders import HashingEmbedder
 
 from .connection import Connection

@@ -7,7 +7,7 @@ import asyncio
 import uvicorn
 from uvicorn.server import ServerState
 
-from ragcorp.main.http_protocol import ProblemProtocol
+from ragcorp.main.service.http_protocol import ProblemProtocol
 
 
 class Unanswered(ProblemProtocol):

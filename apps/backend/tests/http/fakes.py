@@ -8,24 +8,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
-from ragcorp.application.chunk_sources import DenseChunkSource, FullTextChunkSource
-from ragcorp.application.delete_document import DeleteDocument
-from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation
-from ragcorp.application.embed_pending import EmbedPending
-from ragcorp.application.grep_files import GrepFiles
-from ragcorp.application.ingest_document import IngestDocument
-from ragcorp.application.introspect_hydration import IntrospectHydration
-from ragcorp.application.linear_fusion import LinearFusionService
-from ragcorp.application.list_documents import ListDocuments
-from ragcorp.application.load_context import ContextLimits, LoadContext
-from ragcorp.application.rank_fusion import RankFusionService
-from ragcorp.application.read_file import ReadFile
-from ragcorp.application.report_status import ReportStatus, ServiceFacts
-from ragcorp.application.restore_document import RestoreDocument
-from ragcorp.application.search_chunks import SearchChunks, SearchLimits
-from ragcorp.application.source_fan_out import SourceFanOut
-from ragcorp.application.standard_profiles import standard_profiles
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.documents.delete import DeleteDocument
+from ragcorp.application.documents.ingest import IngestDocument
+from ragcorp.application.documents.list import ListDocuments
+from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
+from ragcorp.application.documents.restore import RestoreDocument
+from ragcorp.application.embedding.embed_pending import EmbedPending
+from ragcorp.application.files.grep import GrepFiles
+from ragcorp.application.files.read import ReadFile
+from ragcorp.application.hydration.introspect import IntrospectHydration
+from ragcorp.application.memory.load_context import ContextLimits, LoadContext
+from ragcorp.application.retrieval.fusion.linear import LinearFusionService
+from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
+from ragcorp.application.retrieval.profiles.standard import standard_profiles
+from ragcorp.application.retrieval.search.fan_out import SourceFanOut
+from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
+from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullTextChunkSource
+from ragcorp.application.status.report import ReportStatus, ServiceFacts
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.files import FileAccess
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
@@ -34,14 +34,14 @@ from ragcorp.domain.ports.storage import (
     PendingChunk,
 )
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.status import ContentCounts, Flag, PartStatus, Waiting
 from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.services import HttpServices
-from ragcorp.main.file_parts import make_repository
-from ragcorp.main.settings import load_settings
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring.files import make_repository
 from support.conversations import NO_PAGES
 from support.embedders import HashingEmbedder
 from support.hydration import MemoryEpisodes

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from ragcorp.application.delete_from_graph import DeleteFromGraph
-from ragcorp.application.extract_facts import ExtractFacts
-from ragcorp.application.load_graph import LoadGraph
-from ragcorp.application.read_graph import ReadGraph
-from ragcorp.application.save_entities import SaveEntities
-from ragcorp.application.save_facts import SaveFacts
+from ragcorp.application.graph.delete import DeleteFromGraph
+from ragcorp.application.graph.extract_facts import ExtractFacts
+from ragcorp.application.graph.load import LoadGraph
+from ragcorp.application.graph.read import ReadGraph
+from ragcorp.application.graph.save_entities import SaveEntities
+from ragcorp.application.graph.save_facts import SaveFacts
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
 from ragcorp.domain.extraction import Extraction, ExtractionTask, ExtractorVersion

@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from ragcorp.application.count_facets import CountFacets
-from ragcorp.application.delete_items import DeleteItems
-from ragcorp.application.document_preparation import DocumentPreparation
-from ragcorp.application.document_revision import DocumentRevision
-from ragcorp.application.edit_chunk import EditChunk
-from ragcorp.application.filter_evaluation import meets
-from ragcorp.application.import_history import ImportHistory
-from ragcorp.application.ingest_document import IngestDocument
-from ragcorp.application.list_chunks import ListChunks
-from ragcorp.application.list_items import ListItems
-from ragcorp.application.revise_document import ReviseDocument
-from ragcorp.application.save_items import SaveItems
+from ragcorp.application.documents.edit_chunk import EditChunk
+from ragcorp.application.documents.ingest import IngestDocument
+from ragcorp.application.documents.list_chunks import ListChunks
+from ragcorp.application.documents.preparation import DocumentPreparation
+from ragcorp.application.documents.revise import ReviseDocument
+from ragcorp.application.documents.revision import DocumentRevision
+from ragcorp.application.files.filter_evaluation import meets
+from ragcorp.application.memory.delete_items import DeleteItems
+from ragcorp.application.memory.import_history import ImportHistory
+from ragcorp.application.memory.list_items import ListItems
+from ragcorp.application.memory.save_items import SaveItems
+from ragcorp.application.retrieval.search.count_facets import CountFacets
 from ragcorp.domain.collections import (
     Collection,
     Facets,

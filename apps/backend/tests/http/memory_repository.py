@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
-from ragcorp.application.filter_evaluation import meets
+from ragcorp.application.files.filter_evaluation import meets
 from ragcorp.domain.documents import Chunk, Document, IngestStatus, ParsedText, SourceFile
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.filters import FILTER_FIELDS, METADATA, Filters
@@ -24,8 +24,8 @@ from ragcorp.domain.ports.storage import (
     WriteOutcome,
 )
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
-from ragcorp.domain.search import QuerySyntax
+from ragcorp.domain.search.requests import QuerySyntax
+from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import uvicorn
 
-from ragcorp.main.http_protocol import ProblemProtocol
+from ragcorp.main.service.http_protocol import ProblemProtocol
 
 
 @asynccontextmanager

@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI
 
 from ragcorp.domain.keys import Scope
-from ragcorp.interface.http.access import OPEN_OPERATIONS, SCOPES, scope_of
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.bounded_route import BoundedRoute
+from ragcorp.interface.http.layers.access import OPEN_OPERATIONS, SCOPES, scope_of
+from ragcorp.interface.http.layers.bounded_route import BoundedRoute
 from ragcorp.interface.http.services import HttpLimits
 from support.keys import KeyWorld
 

@@ -16,17 +16,17 @@ from typing import Any
 import httpx
 import pytest
 
-from ragcorp.application.create_key import CreateKey, KeyRequest
-from ragcorp.application.retrieval_profile import GREP, RetrievalProfile
-from ragcorp.application.standard_profiles import standard_profiles
+from ragcorp.application.keys.create import CreateKey, KeyRequest
+from ragcorp.application.retrieval.profiles.profile import GREP, RetrievalProfile
+from ragcorp.application.retrieval.profiles.standard import standard_profiles
 from ragcorp.domain.files import FILES, passage_id
 from ragcorp.domain.keys import Caller, Scope
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import Hit
-from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container, Parts
-from ragcorp.main.key_parts import make_digests, utc_now
+from ragcorp.domain.search.retrieval import Hit
+from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Container, Parts
+from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.embedders import HashingEmbedder
 from support.events import events_of
 from support.sources import ScriptedSource

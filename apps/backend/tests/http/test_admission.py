@@ -13,7 +13,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from ragcorp.application.token_budget import ACCOUNT
+from ragcorp.application.limits.token_budget import ACCOUNT
 from ragcorp.interface.http.app import WAITING_PER_PLACE, create_app
 from ragcorp.interface.http.services import HttpLimits
 

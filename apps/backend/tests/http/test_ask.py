@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from ragcorp.domain.exceptions import AnswererUnavailableError, StorageUnavailableError
-from ragcorp.interface.http.ask_schema import AnswerBody
+from ragcorp.interface.http.answers.ask_schema import AnswerBody
 
 from .conftest import MakeApp, Serve, with_each_parser
 from .fakes import World

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from ragcorp.domain.exceptions import AnswererUnavailableError, StorageUnavailableError
-from ragcorp.interface.http.ask_schema import AnswerBody
-from ragcorp.interface.http.search_schema import SearchResults
+from ragcorp.interface.http.answers.ask_schema import AnswerBody
+from ragcorp.interface.http.search.schema import SearchResults
 from support.events import Event, events_of
 
 from .conftest import MakeApp, Serve

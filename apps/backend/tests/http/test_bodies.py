@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.interface.http import validation
-from ragcorp.interface.http.document_schema import DocumentBody
-from ragcorp.interface.http.json_body import MAX_JSON_VALUES, check_json
-from ragcorp.interface.http.problems import FieldError
+from ragcorp.interface.http.documents.schema import DocumentBody
+from ragcorp.interface.http.protocol import validation
+from ragcorp.interface.http.protocol.json_body import MAX_JSON_VALUES, check_json
+from ragcorp.interface.http.protocol.problems import FieldError
 
 from .conftest import MakeApp, Serve, with_each_parser
 from .fakes import World
@@ -162,7 +162,7 @@ async def test_a_body_of_too_many_values_is_refused_unread(
     client: httpx.AsyncClient, body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as parsers:
-        parsers.setattr("ragcorp.interface.http.json_body.json.loads", never)
+        parsers.setattr("ragcorp.interface.http.protocol.json_body.json.loads", never)
         parsers.setattr(DocumentBody, "model_validate_json", never)
         answer = await client.put("/documents/a", content=body, headers=JSON)
     assert answer.status_code == 422

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ragcorp.interface.http.page_routes import BUILT, MEDIA_TYPES
+from ragcorp.interface.http.system.page_routes import BUILT, MEDIA_TYPES
 
 from .conftest import MakeApp, Serve
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.interface.http import line_stream
-from ragcorp.interface.http.held_answers import HeldAnswers
-from ragcorp.interface.http.ndjson import lines
+from ragcorp.interface.http.protocol.ndjson import lines
+from ragcorp.interface.http.streams import line_stream
+from ragcorp.interface.http.streams.response_buffer import HeldAnswers
 
 from .conftest import MakeApp, Serve, with_each_parser
 from .fakes import World

@@ -9,11 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
-from ragcorp.application.converse import ConversationLimits, Converse
+from ragcorp.application.answering.converse import ConversationLimits, Converse
 from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.interface.http.answers.ask_schema import AnswerBody
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.ask_schema import AnswerBody
 from ragcorp.interface.http.services import HttpLimits
 from support.conversations import InMemoryHistory
 

@@ -7,10 +7,10 @@ import pytest
 
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.cors import parse_origins
+from ragcorp.interface.http.layers.cors import parse_origins
 from ragcorp.interface.http.services import HttpLimits
-from ragcorp.main.app import http_limits
-from ragcorp.main.settings import load_settings
+from ragcorp.main.service.app import http_limits
+from ragcorp.main.settings.settings import load_settings
 
 from .callers import KnownCallers, bearer
 from .conftest import MakeApp, Serve

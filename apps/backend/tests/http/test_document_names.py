@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ragcorp.domain.exceptions import InvalidInputError, StorageUnavailableError
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.http.document_names import base_name, disposition, filename_in
+from ragcorp.interface.http.protocol.document_names import base_name, disposition, filename_in
 
 from .fakes import World
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from ragcorp.domain.exceptions import ConflictError
-from ragcorp.interface.http.document_schema import DocumentList, Stored, StoredDocument
+from ragcorp.interface.http.documents.schema import DocumentList, Stored, StoredDocument
 
 from .fakes import World
 

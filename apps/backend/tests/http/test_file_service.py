@@ -13,7 +13,7 @@ import pytest
 from ragcorp.domain.documents import DocumentAttributes, SourceFile, VisibilityScope
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.principal import Principal
-from ragcorp.main.app import run_app
+from ragcorp.main.service.app import run_app
 
 pytestmark = pytest.mark.anyio
 

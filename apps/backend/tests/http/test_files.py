@@ -25,7 +25,7 @@ from ragcorp.domain.files import (
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.file_schema import FileContent, GrepResults
+from ragcorp.interface.http.files.schema import FileContent, GrepResults
 from ragcorp.interface.http.services import HttpLimits
 from support.stored import ANYONE
 

@@ -13,7 +13,7 @@ import uvicorn
 
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits
-from ragcorp.main.http_protocol import MAX_HEAD_BYTES, MAX_HEADERS, ProblemProtocol
+from ragcorp.main.service.http_protocol import MAX_HEAD_BYTES, MAX_HEADERS, ProblemProtocol
 
 from .connection import Connection
 from .fakes import World

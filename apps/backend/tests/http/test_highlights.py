@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ragcorp.interface.http.search_schema import SearchResults
+from ragcorp.interface.http.search.schema import SearchResults
 
 pytestmark = pytest.mark.anyio
 

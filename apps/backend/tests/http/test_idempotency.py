@@ -11,11 +11,11 @@ import pytest
 from fastapi import FastAPI
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
-from ragcorp.infrastructure.postgres.idempotency_store import PostgresIdempotencyStore
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
+from ragcorp.infrastructure.postgres.keys.idempotency_store import PostgresIdempotencyStore
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits
-from ragcorp.main.container import Container
+from ragcorp.main.wiring.container import Container
 
 from .callers import KnownCallers, bearer
 from .conftest import Serve

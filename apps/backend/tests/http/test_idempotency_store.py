@@ -14,10 +14,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ragcorp.domain.ports.idempotency import IdempotencyName, KeptResponse, Working
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
-from ragcorp.infrastructure.postgres.idempotency_store import PostgresIdempotencyStore
-from ragcorp.interface.http.idempotency import Idempotency
-from ragcorp.main.container import Container
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
+from ragcorp.infrastructure.postgres.keys.idempotency_store import PostgresIdempotencyStore
+from ragcorp.interface.http.layers.idempotency import Idempotency
+from ragcorp.main.wiring.container import Container
 
 from .waiting import until
 
@@ -130,7 +130,7 @@ async def test_a_database_that_does_not_let_go_is_not_waited_for(
         nonlocal worked
         worked += 1
 
-    monkeypatch.setattr("ragcorp.interface.http.idempotency.STORE_SECONDS", 0.05)
+    monkeypatch.setattr("ragcorp.interface.http.layers.idempotency.STORE_SECONDS", 0.05)
     async with asyncio.timeout(30):
         monkeypatch.setattr(idempotency_store, "complete", hang)
         assert await write(idempotency_store, work) == 204

@@ -10,9 +10,9 @@ import pytest
 
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.http.hydration_schema import HydrationTurnBody
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Parts
+from ragcorp.interface.http.hydration.schema import HydrationTurnBody
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.anyio

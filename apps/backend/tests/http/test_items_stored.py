@@ -13,9 +13,9 @@ import pytest
 
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Parts
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder
 
 from .conftest import Serve

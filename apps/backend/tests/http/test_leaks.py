@@ -20,14 +20,14 @@ from typing import Any
 import httpx
 import pytest
 
-from ragcorp.application.create_key import CreateKey, KeyRequest
+from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.keys import Scope
-from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
+from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.interface.mcp.tools import TOOLS
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container, Parts, open_container
-from ragcorp.main.key_parts import make_digests, utc_now
-from ragcorp.main.settings import load_settings
+from ragcorp.main.service.app import run_app
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.embedders import HashingEmbedder
 
 from .serving import serving

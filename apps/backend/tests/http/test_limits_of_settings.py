@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from ragcorp.domain.filters import MOST_FILTER_CONDITIONS
-from ragcorp.main.app import run_app
+from ragcorp.main.service.app import run_app
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ragcorp.domain.hydration import (
+from ragcorp.domain.structure.hydration import (
     DroppedEntity,
     DropReason,
     HydratedEntity,
@@ -19,9 +19,9 @@ from ragcorp.domain.hydration import (
     HydrationUse,
     PlannedEntity,
 )
-from ragcorp.interface.http.metrics import HttpMetrics
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Parts
+from ragcorp.interface.http.monitoring.metrics import HttpMetrics
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder
 from support.hydration import ref, text
 

@@ -20,9 +20,9 @@ import pytest
 
 from ragcorp.domain.ports.models import Vector
 from ragcorp.infrastructure.openai_compatible.prompt import chat_messages
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Parts
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, embed_all, written

@@ -11,15 +11,15 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
+from ragcorp.interface.http.answers.ask_schema import AnswerBody, AskBody
 from ragcorp.interface.http.app import BODIES
-from ragcorp.interface.http.ask_schema import AnswerBody, AskBody
-from ragcorp.interface.http.document_schema import BulkDocument, DocumentBody, Stored
-from ragcorp.interface.http.file_schema import FileContent, GrepBody, GrepResults, ReadBody
-from ragcorp.interface.http.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, TurnPatch
-from ragcorp.interface.http.item_schema import ArtifactItem, HistoryTurn, MemoryItem
+from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, TurnPatch
+from ragcorp.interface.http.collections.item_schema import ArtifactItem, HistoryTurn, MemoryItem
+from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody, Stored
+from ragcorp.interface.http.files.schema import FileContent, GrepBody, GrepResults, ReadBody
 from ragcorp.interface.http.openapi import ProblemDetails
-from ragcorp.interface.http.search_schema import Result, SearchBody, SearchResults
-from ragcorp.interface.http.status_schema import StatusBody
+from ragcorp.interface.http.search.schema import Result, SearchBody, SearchResults
+from ragcorp.interface.http.system.status_schema import StatusBody
 
 from .conftest import MakeApp
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ragcorp.interface.http.page_routes import BUILT
+from ragcorp.interface.http.system.page_routes import BUILT
 from support.page_client import DESCRIPTION, FRONTEND, as_written
 
 RENEW_CLIENT = "`make page-client` renews it"

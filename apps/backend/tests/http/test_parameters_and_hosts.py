@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from ragcorp.main.app import http_limits
-from ragcorp.main.settings import load_settings
+from ragcorp.main.service.app import http_limits
+from ragcorp.main.settings.settings import load_settings
 
 from .conftest import MakeApp
 

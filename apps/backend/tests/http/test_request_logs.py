@@ -17,7 +17,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.logs.formats import JsonLines
 from ragcorp.infrastructure.logs.records import RecordReader
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.request_context import current_request_id
+from ragcorp.interface.http.protocol.request_context import current_request_id
 from ragcorp.interface.http.services import HttpLimits
 
 from .fakes import World
@@ -62,7 +62,7 @@ async def test_a_request_is_one_line_by_its_route(client: httpx.AsyncClient, lin
     assert first.pop("ts").endswith("Z")
     assert first == {
         "level": "info",
-        "logger": "ragcorp.interface.http.boundary",
+        "logger": "ragcorp.interface.http.layers.boundary",
         "message": "request",
         "request_id": "r-1",
         "method": "PUT",

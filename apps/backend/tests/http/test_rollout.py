@@ -10,8 +10,8 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Parts
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder
 from support.sources import ScriptedSource
 

@@ -15,12 +15,12 @@ from typing import Any
 import anyio
 import pytest
 
-from ragcorp.application.create_key import CreateKey, KeyRequest
+from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.keys import EVERY_SCOPE
-from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container, Parts
-from ragcorp.main.key_parts import make_digests, utc_now
+from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Container, Parts
+from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.embedders import HashingEmbedder
 
 from .serving import serving

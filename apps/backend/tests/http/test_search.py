@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.interface.http.search_schema import SearchResults
+from ragcorp.interface.http.search.schema import SearchResults
 
 from .fakes import World
 

@@ -12,12 +12,12 @@ import pytest
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.file_schema import GrepResults
-from ragcorp.interface.http.search_schema import SearchResults
+from ragcorp.interface.http.files.schema import GrepResults
+from ragcorp.interface.http.search.schema import SearchResults
 from ragcorp.interface.http.services import HttpLimits
-from ragcorp.main.app import run_app
+from ragcorp.main.service.app import run_app
 from support.events import Event, events_of
 
 from .conftest import MakeApp, Serve

@@ -13,9 +13,9 @@ import uvicorn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.main.app import Application, run_app
-from ragcorp.main.container import Parts
-from ragcorp.main.settings import load_settings
+from ragcorp.main.service.app import Application, run_app
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder, HashingEmbedder
 
 pytestmark = pytest.mark.anyio

@@ -9,14 +9,14 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ragcorp.application.admission import Admission
+from ragcorp.application.limits.admission import Admission
 from ragcorp.domain import exceptions as domain
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.metrics import HttpMetrics, reason_label
+from ragcorp.interface.http.monitoring.metrics import HttpMetrics, reason_label
+from ragcorp.interface.http.monitoring.state_metrics import ServiceState
 from ragcorp.interface.http.services import HttpLimits
-from ragcorp.interface.http.state_metrics import ServiceState
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Parts
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder
 
 from .fakes import World

@@ -13,17 +13,17 @@ import httpx
 import pytest
 from psycopg import AsyncConnection
 
-from ragcorp.application.create_key import CreateKey, KeyRequest
+from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.exceptions import AnswererUnavailableError, SourceUnavailableError
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.content_counts import PostgresContentCounts
-from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container, Parts, open_container
-from ragcorp.main.key_parts import make_digests, utc_now
-from ragcorp.main.settings import Settings, load_settings
-from ragcorp.main.status_parts import SHOWN, shown_flags
+from ragcorp.infrastructure.postgres.collections.content_counts import PostgresContentCounts
+from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
+from ragcorp.main.service.app import run_app
+from ragcorp.main.service.status import SHOWN, shown_flags
+from ragcorp.main.settings.settings import Settings, load_settings
+from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.embedders import HashingEmbedder
 from support.fault_proxy import Fault, FaultProxy, fault_proxy
 

@@ -15,11 +15,11 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from ragcorp.interface.http.boundary import RequestBoundary
-from ragcorp.interface.http.lingering_close import LingeringClose
-from ragcorp.interface.http.metrics import HttpMetrics
-from ragcorp.main.logs import configure_logging
-from ragcorp.main.serving import listening_socket, serve_container
+from ragcorp.interface.http.layers.boundary import RequestBoundary
+from ragcorp.interface.http.layers.lingering_close import LingeringClose
+from ragcorp.interface.http.monitoring.metrics import HttpMetrics
+from ragcorp.main.process.logs import configure_logging
+from ragcorp.main.service.serving import listening_socket, serve_container
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.services import HttpLimits
-from ragcorp.main.unread_responses import cutting_protocol
+from ragcorp.main.service.unread_responses import cutting_protocol
 from support.conversations import NO_PAGES
 from support.events import events_of
 

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ragcorp.domain import exceptions as domain
 from ragcorp.domain import keys
-from ragcorp.interface.http.problems import STATUS_BY_ERROR, problem_of
+from ragcorp.interface.http.protocol.problems import STATUS_BY_ERROR, problem_of
 
 from .conftest import MakeApp
 from .fakes import World

@@ -9,13 +9,13 @@ from typing import Any
 import httpx
 import pytest
 
-from ragcorp.application.create_key import CreateKey, KeyRequest
+from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.keys import EVERY_SCOPE
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
-from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container
-from ragcorp.main.key_parts import make_digests, utc_now
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
+from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Container
+from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.openai_server import FakeOpenAI, openai_server
 
 from .callers import bearer

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from starlette.datastructures import UploadFile
 
-from ragcorp.interface.http import bodies
+from ragcorp.interface.http.protocol import bodies
 
 from .conftest import MakeApp, Serve
 from .fakes import World

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Parts
 
 OpenRag = Callable[..., Awaitable[Rag]]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.abstention import ABSTENTIONS
+from ragcorp.application.answering.abstention import ABSTENTIONS
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts
+from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder
 from support.openai_server import FakeOpenAI, openai_server
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search import SearchHit
+from ragcorp.domain.search.requests import SearchHit
 from ragcorp.interface.library.rag import Rag
 from support.library import OpenRag, shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search import SearchResponse
+from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.interface.library.rag import Rag
 from support.library import OpenRag
 

@@ -12,12 +12,12 @@ import psycopg
 import pytest
 from unit.test_memory_briefing import HOSTILE, check_neutral
 
-from ragcorp.application.neutral_text import neutral
 from ragcorp.domain.collections import Item
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.text.neutral_text import neutral
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts
+from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder
 from support.openai_server import openai_server
 from support.sources import ScriptedSource

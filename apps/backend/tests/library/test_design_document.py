@@ -15,15 +15,15 @@ import anyio.to_thread
 import pytest
 
 from ragcorp.domain.exceptions import NotFoundError
-from ragcorp.domain.hydration import DropReason, Hydration, WarningCode
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.structure.hydration import DropReason, Hydration, WarningCode
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.embedder import OpenAIEmbedder
-from ragcorp.infrastructure.postgres.migrations import migrate
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts, open_container
-from ragcorp.main.library import make_rag
-from ragcorp.main.settings import LOCAL_MODEL, load_settings
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.settings.settings import LOCAL_MODEL, load_settings
+from ragcorp.main.wiring.container import Parts, open_container
 from support.embedders import TEST_MODEL
 from support.library import OpenRag, degraded
 from support.openai_server import FakeOpenAI, openai_server

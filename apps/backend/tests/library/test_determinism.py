@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ragcorp.domain.search import SearchResponse
-from ragcorp.interface.http.search_routes import search_results
+from ragcorp.domain.search.requests import SearchResponse
+from ragcorp.interface.http.search.routes import search_results
 from ragcorp.interface.library.rag import Rag
 from support.library import OpenRag
 

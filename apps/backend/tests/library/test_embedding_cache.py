@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragcorp.domain.principal import Principal
-from ragcorp.main.container import Parts
+from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.anyio

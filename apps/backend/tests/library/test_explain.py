@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragcorp.domain.search import SearchResponse
-from ragcorp.main.container import Parts
+from ragcorp.domain.search.requests import SearchResponse
+from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder, HashingEmbedder
 from support.library import CONTRACTS, OpenRag, fill
 from support.sources import ScriptedSource

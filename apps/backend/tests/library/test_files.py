@@ -10,11 +10,11 @@ import pytest
 import ragcorp
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files import GrepMode
-from ragcorp.domain.search import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.library.files import grep_request, hybrid_request
 from ragcorp.interface.library.rag import Rag
 from ragcorp.interface.request_values import parse_filters
-from ragcorp.main.library import open_rag
+from ragcorp.main.opening.library import open_rag
 
 pytestmark = pytest.mark.anyio
 

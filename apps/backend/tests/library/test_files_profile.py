@@ -10,9 +10,9 @@ import pytest
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search import SearchHit, SearchResponse
+from ragcorp.domain.search.requests import SearchHit, SearchResponse
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts
+from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder
 from support.library import GivenVectors, OpenRag, degraded, shown
 from support.stored import towards

@@ -11,8 +11,8 @@ import pytest
 from benchmarks.wire import traced
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.domain.search import SearchHit, SearchResponse
-from ragcorp.infrastructure.postgres.text_analysis import PostgresTextAnalyzer
+from ragcorp.domain.search.requests import SearchHit, SearchResponse
+from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTextAnalyzer
 from support.library import OpenRag, degraded, fill
 
 pytestmark = pytest.mark.anyio

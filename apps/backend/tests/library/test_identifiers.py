@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.main.container import Parts
+from ragcorp.main.wiring.container import Parts
 from support.library import GivenVectors, OpenRag, fill, shown
 from support.stored import towards
 

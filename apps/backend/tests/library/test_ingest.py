@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.embedding_worker import EmbeddingWorker
+from ragcorp.application.embedding.worker import EmbeddingWorker
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import (
     EmbedderUnavailableError,
@@ -18,8 +18,8 @@ from ragcorp.domain.exceptions import (
     NotFoundError,
 )
 from ragcorp.domain.ports.models import Vector
-from ragcorp.main.container import Parts
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder, HashingEmbedder
 from support.library import OpenRag, count, found
 

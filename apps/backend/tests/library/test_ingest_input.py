@@ -15,8 +15,8 @@ from ragcorp.domain.exceptions import (
     UnreadableDocumentError,
 )
 from ragcorp.domain.ingestion import IngestFailure, IngestRequest, IngestResult
-from ragcorp.main.container import Parts
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder
 from support.library import OpenRag, count, found
 from support.stored import ANYONE
@@ -141,7 +141,7 @@ async def test_words_and_texts_without_end(open_rag: OpenRag, words: int) -> Non
 
 @pytest.mark.parametrize("name", ["", " ", "a\x00", "a\nb", "a\ud800", "x" * 501])
 def test_names_that_are_none(name: str) -> None:
-    from ragcorp.application.attribute_checks import require_external_id
+    from ragcorp.application.validation.attribute_checks import require_external_id
 
     with pytest.raises(InvalidInputError) as caught:
         require_external_id(name)

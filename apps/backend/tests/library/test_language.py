@@ -10,7 +10,7 @@ import pytest
 from ragcorp import Principal
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
 
 pytestmark = pytest.mark.anyio
 

@@ -10,11 +10,11 @@ import psycopg
 import pytest
 from pgvector.psycopg import register_vector
 
-from ragcorp.domain.retrieval import Hit
-from ragcorp.infrastructure.postgres.search_statistics import PostgresSearchStatistics
+from ragcorp.domain.search.retrieval import Hit
+from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSearchStatistics
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder, HashingEmbedder
 from support.library import CONTRACTS, OpenRag, degraded, fill, shown
 from support.postgres import open_database
@@ -172,7 +172,7 @@ async def test_where_candidates_cannot_be_scored_ranks_are_fused(
 
     rag = await open_rag(enable_hybrid_search=True, fusion_method="linear")
     await fill(rag, CONTRACTS)
-    monkeypatch.setattr("ragcorp.infrastructure.postgres.lexical_channel.LexicalChannel.counts", out)
+    monkeypatch.setattr("ragcorp.infrastructure.postgres.lexical.channel.LexicalChannel.counts", out)
     response = await rag.search("contrato Acme")
     assert shown(response)[0] == "acme.md"
     assert {hit.score_type for hit in response.hits} == {"rrf"}

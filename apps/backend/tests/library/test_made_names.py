@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ragcorp.application.item_drafts import checked_draft, item_draft
+from ragcorp.application.validation.item_drafts import checked_draft, item_draft
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.principal import Principal

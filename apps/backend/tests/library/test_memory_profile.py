@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search import SearchHit, SearchResponse
+from ragcorp.domain.search.requests import SearchHit, SearchResponse
 from ragcorp.interface.library.rag import Rag
 from support.library import OpenRag
 

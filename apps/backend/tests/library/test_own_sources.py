@@ -17,9 +17,9 @@ from ragcorp.domain.exceptions import (
     StorageUnavailableError,
 )
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.retrieval import Hit, RankedList
+from ragcorp.domain.search.retrieval import Hit, RankedList
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts
+from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder, HashingEmbedder
 from support.library import CONTRACTS, OpenRag, asked, break_full_text, degraded, fill, shown
 from support.sources import ScriptedSource
@@ -149,7 +149,7 @@ async def test_positions_that_cannot_be_looked_up_are_their_sources_failure_alon
     source = ScriptedSource(Hit(document_id=UUID(int=1), chunk_index=0, score=1.0), name="grafo")
     rag = await open_rag(enable_hybrid_search=True, parts=Parts(embedder=HashingEmbedder(), sources={"grafo": source}))
     await fill(rag, CONTRACTS)
-    monkeypatch.setattr("ragcorp.infrastructure.postgres.channels.ChunkChannels.chunk_ids", out)
+    monkeypatch.setattr("ragcorp.infrastructure.postgres.dense.channels.ChunkChannels.chunk_ids", out)
     response = await rag.search("Acme")
     assert shown(response)[0] == "acme.md"
     assert degraded(response) == {"grafo": "timeout"}

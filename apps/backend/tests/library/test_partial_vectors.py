@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.main.container import Parts
+from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder
 
 pytestmark = pytest.mark.anyio

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.rollout import bucket
+from ragcorp.application.retrieval.rollout.assignment import bucket
 from ragcorp.domain.exceptions import ConfigurationError, SourceUnavailableError
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.rollout import Arm, ShadowOutcome
-from ragcorp.domain.search import SearchResponse
+from ragcorp.domain.search.requests import SearchResponse
+from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Container, Parts, open_container
-from ragcorp.main.library import make_rag
-from ragcorp.main.settings import load_settings
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring.container import Container, Parts, open_container
 from support.embedders import HashingEmbedder
 from support.sources import ScriptedSource
 

@@ -13,7 +13,7 @@ from ragcorp.domain.exceptions import (
     InvalidInputError,
 )
 from ragcorp.domain.ports.models import Vector
-from ragcorp.main.container import Parts
+from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder, HashingEmbedder
 from support.library import CONTRACTS, GivenVectors, OpenRag, asked, break_full_text, degraded, fill, shown
 from support.stored import towards

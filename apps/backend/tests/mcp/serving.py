@@ -16,9 +16,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Scope
 
-from ragcorp.interface.http.boundary import RequestBoundary
-from ragcorp.interface.http.lingering_close import LingeringClose
-from ragcorp.interface.http.metrics import HttpMetrics
+from ragcorp.interface.http.layers.boundary import RequestBoundary
+from ragcorp.interface.http.layers.lingering_close import LingeringClose
+from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.mcp.endpoint import EndpointLimits, McpEndpoint
 
 JSON_AND_EVENTS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from unit.test_memory_briefing import check_neutral
 
-from ragcorp.application.load_context import ContextLimits, LoadContext
+from ragcorp.application.memory.load_context import ContextLimits, LoadContext
 from ragcorp.domain.documents import Chunk
 from support.conversations import FoundAlready, turn
 from support.hostile import DOCUMENTS, check_neutral_data

@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from ragcorp.application.create_key import CreatedKey, CreateKey, KeyRequest
+from ragcorp.application.keys.create import CreatedKey, CreateKey, KeyRequest
 from ragcorp.domain.keys import Scope
-from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
-from ragcorp.main import mcp as main_mcp
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container
-from ragcorp.main.key_parts import make_digests, utc_now
+from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
+from ragcorp.main.service import mcp as main_mcp
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Container
+from ragcorp.main.wiring.keys import make_digests, utc_now
 
 from .serving import INITIALIZE, JSON_AND_EVENTS, SESSION, message_of, serving
 

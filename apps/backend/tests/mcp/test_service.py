@@ -17,12 +17,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container
-from ragcorp.main.library import make_rag
-from ragcorp.main.mcp import mcp_services
-from ragcorp.main.serving import listening_socket, serve_container
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.service.app import run_app
+from ragcorp.main.service.mcp import mcp_services
+from ragcorp.main.service.serving import listening_socket, serve_container
+from ragcorp.main.wiring.container import Container
 
 from .fakes import Log, server_over, text_of
 from .serving import JSON_AND_EVENTS, SESSION, message_of, open_session, serving

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from ragcorp.application.load_context import DEFAULT_QUERY
+from ragcorp.application.memory.load_context import DEFAULT_QUERY
 from ragcorp.domain.exceptions import (
     FileAccessDeniedError,
     InvalidInputError,
@@ -20,7 +20,7 @@ from ragcorp.domain.exceptions import (
 from ragcorp.domain.files import GrepCase, GrepMode, GrepRequest
 from ragcorp.domain.filters import Condition, Operator
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest
 
 from .fakes import Behaviour, Log, fake_services, server_over, text_of
 

@@ -6,9 +6,9 @@ import pytest
 from alembic import command
 
 from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.infrastructure.postgres.embedding_models import DEFAULT_MODEL, DISTANCE_THRESHOLDS
-from ragcorp.infrastructure.postgres.migrations import alembic_config, migrate
-from ragcorp.infrastructure.postgres.model_registry import ActiveModel, active_model, store_weights
+from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate
+from ragcorp.infrastructure.postgres.models.embedding_models import DEFAULT_MODEL, DISTANCE_THRESHOLDS
+from ragcorp.infrastructure.postgres.models.registry import ActiveModel, active_model, store_weights
 from support.migrations import MODEL, connected, one
 from support.postgres import open_database
 

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from alembic import command
 
-from ragcorp.infrastructure.postgres.migrations import alembic_config, migrate
+from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate
 from support.migrations import MODEL, connected, fill, one
 
 INSERT = """

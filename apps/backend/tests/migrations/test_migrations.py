@@ -19,9 +19,9 @@ from psycopg.rows import TupleRow
 from sqlalchemy import Engine, event
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.inspection import unprotected_tables
-from ragcorp.infrastructure.postgres.migrations import alembic_config, migrate, scripts_folder, state
+from ragcorp.infrastructure.postgres.administration.inspection import unprotected_tables
+from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate, scripts_folder, state
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
 from support.migrations import MODEL, connected, fill, one
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, EAST, embed_all
@@ -159,7 +159,7 @@ def test_any_form_of_dsn_migrates(empty_owner_dsn: str, form: str) -> None:
 
 MIGRATE = """
 import sys
-from ragcorp.infrastructure.postgres.migrations import migrate
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
 print(migrate(sys.argv[1], embedding_model=(sys.argv[2], int(sys.argv[3])), application_dsn=sys.argv[4]).current)
 """
 

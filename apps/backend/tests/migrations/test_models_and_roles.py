@@ -7,9 +7,9 @@ import pytest
 
 from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError
 from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.migrations import migrate
-from ragcorp.infrastructure.postgres.schema import metadata
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.tables.schema import metadata
 from support.embedders import TEST_MODEL
 from support.migrations import MODEL, connected, fill, one
 from support.postgres import open_database, repository_over

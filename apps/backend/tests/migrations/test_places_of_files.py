@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from alembic import command
 
-from ragcorp.infrastructure.postgres.migrations import alembic_config
+from ragcorp.infrastructure.postgres.administration.migrations import alembic_config
 from support.migrations import MODEL, connected, fill, one
 
 INDEXES = "SELECT string_agg(indexname, ' ' ORDER BY indexname) FROM pg_indexes WHERE indexname ~ 'path|plain|relative'"

@@ -11,13 +11,13 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application.abstention import ABSTENTIONS
-from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
+from ragcorp.application.answering.abstention import ABSTENTIONS
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.domain.answers import Answer, AnswerDelta, AnswerFinished, AnswerPrompt, Passage, Searched
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchRequest, SearchResponse
 from ragcorp.infrastructure.language.detector import LangidDetector
 from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer
 from ragcorp.infrastructure.openai_compatible.client import Endpoint

@@ -12,8 +12,8 @@ import pytest
 
 from ragcorp.domain.exceptions import ConfigurationError, EmbedderUnavailableError, SourceUnavailableError
 from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.infrastructure import guarded_transport
-from ragcorp.infrastructure.egress import check_base_url, is_refused
+from ragcorp.infrastructure.network import transport as guarded_transport
+from ragcorp.infrastructure.network.egress import check_base_url, is_refused
 from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.embedder import OpenAIEmbedder

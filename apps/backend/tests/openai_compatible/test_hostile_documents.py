@@ -13,12 +13,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.domain.answers import Answer, AnswerDelta, AnswerPrompt, Passage
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.infrastructure.openai_compatible import prompt as prompts
 from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer
 from ragcorp.infrastructure.openai_compatible.client import Endpoint

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application.neighbour_expansion import BOUNDARY, expanded
+from ragcorp.application.retrieval.steps.neighbour_expansion import BOUNDARY, expanded
 from ragcorp.domain.documents import Chunk, ParsedText
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 

@@ -12,9 +12,9 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres import bm25
-from ragcorp.infrastructure.postgres.bm25_statistics import MAX_CHANGES, PostgresSparseStatistics
-from ragcorp.infrastructure.postgres.predicates import filtered, matching_documents, visibility
+from ragcorp.infrastructure.postgres.lexical import bm25
+from ragcorp.infrastructure.postgres.lexical.bm25_statistics import MAX_CHANGES, PostgresSparseStatistics
+from ragcorp.infrastructure.postgres.visibility.predicates import filtered, matching_documents, visibility
 from support.bm25 import (
     Found,
     assert_in_step,

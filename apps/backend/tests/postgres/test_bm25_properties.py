@@ -16,8 +16,8 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres import bm25
-from ragcorp.infrastructure.postgres.migrations import alembic_config, migrate
+from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate
+from ragcorp.infrastructure.postgres.lexical import bm25
 from support.bm25 import (
     assert_in_step,
     content_of,

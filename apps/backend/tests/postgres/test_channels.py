@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.domain.search import QuerySyntax
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.text_analysis import PostgresTextAnalyzer
+from ragcorp.domain.search.requests import QuerySyntax
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTextAnalyzer
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, EAST, ids, where, written
 

@@ -12,9 +12,9 @@ import pytest
 
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.retrieval import ScoreType
-from ragcorp.infrastructure.postgres import collection_statements
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
+from ragcorp.domain.search.retrieval import ScoreType
+from ragcorp.infrastructure.postgres.collections import statements as collection_statements
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from support.collections import (
     NOON,
     WITH_CHANNELS,

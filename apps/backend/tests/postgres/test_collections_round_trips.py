@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from benchmarks.wire import Trace, traced
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.facet_counts import PostgresFacetCounts
+from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
+from ragcorp.infrastructure.postgres.connections.database import Database
 from support.collections import NOON, WITH_CHANNELS, channels_over, fill, store_over
 from support.postgres import open_database
 from support.stored import ANYONE, EAST, where

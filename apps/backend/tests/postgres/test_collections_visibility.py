@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey
-from ragcorp.infrastructure.postgres.facet_counts import PostgresFacetCounts
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, HitKey
+from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
 from support.collections import WITH_CHANNELS, channels_over, store_over
 from support.postgres import open_database
 from support.stored import EAST

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ragcorp.domain.ports.storage import DocumentRepository, LexicalChunks
-from ragcorp.domain.search import QuerySyntax, SparseOperator, SparseRanking
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.lexical_channel import LexicalOptions
+from ragcorp.domain.search.requests import QuerySyntax, SparseOperator, SparseRanking
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.lexical.channel import LexicalOptions
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, ids, written
 

@@ -12,19 +12,19 @@ import psycopg
 import pytest
 from conformance.stored_items import draft
 
-from ragcorp.application.embed_pending import EmbedPending
-from ragcorp.application.passage_vectors import PassageVectors
-from ragcorp.application.prune_embeddings import PruneEmbeddings, PruneReport
-from ragcorp.application.vector_memory import VectorMemory
+from ragcorp.application.embedding.embed_pending import EmbedPending
+from ragcorp.application.embedding.passage_vectors import PassageVectors
+from ragcorp.application.embedding.prune import PruneEmbeddings, PruneReport
+from ragcorp.application.embedding.vector_memory import VectorMemory
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
-from ragcorp.infrastructure.postgres.item_repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.item_rows import WITH_VECTORS
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
+from ragcorp.infrastructure.postgres.items.rows import WITH_VECTORS
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.passage_vectors import Served, wanted
 from support.postgres import open_database, repository_over

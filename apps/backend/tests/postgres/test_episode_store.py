@@ -10,10 +10,10 @@ import pytest
 
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import NotFoundError
-from ragcorp.domain.hydration import DropReason, HydrationWarning, WarningCode
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.episode_store import PostgresEpisodeStore
+from ragcorp.domain.structure.hydration import DropReason, HydrationWarning, WarningCode
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from support.episodes import USE, left_out, record, shown, store_entities
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE

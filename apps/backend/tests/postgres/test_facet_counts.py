@@ -11,8 +11,8 @@ import pytest
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.facet_counts import PostgresFacetCounts
+from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from support.collections import NOON, save
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, where, written

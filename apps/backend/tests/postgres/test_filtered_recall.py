@@ -11,11 +11,11 @@ from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres import statements
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.embedding_models import hnsw_index_name, vector_index
-from ragcorp.infrastructure.postgres.model_registry import active_model
-from ragcorp.infrastructure.postgres.predicates import visibility
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.dense import statements
+from ragcorp.infrastructure.postgres.models.embedding_models import hnsw_index_name, vector_index
+from ragcorp.infrastructure.postgres.models.registry import active_model
+from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 from support.embedders import TEST_MODEL
 from support.postgres import open_database
 

@@ -14,13 +14,14 @@ from psycopg.rows import TupleRow
 from sqlalchemy import create_engine, select
 from sqlalchemy.engine import Engine
 
-from ragcorp.application.filter_evaluation import meets
+from ragcorp.application.files.filter_evaluation import meets
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import AnyOf, Condition, Filters, Not
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.core_predicates import matches
-from ragcorp.infrastructure.postgres.predicates import (
+from ragcorp.infrastructure.postgres.tables.documents import documents
+from ragcorp.infrastructure.postgres.visibility.core import matches
+from ragcorp.infrastructure.postgres.visibility.predicates import (
     CHUNKS,
     DOCUMENTS,
     HISTORY,
@@ -30,7 +31,6 @@ from ragcorp.infrastructure.postgres.predicates import (
     matching_documents,
     visibility,
 )
-from ragcorp.infrastructure.postgres.tables import documents
 from support.filterable import (
     CHOICES,
     MOMENTS,

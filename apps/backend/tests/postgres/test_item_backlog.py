@@ -11,17 +11,17 @@ import psycopg
 import pytest
 from conformance.stored_items import NOON, OTHER, draft
 
-from ragcorp.application.embed_pending import EmbedPending
+from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.domain.collections import Collection, ItemSelection
 from ragcorp.domain.exceptions import IncompatibleEmbeddingsError, NotFoundError
 from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
-from ragcorp.infrastructure.postgres.item_repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.item_rows import HISTORY_TABLES, MEMORY_TABLES, WITH_VECTORS, content_hash
-from ragcorp.infrastructure.postgres.migrations import migrate
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
+from ragcorp.infrastructure.postgres.items.rows import HISTORY_TABLES, MEMORY_TABLES, WITH_VECTORS, content_hash
 from support.embedders import TEST_MODEL, BrokenEmbedder, HashingEmbedder
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, EAST, embed_all, towards, written

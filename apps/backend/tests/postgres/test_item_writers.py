@@ -15,8 +15,8 @@ from ragcorp.domain.collections import Collection, ItemDraft
 from ragcorp.domain.documents import IngestStatus, VisibilityScope
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.item_repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.item_writes import STATEMENT_CHARACTERS
+from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
+from ragcorp.infrastructure.postgres.items.writes import STATEMENT_CHARACTERS
 from support.postgres import open_database
 from support.stored import ANYONE
 

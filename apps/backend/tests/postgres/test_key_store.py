@@ -12,8 +12,8 @@ from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.keys import ApiKey, Scope
 from ragcorp.domain.ports.keys import StoredKey
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 
 pytestmark = pytest.mark.anyio
 

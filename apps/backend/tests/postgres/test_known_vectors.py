@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from conformance.stored_items import OTHER, draft
 
-from ragcorp.application.embed_pending import EmbedPending
+from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.domain.collections import Collection, ItemSelection
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
-from ragcorp.infrastructure.postgres.item_repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.item_rows import WITH_VECTORS
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
+from ragcorp.infrastructure.postgres.items.rows import WITH_VECTORS
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, written

@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragcorp.infrastructure.postgres import document_writes
-from ragcorp.main.container import Parts
-from ragcorp.main.library import make_rag
+from ragcorp.infrastructure.postgres.documents import writes as document_writes
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Parts
 from support.bm25 import assert_in_step
 from support.embedders import HashingEmbedder
 

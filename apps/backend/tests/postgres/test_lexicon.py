@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from ragcorp.infrastructure.postgres.languages import WorkspaceLanguages
-from ragcorp.infrastructure.postgres.migrations import migrate
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.infrastructure.postgres.workspaces.languages import WorkspaceLanguages
 from support.bm25 import insert_chunks
 from support.embedders import TEST_MODEL
 from support.lexicon import HOME, Term, refresh, store, terms

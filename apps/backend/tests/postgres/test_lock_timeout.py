@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
-from ragcorp.main.app import run_app
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
+from ragcorp.main.service.app import run_app
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from psycopg import pq, waiting
 from sqlalchemy import text
 
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
+from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
 
 pytestmark = pytest.mark.anyio
 

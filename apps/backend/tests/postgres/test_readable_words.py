@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.application.chunk_sources import FullTextChunkSource
+from ragcorp.application.retrieval.sources.chunks import FullTextChunkSource
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.retrieval import ScoreType
+from ragcorp.domain.search.retrieval import ScoreType
 from support.postgres import open_database, repository_over
 from support.stored import written
 

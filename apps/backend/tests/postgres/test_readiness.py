@@ -12,11 +12,11 @@ import pytest
 from conftest import TestServer
 
 from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.infrastructure.postgres.migrations import head_revision
-from ragcorp.infrastructure.postgres.readiness import Sight
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container
-from ragcorp.main.readiness import KEPT_SECONDS, Readiness
+from ragcorp.infrastructure.postgres.administration.migrations import head_revision
+from ragcorp.infrastructure.postgres.administration.readiness import Sight
+from ragcorp.main.service.app import run_app
+from ragcorp.main.service.readiness import KEPT_SECONDS, Readiness
+from ragcorp.main.wiring.container import Container
 
 pytestmark = pytest.mark.anyio
 

@@ -14,17 +14,19 @@ from psycopg.rows import TupleRow
 from sqlalchemy import text
 
 from ragcorp.domain.exceptions import ConflictError, NotFoundError, StorageUnavailableError
-from ragcorp.infrastructure.postgres import bm25, row_level_security, statements
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.inspection import (
+from ragcorp.infrastructure.postgres.administration import row_level_security
+from ragcorp.infrastructure.postgres.administration.inspection import (
     OF_NO_WORKSPACE,
     role_is_bound,
     slow_under_policies,
     unprotected_tables,
 )
-from ragcorp.infrastructure.postgres.leakproof import NEEDED, mark_leakproof
-from ragcorp.infrastructure.postgres.model_registry import active_model
-from ragcorp.infrastructure.postgres.workspaces import PostgresWorkspaces
+from ragcorp.infrastructure.postgres.administration.leakproof import NEEDED, mark_leakproof
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.dense import statements
+from ragcorp.infrastructure.postgres.lexical import bm25
+from ragcorp.infrastructure.postgres.models.registry import active_model
+from ragcorp.infrastructure.postgres.workspaces.registry import PostgresWorkspaces
 from support.embedders import TEST_MODEL
 from support.postgres import open_database, repository_over
 from support.stored import EAST

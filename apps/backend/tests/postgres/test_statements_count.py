@@ -11,10 +11,10 @@ import pytest
 
 from benchmarks.wire import Trace, traced
 from ragcorp.domain.ports.models import Vector
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Container, Parts
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Container, Parts
 from support.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.anyio

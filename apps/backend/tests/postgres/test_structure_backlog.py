@@ -12,16 +12,16 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from ragcorp.application.refresh_structure import RefreshedStructure, RefreshStructure
+from ragcorp.application.structure.refresh import RefreshedStructure, RefreshStructure
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.structure import DocumentStructure, EntityKind
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.structure_backlog import FIND, PostgresStructureBacklog
-from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
+from ragcorp.domain.structure.entities import DocumentStructure, EntityKind
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
+from ragcorp.infrastructure.postgres.structure.backlog import FIND, PostgresStructureBacklog
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, embed_all, written

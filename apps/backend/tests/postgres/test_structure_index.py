@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ragcorp.application.entity_names import clause_name, file_name, heading_name, stem_name, symbol_name
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.domain.structure import EntityDraft, EntityIdentity, EntityKind, EntityRef
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.structure_index import PostgresStructureIndex
+from ragcorp.domain.structure.entities import EntityDraft, EntityIdentity, EntityKind, EntityRef
+from ragcorp.domain.text.entity_names import clause_name, file_name, heading_name, stem_name, symbol_name
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, where, written
 from support.structure import chunked, code, entity, index_over, structured

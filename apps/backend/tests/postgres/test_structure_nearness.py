@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.entity_names import clause_name, stem_name, symbol_name
-from ragcorp.application.place_words import place_words
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.ports.structure import SyntaxNeighbours
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.structure import DocumentStructure, EntityKind, EntityRef
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.structure_backlog import PostgresStructureBacklog
-from ragcorp.infrastructure.postgres.structure_index import PostgresStructureIndex
+from ragcorp.domain.structure.entities import DocumentStructure, EntityKind, EntityRef
+from ragcorp.domain.text.entity_names import clause_name, stem_name, symbol_name
+from ragcorp.domain.text.place_words import place_words
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.structure.backlog import PostgresStructureBacklog
+from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, where, written
 from support.structure import FINGERPRINT, code, entity, index_over, structured

@@ -10,10 +10,10 @@ from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.ports.structure import SimilarEntity
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.structure import EntityKind
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
+from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, EAST, embed_all, towards, where, written
 from support.structure import chunked, code, entity, index_over, structured

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.entity_names import file_name, symbol_name
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.structure import EntityRef
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.structure_index import PostgresStructureIndex
-from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
+from ragcorp.domain.structure.entities import EntityRef
+from ragcorp.domain.text.entity_names import file_name, symbol_name
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
+from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
 from support.postgres import open_database, repository_over
 from support.stored import EAST, embed_all, where, written
 from support.structure import code, entity, index_over, structured

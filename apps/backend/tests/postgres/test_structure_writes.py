@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.embed_pending import EmbedPending
+from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.ports.storage import DocumentSelection
-from ragcorp.domain.structure import EntityKind
-from ragcorp.infrastructure.postgres.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
-from ragcorp.infrastructure.postgres.workspaces import PostgresWorkspaces
+from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
+from ragcorp.infrastructure.postgres.workspaces.registry import PostgresWorkspaces
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, EAST, embed_all, written

@@ -13,8 +13,8 @@ from benchmarks.wire import traced
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.term_frequencies import MAX_WORDS, PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.lexical.term_frequencies import MAX_WORDS, PostgresTermFrequencies
 from support.postgres import open_database, repository_over
 from support.stored import written
 

@@ -9,7 +9,7 @@ import pytest
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from ragcorp.infrastructure.postgres.text_analysis import PostgresTextAnalyzer
+from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTextAnalyzer
 from support.bm25 import insert_chunks
 from support.postgres import open_database
 

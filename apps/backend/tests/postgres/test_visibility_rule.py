@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragcorp.application.visibility_policy import readable
-from ragcorp.domain.candidates import Description
+from ragcorp.application.retrieval.steps.visibility_policy import readable
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.predicates import visibility
+from ragcorp.domain.search.candidates import Description
+from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 from support.candidates import described
 
 WORKSPACES = ["default", "otra", "otra-mas"]

@@ -11,13 +11,13 @@ from sqlalchemy import Table
 
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
-from ragcorp.infrastructure.postgres.item_repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.item_rows import TABLES
-from ragcorp.infrastructure.postgres.schema import metadata
-from ragcorp.infrastructure.postgres.workspaces import PostgresWorkspaces
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
+from ragcorp.infrastructure.postgres.items.rows import TABLES
+from ragcorp.infrastructure.postgres.tables.schema import metadata
+from ragcorp.infrastructure.postgres.workspaces.registry import PostgresWorkspaces
 from support.postgres import open_database, repository_over
 from support.stored import embed_all, written
 

@@ -11,13 +11,20 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.anchors import AnchorOptions, Resolution, anchors, mentioned_files, resolve, wanted_names
-from ragcorp.application.entity_names import file_name, stem_name
-from ragcorp.application.mentioned_entities import names_of
-from ragcorp.application.mentions import mentions
-from ragcorp.domain.hydration import PRIORITIES, Anchor, AnchorReason
+from ragcorp.application.structure.anchors import (
+    AnchorOptions,
+    Resolution,
+    anchors,
+    mentioned_files,
+    resolve,
+    wanted_names,
+)
+from ragcorp.application.structure.mentions.entities import names_of
+from ragcorp.application.structure.mentions.parsing import mentions
 from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
-from ragcorp.domain.structure import CODE_KINDS, EntityKind, EntityRef, FileRef
+from ragcorp.domain.structure.entities import CODE_KINDS, EntityKind, EntityRef, FileRef
+from ragcorp.domain.structure.hydration import PRIORITIES, Anchor, AnchorReason
+from ragcorp.domain.text.entity_names import file_name, stem_name
 
 PATHS = ["auth.go", "src/auth/auth.go", "src/auth/session.py", "src/pay.py", "docs/contrato.md", "docs/old/contrato.md"]
 SYMBOLS = ["login", "Session", "Session.validate", "validate_token", "charge", "run"]

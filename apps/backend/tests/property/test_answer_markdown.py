@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ragcorp.application.answer_text import AnswerText
+from ragcorp.application.answering.answer_text import AnswerText
 from support.hostile import DOCUMENTS
 
 SOURCE = "Véase https://docs.example/norma?a=1 y www.example.org/x."

@@ -9,8 +9,8 @@ import unicodedata
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.application.answer_text import AnswerText
-from ragcorp.application.citation_check import as_plain_text, cited_numbers
+from ragcorp.application.answering.answer_text import AnswerText
+from ragcorp.application.answering.citation_check import as_plain_text, cited_numbers
 
 ALLOWED = frozenset({1, 2, 12})
 SOURCE = "Véase https://docs.example/norma?a=1 y www.example.org/x."

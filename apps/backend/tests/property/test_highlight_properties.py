@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.highlights import disjoint, literal, matching, spellings, tokens_of
-from ragcorp.domain.search import Highlight
+from ragcorp.application.retrieval.search.highlights import disjoint, literal, matching, spellings, tokens_of
+from ragcorp.domain.search.requests import Highlight
 
 TEXTS = st.one_of(
     st.text(max_size=200),

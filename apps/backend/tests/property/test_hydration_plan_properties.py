@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.application.hydration_plan import has_room, plan, without
-from ragcorp.domain.hydration import (
+from ragcorp.application.hydration.plan import has_room, plan, without
+from ragcorp.domain.structure.entities import EntityKind, EntityRef
+from ragcorp.domain.structure.hydration import (
     PRIORITIES,
     Anchor,
     AnchorReason,
@@ -20,7 +21,6 @@ from ragcorp.domain.hydration import (
     PlannedEntity,
     WarningCode,
 )
-from ragcorp.domain.structure import EntityKind, EntityRef
 from support.hydration import ref
 
 FEW = settings(max_examples=40)

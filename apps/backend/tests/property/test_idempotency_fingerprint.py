@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.interface.http.idempotency import _Fingerprint
+from ragcorp.interface.http.layers.idempotency import _Fingerprint
 
 BOUNDARIES = ("b", "--b", "limite.+(x)?")
 PIECES = st.sampled_from(

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from unit.test_memory_briefing import FENCE, HOSTILE, TOKEN, check_context, check_neutral, item
 
-from ragcorp.application.memory_briefing import (
+from ragcorp.application.memory.briefing import (
     HEADER,
     MAX_ITEM_CHARS,
     MAX_MEMORY_CHARS,
@@ -14,7 +14,7 @@ from ragcorp.application.memory_briefing import (
     format_memory_briefing,
     neutral_item,
 )
-from ragcorp.application.neutral_text import neutral, shortened
+from ragcorp.domain.text.neutral_text import neutral, shortened
 
 PIECES = st.sampled_from(
     [*HOSTILE.values(), "<", ">", "/memory", "&", "amp;", "#x3c;", "lt;", "[", "1", "]", "\n", "- ", "system", ":", '"',

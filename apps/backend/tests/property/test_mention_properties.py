@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragcorp.application.entity_names import is_empty
-from ragcorp.application.mentions import MAX_STRONG, Mention, mentions
-from ragcorp.domain.structure import NameKind
+from ragcorp.application.structure.mentions.parsing import MAX_STRONG, Mention, mentions
+from ragcorp.domain.structure.entities import NameKind
+from ragcorp.domain.text.entity_names import is_empty
 
 PIECES = [
     "auth.go", "src/auth", "src\\x.py", "validate_token", "Session.validate", "login()", "::", "cláusula ", "4.2",

@@ -8,7 +8,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.neighbour_expansion import BOUNDARY, expanded
+from ragcorp.application.retrieval.steps.neighbour_expansion import BOUNDARY, expanded
 from ragcorp.domain.documents import Chunk
 
 DOCUMENT = UUID(int=7)

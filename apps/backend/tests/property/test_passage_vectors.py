@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragcorp.application.passage_vectors import PassageVectors
-from ragcorp.application.vector_memory import VectorMemory
+from ragcorp.application.embedding.passage_vectors import PassageVectors
+from ragcorp.application.embedding.vector_memory import VectorMemory
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.ports.models import Vector
 from support.passage_vectors import GatedCalls, KeptVectors, settled, wanted

@@ -9,10 +9,10 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.ranking_overlap import overlap_at, rank_changes
-from ragcorp.application.rollout import BUCKETS, ArmProfile, Rollout, bucket
-from ragcorp.domain.rollout import Arm
-from ragcorp.domain.search import SearchMode
+from ragcorp.application.retrieval.rollout.assignment import BUCKETS, ArmProfile, Rollout, bucket
+from ragcorp.application.retrieval.rollout.overlap import overlap_at, rank_changes
+from ragcorp.domain.search.requests import SearchMode
+from ragcorp.domain.search.rollout import Arm
 
 WORKSPACES = st.from_regex(r"\A[a-z0-9]([a-z0-9_-]{0,10}[a-z0-9])?\Z")
 QUERIES = st.text(min_size=1, max_size=40)

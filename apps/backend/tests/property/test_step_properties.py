@@ -10,15 +10,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.artifact_deduplication import ArtifactDeduplication
-from ragcorp.application.diversification import Diversification, jaccard, relevances
-from ragcorp.application.reranking import Reranking
-from ragcorp.application.temporal_decay import TemporalDecay
-from ragcorp.application.visibility_policy import VisibilityPolicy, readable
-from ragcorp.domain.candidates import Candidate, Features
+from ragcorp.application.retrieval.steps.deduplication import ArtifactDeduplication
+from ragcorp.application.retrieval.steps.diversification import Diversification, jaccard, relevances
+from ragcorp.application.retrieval.steps.reranking import Reranking
+from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
+from ragcorp.application.retrieval.steps.visibility_policy import VisibilityPolicy, readable
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.retrieval import HitKey
+from ragcorp.domain.search.candidates import Candidate, Features
+from ragcorp.domain.search.retrieval import HitKey
 from support.candidates import NOW, candidate
 
 NAMES = [str(number) for number in range(30)]

@@ -11,20 +11,20 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.diversification import Diversification
-from ragcorp.application.rank_fusion import RankFusionService
-from ragcorp.application.retrieval_profile import RetrievalProfile, Steps
-from ragcorp.application.search_chunks import SearchChunks, SearchLimits
-from ragcorp.application.source_fan_out import SourceFanOut
-from ragcorp.application.step_pipeline import RerankLimits, StepPipeline
-from ragcorp.application.temporal_decay import TemporalDecay
-from ragcorp.domain.candidates import Description, Features
+from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile, Steps
+from ragcorp.application.retrieval.search.fan_out import SourceFanOut
+from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
+from ragcorp.application.retrieval.search.step_pipeline import RerankLimits, StepPipeline
+from ragcorp.application.retrieval.steps.diversification import Diversification
+from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import Hit, HitKey
-from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.candidates import Description, Features
+from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.retrieval import Hit, HitKey
 from support.candidates import NOW, described
 from support.sources import ScriptedSource
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ragcorp.domain.documents import ParsedText
-from ragcorp.domain.structure import EntityKind
+from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.infrastructure.structure.code import code_entities
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
 from ragcorp.infrastructure.structure.languages import Grammars

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.application.clause_numbers import clause_number, clause_numbers, enclosing_numbers, number_at
-from ragcorp.domain.structure import EntityKind
-from ragcorp.domain.text import is_blank
+from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.domain.text.checks import is_blank
+from ragcorp.domain.text.clause_numbers import clause_number, clause_numbers, enclosing_numbers, number_at
 from ragcorp.infrastructure.structure.text_entities import text_entities
 
 PIECES = st.sampled_from(

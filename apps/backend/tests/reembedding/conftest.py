@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.reembedding import PostgresReembedding
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.embeddings.reembedding import PostgresReembedding
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Parts
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Parts
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.reembedding import Open, fill, open_store
 

@@ -8,21 +8,21 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragcorp.application.drop_vectors import DropVectors
-from ragcorp.application.reembed import PROBE, Reembed, ReembedStatus
-from ragcorp.application.switch_back import SwitchBack
+from ragcorp.application.embedding.drop_vectors import DropVectors
+from ragcorp.application.embedding.reembed import PROBE, Reembed, ReembedStatus
+from ragcorp.application.embedding.switch_back import SwitchBack
 from ragcorp.domain.exceptions import InvalidInputError, StorageUnavailableError
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embedding_models import VECTOR_TABLES
-from ragcorp.infrastructure.postgres.reembedding import PostgresReembedding
-from ragcorp.infrastructure.postgres.reembedding_statements import (
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.reembedding import PostgresReembedding
+from ragcorp.infrastructure.postgres.embeddings.reembedding_statements import (
     BEGIN_CHANGE,
     GIVE_WAY,
     KEPT_OF_A_MODEL,
     LOCK_WRITERS,
     LOCKED,
 )
+from ragcorp.infrastructure.postgres.models.embedding_models import VECTOR_TABLES
 from ragcorp.interface.library.rag import Rag
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.library import degraded, shown

@@ -7,11 +7,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragcorp.application.reembed import PROBE, ReembedStatus
+from ragcorp.application.embedding.reembed import PROBE, ReembedStatus
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, IncompatibleEmbeddingsError
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.migrations import migrate
-from ragcorp.infrastructure.postgres.reembedding import PostgresReembedding
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.embeddings.reembedding import PostgresReembedding
 from ragcorp.interface.library.rag import Rag
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.library import degraded, shown

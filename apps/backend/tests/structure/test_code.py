@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcorp.domain.documents import ParsedText
-from ragcorp.domain.structure import EntityDraft, EntityKind
+from ragcorp.domain.structure.entities import EntityDraft, EntityKind
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
 from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcorp.domain.documents import ParsedText
-from ragcorp.domain.structure import MAX_ENTITY_CHARACTERS, EntityDraft, EntityKind
+from ragcorp.domain.structure.entities import MAX_ENTITY_CHARACTERS, EntityDraft, EntityKind
 from ragcorp.infrastructure.structure import code
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
 from ragcorp.infrastructure.structure.syntax import MAX_BYTES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragcorp.domain.documents import ParsedText
-from ragcorp.domain.structure import EntityKind
+from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
 from ragcorp.infrastructure.structure.languages import LANGUAGES, CodeLanguage, Grammars
 from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragcorp.domain.structure import EntityKind
+from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.infrastructure.structure.text_entities import text_entities
 from ragcorp.infrastructure.structure.text_span import TextSpan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.domain.structure import EntityKind
+from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.infrastructure.structure.identifiers import MAX_CONTENT, MAX_IDENTIFIERS, is_code
 from ragcorp.infrastructure.structure.text_entities import text_entities
 from ragcorp.infrastructure.structure.text_span import TextSpan

@@ -8,7 +8,7 @@ from math import log
 from uuid import NAMESPACE_URL, UUID, uuid5
 from zlib import crc32
 
-from ragcorp.application.anchors import (
+from ragcorp.application.structure.anchors import (
     AnchorOptions,
     Resolution,
     anchors,
@@ -16,14 +16,14 @@ from ragcorp.application.anchors import (
     resolve,
     wanted_names,
 )
-from ragcorp.application.entity_names import file_name, stem_name
-from ragcorp.application.mentioned_entities import names_of
-from ragcorp.application.mentions import mentions
-from ragcorp.application.path_proximity import near_words
-from ragcorp.application.place_words import place_words
-from ragcorp.domain.hydration import Anchor, AnchorReason, WarningCode
+from ragcorp.application.structure.mentions.entities import names_of
+from ragcorp.application.structure.mentions.parsing import mentions
+from ragcorp.application.structure.mentions.path_proximity import near_words
 from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
-from ragcorp.domain.structure import EntityKind, EntityRef, FileRef
+from ragcorp.domain.structure.entities import EntityKind, EntityRef, FileRef
+from ragcorp.domain.structure.hydration import Anchor, AnchorReason, WarningCode
+from ragcorp.domain.text.entity_names import file_name, stem_name
+from ragcorp.domain.text.place_words import place_words
 
 
 def entity(key: str, kind: EntityKind = EntityKind.FUNCTION, position: int = 0, name: str | None = None) -> EntityRef:

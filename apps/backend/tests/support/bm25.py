@@ -13,8 +13,8 @@ from psycopg.rows import TupleRow
 
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres import bm25
-from ragcorp.infrastructure.postgres.predicates import filtered, matching_documents, visibility
+from ragcorp.infrastructure.postgres.lexical import bm25
+from ragcorp.infrastructure.postgres.visibility.predicates import filtered, matching_documents, visibility
 
 PLAIN = "xx"
 """A language that no stemmer knows: its words are its lexemes."""

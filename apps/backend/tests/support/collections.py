@@ -11,15 +11,15 @@ from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import EmbeddingBacklog
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.candidate_store import PostgresCandidateStore
-from ragcorp.infrastructure.postgres.collection_channels import PostgresCollectionChannels
-from ragcorp.infrastructure.postgres.collection_rows import TABLES
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
-from ragcorp.infrastructure.postgres.item_repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.item_rows import HISTORY_TABLES, MEMORY_TABLES
-from ragcorp.infrastructure.postgres.model_registry import active_model
+from ragcorp.infrastructure.postgres.collections.candidate_store import PostgresCandidateStore
+from ragcorp.infrastructure.postgres.collections.channels import PostgresCollectionChannels
+from ragcorp.infrastructure.postgres.collections.rows import TABLES
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
+from ragcorp.infrastructure.postgres.items.rows import HISTORY_TABLES, MEMORY_TABLES
+from ragcorp.infrastructure.postgres.models.registry import active_model
 from support.embedders import TEST_MODEL
 from support.postgres import repository_over
 from support.stored import ANYONE, embed_all, written

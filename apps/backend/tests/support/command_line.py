@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ragcorp.interface.cli.app import run_command_line
-from ragcorp.main.cli import make_services
+from ragcorp.main.commands.cli import make_services
 
 BACKEND = Path(__file__).resolve().parents[2]
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
-from ragcorp.application.cited_pages import CitedPages
+from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
 from ragcorp.domain.documents import Chunk, IngestStatus, VisibilityScope
-from ragcorp.domain.hydration import Hydration
 from ragcorp.domain.ports.chunks import PagedText, PageSpan
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import SourceReport
-from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.retrieval import SourceReport
+from ragcorp.domain.structure.hydration import Hydration
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
 

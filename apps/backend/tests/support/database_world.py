@@ -17,10 +17,10 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres, EmbeddedServer
-from ragcorp.infrastructure.postgres.migrations import migrate
-from ragcorp.main.container import Container, Parts, open_container
-from ragcorp.main.library import make_rag
-from ragcorp.main.settings import load_settings
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring.container import Container, Parts, open_container
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.fault_proxy import FaultProxy, fault_proxy
 from support.service_probes import Probes, probed

@@ -7,7 +7,10 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from ragcorp.domain.hydration import (
+from ragcorp.domain.ports.episodes import EpisodeStore
+from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.structure.entities import DocumentStructure, EntityDraft, EntityKind, EntityRef, EntityText
+from ragcorp.domain.structure.hydration import (
     DroppedEntity,
     DropReason,
     HydratedEntity,
@@ -16,10 +19,7 @@ from ragcorp.domain.hydration import (
     HydrationWarning,
     PlannedEntity,
 )
-from ragcorp.domain.ports.episodes import EpisodeStore
-from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.structure import DocumentStructure, EntityDraft, EntityKind, EntityRef, EntityText
-from ragcorp.infrastructure.postgres.database import Database
+from ragcorp.infrastructure.postgres.connections.database import Database
 from support.hydration import ref
 from support.postgres import repository_over
 from support.stored import ANYONE, written

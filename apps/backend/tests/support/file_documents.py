@@ -10,8 +10,8 @@ from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.ports.file_search import FileLines
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.file_documents import PostgresFileDocuments
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.files.documents import PostgresFileDocuments
 from support.postgres import repository_over
 from support.stored import ANYONE, where, written
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ragcorp.application.file_candidates import FileCandidates
-from ragcorp.application.file_source import FileGrepSource
-from ragcorp.application.grep_files import GrepFiles
+from ragcorp.application.files.candidates import FileCandidates
+from ragcorp.application.files.grep import GrepFiles
+from ragcorp.application.retrieval.sources.files import FileGrepSource
 from ragcorp.domain.files import FileAccess
 from ragcorp.domain.ports.file_search import FileGrep
 from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.repository import LocalFileRepository
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.file_documents import PostgresFileDocuments
-from ragcorp.infrastructure.postgres.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.files.documents import PostgresFileDocuments
+from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
 from support.roots import MAX_FILE, reader_of
 
 

@@ -21,9 +21,9 @@ from ragcorp.domain.graph import (
 from ragcorp.domain.ports.graph import GraphRepository, GraphSearch
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.graph_search import GraphSearchOptions, PostgresGraphSearch
-from ragcorp.infrastructure.postgres.model_registry import active_model
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.graph.search import GraphSearchOptions, PostgresGraphSearch
+from ragcorp.infrastructure.postgres.models.registry import active_model
 from support.embedders import TEST_MODEL
 from support.stored import ANYONE
 

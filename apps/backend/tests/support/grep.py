@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ragcorp.application.grep_files import GrepFiles
+from ragcorp.application.files.grep import GrepFiles
 from ragcorp.domain.files import ChunkPlace, FileAccess, FileMatches
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.file_search import FileLines, FileRepository, KnownLines

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ragcorp.domain.hydration import HydratedEntity, Hydration, HydrationLimits, HydrationUse, PlannedEntity
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.domain.structure import EntityText
+from ragcorp.domain.structure.entities import EntityText
+from ragcorp.domain.structure.hydration import HydratedEntity, Hydration, HydrationLimits, HydrationUse, PlannedEntity
 from support.hydration import ref
 
 

@@ -12,24 +12,24 @@ from typing import TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
 from zlib import crc32
 
-from ragcorp.application.entity_names import file_name, heading_name, stem_name, symbol_name
-from ragcorp.application.place_words import place_words
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.hydration import (
+from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.ports.storage import LexicalChunks
+from ragcorp.domain.ports.structure import Named, SimilarEntity, SyntaxNeighbours
+from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.search.requests import QuerySyntax
+from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, EntityRef, EntityText, FileRef
+from ragcorp.domain.structure.hydration import (
     DroppedEntity,
     HydratedEntity,
     HydrationUse,
     HydrationWarning,
     RecordedTurn,
 )
-from ragcorp.domain.ports.models import Vector
-from ragcorp.domain.ports.storage import LexicalChunks
-from ragcorp.domain.ports.structure import Named, SimilarEntity, SyntaxNeighbours
-from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
-from ragcorp.domain.search import QuerySyntax
-from ragcorp.domain.structure import EntityIdentity, EntityKind, EntityRef, EntityText, FileRef
+from ragcorp.domain.text.entity_names import file_name, heading_name, stem_name, symbol_name
+from ragcorp.domain.text.place_words import place_words
 
 
 def ref(

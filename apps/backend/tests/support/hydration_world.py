@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragcorp.application.circuit_breaker import CircuitBreaker
-from ragcorp.application.hydrate_episode import HydrateEpisode, HydrationOptions
+from ragcorp.application.hydration.hydrate import HydrateEpisode, HydrationOptions
+from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.domain.hydration import Hydration, HydrationLimits, WarningCode
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.structure.hydration import Hydration, HydrationLimits, WarningCode
 from support.embedders import HashingEmbedder
 from support.hydration import (
     Faults,

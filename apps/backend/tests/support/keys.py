@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from ragcorp.application.authenticate import Authenticate
-from ragcorp.application.create_key import CreatedKey, CreateKey, KeyRequest
-from ragcorp.application.credentials import CredentialDigests
+from ragcorp.application.keys.authenticate import Authenticate
+from ragcorp.application.keys.create import CreatedKey, CreateKey, KeyRequest
+from ragcorp.application.keys.credentials import CredentialDigests
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.keys import LOCAL_CALLER, ApiKey, Scope
 from ragcorp.domain.ports.keys import StoredKey

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from ragcorp.domain.ports.models import Vector
-from ragcorp.domain.search import SearchResponse
+from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.interface.library.rag import Rag
 from support.embedders import HashingEmbedder
 from support.stored import EAST

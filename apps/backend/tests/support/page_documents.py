@@ -9,16 +9,16 @@ from pathlib import Path
 from fpdf import FPDF
 
 import ragcorp
-from ragcorp.application.create_key import CreateKey, KeyRequest
+from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.documents import DocumentAttributes, SourceFile
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
-from ragcorp.infrastructure.postgres.key_store import PostgresKeyStore
-from ragcorp.main.container import Container, Parts, open_container
-from ragcorp.main.key_parts import make_digests, utc_now
-from ragcorp.main.settings import load_settings
+from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
+from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.embedders import HashingEmbedder
 
 COMPANY = Path(ragcorp.__file__).parent / "demo_corpus" / "documents"

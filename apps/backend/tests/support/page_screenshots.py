@@ -22,8 +22,8 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
-from ragcorp.infrastructure.postgres.database import of_every_workspace
-from ragcorp.infrastructure.postgres.migrations import migrate
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
 from support.embedders import TEST_MODEL
 from support.page_browser import chromium
 from support.page_documents import fill, make_keys

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.infrastructure.postgres.channels import ChunkChannels
-from ragcorp.infrastructure.postgres.database import Database, DatabaseOptions
-from ragcorp.infrastructure.postgres.document_repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.lexical_channel import LexicalChannel, LexicalOptions
-from ragcorp.infrastructure.postgres.model_registry import active_model
+from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
+from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel, LexicalOptions
+from ragcorp.infrastructure.postgres.models.registry import active_model
 from support.embedders import TEST_MODEL
 
 

@@ -10,18 +10,18 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragcorp.application.embed_pending import EmbedPending
-from ragcorp.application.reembed import Reembed
+from ragcorp.application.embedding.embed_pending import EmbedPending
+from ragcorp.application.embedding.reembed import Reembed
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.domain.search import SearchResponse
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.embedding_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embedding_cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.item_backlog import PostgresItemBacklog
-from ragcorp.infrastructure.postgres.item_rows import WITH_VECTORS
-from ragcorp.infrastructure.postgres.reembedding import PostgresReembedding
-from ragcorp.infrastructure.postgres.structure_vectors import PostgresStructureVectors
+from ragcorp.domain.search.requests import SearchResponse
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.embeddings.reembedding import PostgresReembedding
+from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
+from ragcorp.infrastructure.postgres.items.rows import WITH_VECTORS
 from ragcorp.interface.library.rag import Rag
 from support.embedders import HashingEmbedder
 from support.postgres import open_database

@@ -9,7 +9,7 @@ from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ragcorp.application.read_file import ReadFile
+from ragcorp.application.files.read import ReadFile
 from ragcorp.domain.exceptions import FileAccessError
 from ragcorp.domain.files import FileAccess, FileText
 from ragcorp.domain.filters import Filters

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from ragcorp.application import page_cursor
-from ragcorp.application.page_cursor import Position
-from ragcorp.application.search_chunks import current_hour
+from ragcorp.application.retrieval.search import page_cursor
+from ragcorp.application.retrieval.search.page_cursor import Position
+from ragcorp.application.retrieval.search.search_chunks import current_hour
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import SourceOutcome, SourceReport
-from ragcorp.domain.search import SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
 
 
 @dataclass

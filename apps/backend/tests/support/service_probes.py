@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container
+from ragcorp.main.service.app import run_app
+from ragcorp.main.wiring.container import Container
 
 MCP_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 INITIALIZE = {

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ragcorp.domain.ports.models import Vector
-from ragcorp.infrastructure.disk_embedding_cache import FILE, VectorFile
-from ragcorp.infrastructure.vectors import normalised
+from ragcorp.infrastructure.embedding_cache.disk import FILE, VectorFile
+from ragcorp.infrastructure.embedding_cache.vectors import normalised
 
 KEY, WIDTH = 32, 384
 LARGEST = 127

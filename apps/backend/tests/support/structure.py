@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragcorp.application.entity_names import symbol_name
 from ragcorp.domain.documents import ChunkDraft
 from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.domain.ports.storage import DocumentWrite
-from ragcorp.domain.structure import CODE_KINDS, DocumentStructure, EntityDraft, EntityKind
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.model_registry import active_model
-from ragcorp.infrastructure.postgres.structure_index import PostgresStructureIndex
+from ragcorp.domain.structure.entities import CODE_KINDS, DocumentStructure, EntityDraft, EntityKind
+from ragcorp.domain.text.entity_names import symbol_name
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.models.registry import active_model
+from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
 from support.embedders import TEST_MODEL
 from support.stored import written
 

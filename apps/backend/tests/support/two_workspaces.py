@@ -6,10 +6,10 @@ import psycopg
 
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.bm25_statistics import PostgresSparseStatistics
-from ragcorp.infrastructure.postgres.database import Database
-from ragcorp.infrastructure.postgres.graph_repository import PostgresGraphRepository
-from ragcorp.infrastructure.postgres.item_repository import PostgresItemRepository
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
+from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
+from ragcorp.infrastructure.postgres.lexical.bm25_statistics import PostgresSparseStatistics
 from support.collections import drafted
 from support.graph import said
 from support.postgres import repository_over

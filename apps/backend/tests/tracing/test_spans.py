@@ -16,10 +16,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerPrompt
 from ragcorp.domain.exceptions import MissingExtraError
-from ragcorp.main import tracing
-from ragcorp.main.app import run_app
-from ragcorp.main.container import Container
-from ragcorp.main.settings import load_settings
+from ragcorp.main.service.app import run_app
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring import tracing
+from ragcorp.main.wiring.container import Container
 from support.otlp_collector import otlp_collector
 
 pytestmark = pytest.mark.anyio
@@ -148,7 +148,7 @@ async def test_off_nothing_is_wrapped_and_the_package_is_not_imported(make_conta
     assert type(container.database).__name__ == "Database"
     assert isinstance(container.tracing, tracing.Untraced)
     asked_for = "'opentelemetry.sdk' in sys.modules or 'ragcorp.infrastructure.otel.tracer' in sys.modules"
-    script = f"import sys, ragcorp.main.app, ragcorp.main.cli; sys.exit({asked_for})"
+    script = f"import sys, ragcorp.main.service.app, ragcorp.main.commands.cli; sys.exit({asked_for})"
     done = await asyncio.create_subprocess_exec(
         sys.executable, "-c", script, cwd=BACKEND, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

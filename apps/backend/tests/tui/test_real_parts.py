@@ -12,8 +12,8 @@ from ragcorp.domain.principal import Principal
 from ragcorp.interface.tui.app import RagTui
 from ragcorp.interface.tui.ask_screen import AskScreen
 from ragcorp.interface.tui.viewer_screen import ViewerScreen
-from ragcorp.main.library import make_rag
-from ragcorp.main.tui import tui_services
+from ragcorp.main.commands.tui import tui_services
+from ragcorp.main.opening.library import make_rag
 
 from .driving import found, pointed, put, rows, running, screen, sees, shown, status, until
 

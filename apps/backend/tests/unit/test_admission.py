@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragcorp.application.admission import Admission, share_of
+from ragcorp.application.limits.admission import Admission, share_of
 from ragcorp.domain.exceptions import BusyError
 
 pytestmark = pytest.mark.anyio

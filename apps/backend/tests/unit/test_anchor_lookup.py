@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.anchor_lookup import (
+from ragcorp.application.structure.anchor_lookup import (
     MOST_NAMED,
     MOST_OF_DOCUMENT,
     MOST_PREVIOUS,
     MOST_WITHIN,
     AnchorLookup,
 )
-from ragcorp.application.anchors import AnchorOptions
-from ragcorp.application.mentions import mentions
-from ragcorp.domain.hydration import WarningCode
+from ragcorp.application.structure.anchors import AnchorOptions
+from ragcorp.application.structure.mentions.parsing import mentions
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.structure import EntityIdentity, EntityKind, EntityRef
+from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, EntityRef
+from ragcorp.domain.structure.hydration import WarningCode
 from support.hydration import MemoryEpisodes, MemoryFrequencies, MemoryIndex, ref
 from support.hydration_world import ANN
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.entity_names import clause_name, heading_name, identifier_name, symbol_name
-from ragcorp.domain.hydration import AnchorReason, WarningCode
-from ragcorp.domain.structure import EntityKind, EntityRef
+from ragcorp.domain.structure.entities import EntityKind, EntityRef
+from ragcorp.domain.structure.hydration import AnchorReason, WarningCode
+from ragcorp.domain.text.entity_names import clause_name, heading_name, identifier_name, symbol_name
 from support.anchored import Corpus, clause, document, entity
 
 FILE, PROBABLE = AnchorReason.EXPLICIT_FILE_MENTION, AnchorReason.PROBABLE_FILE_MENTION

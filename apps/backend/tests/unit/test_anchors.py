@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.anchors import (
+from ragcorp.application.structure.anchors import (
     AnchorOptions,
     mentioned_files,
     resolve,
     wanted_names,
 )
-from ragcorp.application.entity_names import (
+from ragcorp.application.structure.mentions.entities import names_of
+from ragcorp.application.structure.mentions.parsing import mentions
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
+from ragcorp.domain.structure.entities import EntityKind, EntityRef
+from ragcorp.domain.structure.hydration import AnchorReason
+from ragcorp.domain.text.entity_names import (
     article_name,
     clause_name,
     heading_name,
     identifier_name,
     symbol_name,
 )
-from ragcorp.application.mentioned_entities import names_of
-from ragcorp.application.mentions import mentions
-from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.domain.hydration import AnchorReason
-from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
-from ragcorp.domain.structure import EntityKind, EntityRef
 from support.anchored import Corpus, clause, entity
 
 FILE = AnchorReason.EXPLICIT_FILE_MENTION

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from ragcorp.application.authenticate import (
+from ragcorp.application.keys.authenticate import (
     EXISTENCE_SECONDS,
     MOST_LOOKUPS,
     MOST_REFRESHES,
@@ -16,8 +16,8 @@ from ragcorp.application.authenticate import (
     RETRY_SECONDS,
     USED_SECONDS,
 )
-from ragcorp.application.create_key import CreatedKey, KeyRequest
-from ragcorp.application.credentials import CREDENTIAL, KEY_ID
+from ragcorp.application.keys.create import CreatedKey, KeyRequest
+from ragcorp.application.keys.credentials import CREDENTIAL, KEY_ID
 from ragcorp.domain.exceptions import InvalidInputError, StorageUnavailableError
 from ragcorp.domain.keys import EVERY_SCOPE, LOCAL_CALLER, Scope, UnauthenticatedError
 from ragcorp.domain.principal import Sensitivity
@@ -241,7 +241,7 @@ async def test_wrong_keys_in_masses_do_not_stand_before_a_known_one() -> None:
 
 
 async def test_no_more_lookups_hang_than_there_are_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragcorp.application.authenticate.MOST_WAITING", 50)
+    monkeypatch.setattr("ragcorp.application.keys.authenticate.MOST_WAITING", 50)
     place = KeyWorld(lookup_seconds=0.05)
     keys = [await place.key() for _ in range(10)]
     for key in keys:
@@ -261,7 +261,7 @@ async def test_no_more_lookups_hang_than_there_are_turns(monkeypatch: pytest.Mon
 
 
 async def test_what_waits_for_a_turn_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragcorp.application.authenticate.MOST_WAITING", 6)
+    monkeypatch.setattr("ragcorp.application.keys.authenticate.MOST_WAITING", 6)
     place = KeyWorld(lookup_seconds=NEVER_SECONDS)
     created = await place.key()
     place.store.freeze()

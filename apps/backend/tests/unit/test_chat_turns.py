@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.chat_turns import TurnDefaults, TurnReader, moment
-from ragcorp.application.json_lines import MAX_LINE_BYTES, read_object
+from ragcorp.application.memory.chat_turns import TurnDefaults, TurnReader, moment
+from ragcorp.application.validation.json_lines import MAX_LINE_BYTES, read_object
 from ragcorp.domain.collections import ItemDraft
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError, PayloadTooLargeError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.circuit_breaker import Admission, CircuitBreaker, Verdict
+from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
 from ragcorp.domain.exceptions import ConfigurationError
 
 FREE, PROBE, REFUSED = Admission.FREE, Admission.PROBE, Admission.REFUSED

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application.cited_pages import CitedPages
+from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.chunks import PagedText, PageSpan

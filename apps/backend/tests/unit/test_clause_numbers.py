@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.clause_numbers import clause_number, clause_numbers, enclosing_numbers, number_at
+from ragcorp.domain.text.clause_numbers import clause_number, clause_numbers, enclosing_numbers, number_at
 
 UNITS_ES = ["primera", "segunda", "tercera", "cuarta", "quinta", "sexta", "séptima", "octava", "novena"]
 TENS_ES = [

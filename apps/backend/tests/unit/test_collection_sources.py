@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ragcorp.application.chunk_sources import VECTORS_PENDING
-from ragcorp.application.collection_sources import CollectionDenseSource, CollectionFullTextSource
+from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
+from ragcorp.application.retrieval.sources.collections import CollectionDenseSource, CollectionFullTextSource
 from ragcorp.domain.filters import ITEM_FIELDS, Filters
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.sources import SourceQuery
 from ragcorp.domain.ports.storage import SimilarChunks
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
 from support.embedders import HashingEmbedder
 from support.stored import where
 

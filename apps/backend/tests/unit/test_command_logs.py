@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragcorp.application.outage_log import log_outage
-from ragcorp.domain.retrieval import SourceOutcome, SourceReport
-from ragcorp.main.logs import configure_logging
+from ragcorp.application.resilience.degradation_log import log_outage
+from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
+from ragcorp.main.process.logs import configure_logging
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.abstention import ABSTENTIONS
-from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
-from ragcorp.application.converse import AFTER, ConversationLimits, Converse
+from ragcorp.application.answering.abstention import ABSTENTIONS
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.answering.converse import AFTER, ConversationLimits, Converse
 from ragcorp.domain.answers import Answer, AnswerDelta, Searched
 from ragcorp.domain.collections import Item
 from ragcorp.domain.documents import VisibilityScope
@@ -25,7 +25,7 @@ from ragcorp.domain.exceptions import (
     StorageUnavailableError,
 )
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest
 from support.conversations import MOMENT, NO_PAGES, FoundAlready, InMemoryHistory, Says, Spanish, turn
 from support.hydrated import hydrated
 from support.hydrated import turn as episode_turn

@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from ragcorp.application.diversification import Diversification, jaccard, relevances
-from ragcorp.application.reranking import Reranking
-from ragcorp.domain.candidates import Features
+from ragcorp.application.retrieval.steps.diversification import Diversification, jaccard, relevances
+from ragcorp.application.retrieval.steps.reranking import Reranking
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.retrieval import HitKey
+from ragcorp.domain.search.candidates import Features
+from ragcorp.domain.search.retrieval import HitKey
 from support.candidates import candidate, candidates, names, scores
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.attribute_checks import MAX_TITLE
-from ragcorp.application.document_preparation import document_title
+from ragcorp.application.documents.preparation import document_title
+from ragcorp.application.validation.attribute_checks import MAX_TITLE
 
 
 @pytest.mark.parametrize(

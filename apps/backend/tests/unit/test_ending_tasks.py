@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from ragcorp.main import app
+from ragcorp.main.service import app
 
 pytestmark = pytest.mark.anyio
 

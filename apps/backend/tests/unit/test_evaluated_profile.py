@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.evaluated_profile import STANDARD, parse_profile
+from ragcorp.application.evaluation.profile import STANDARD, parse_profile
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search import FusionMethod, SearchMode
+from ragcorp.domain.search.requests import FusionMethod, SearchMode
 
 
 def test_the_four_standard_profiles() -> None:

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application.settle_workspace import MAX_FAILED_ROUNDS, SettleWorkspace
-from ragcorp.application.throw_away_workspace import throw_away_workspace
+from ragcorp.application.workspaces.remove import throw_away_workspace
+from ragcorp.application.workspaces.settle import MAX_FAILED_ROUNDS, SettleWorkspace
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.ingestion import EmbedProgress
 from ragcorp.domain.ports.models import Vector
@@ -100,7 +100,7 @@ async def test_it_goes_after_a_cancellation_also_of_the_removal(while_removing: 
 
 @pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragcorp.application.settle_workspace.POLL_SECONDS", 0.0)
+    monkeypatch.setattr("ragcorp.application.workspaces.settle.POLL_SECONDS", 0.0)
 
 
 async def test_statistics_are_refreshed_when_all_vectors_are_there(no_waiting: None) -> None:

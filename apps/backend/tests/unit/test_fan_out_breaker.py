@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from ragcorp.application.circuit_breaker import CircuitBreaker
+from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.domain.exceptions import EmbedderUnavailableError, InvalidInputError, SourceUnavailableError
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.retrieval import Hit, RankedList
+from ragcorp.domain.search.retrieval import Hit, RankedList
 from support.fan_out import FanOut, healthy, told
 from support.sources import ScriptedSource
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.file_source import FileGrepSource
-from ragcorp.application.keyword_extraction import MAX_KEYWORDS
+from ragcorp.application.files.keyword_extraction import MAX_KEYWORDS
+from ragcorp.application.retrieval.sources.files import FileGrepSource
 from ragcorp.domain.exceptions import (
     FileAccessDeniedError,
     SourceUnavailableError,

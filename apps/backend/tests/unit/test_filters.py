@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.filter_evaluation import meets
+from ragcorp.application.files.filter_evaluation import meets
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import (
     FILTER_FIELDS,
@@ -27,8 +27,8 @@ from ragcorp.domain.filters import (
     require_filters,
 )
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.interface.cli.arguments import parse_filter_pairs
-from ragcorp.interface.http.filters import filters_schema
+from ragcorp.interface.cli.console.arguments import parse_filter_pairs
+from ragcorp.interface.http.protocol.filters import filters_schema
 from ragcorp.interface.request_values import OPERATORS, parse_filters
 from support.filterable import OF_ITEMS, things
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.highlights import MAX_COMPOUND, MAX_WORD, disjoint, literal, matching, spellings, tokens_of
+from ragcorp.application.retrieval.search.highlights import (
+    MAX_COMPOUND,
+    MAX_WORD,
+    disjoint,
+    literal,
+    matching,
+    spellings,
+    tokens_of,
+)
 from ragcorp.domain.exceptions import InvalidRankingError
-from ragcorp.domain.search import Highlight
+from ragcorp.domain.search.requests import Highlight
 
 
 def marked(text: str, lexemes: dict[str, set[str]], *wanted: str) -> list[str]:

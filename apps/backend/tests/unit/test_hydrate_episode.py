@@ -8,11 +8,11 @@ from collections import Counter
 
 import pytest
 
-from ragcorp.application.anchors import AnchorOptions
-from ragcorp.application.hydrate_episode import HydrationOptions
-from ragcorp.domain.hydration import DropReason, WarningCode
+from ragcorp.application.hydration.hydrate import HydrationOptions
+from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.domain.structure import EntityKind
+from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.domain.structure.hydration import DropReason, WarningCode
 from support.embedders import HashingEmbedder
 from support.hydration import (
     Kept,

@@ -7,10 +7,10 @@ import logging
 
 import pytest
 
-from ragcorp.application.hydrate_episode import HydrationOptions
+from ragcorp.application.hydration.hydrate import HydrationOptions
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, StorageUnavailableError
-from ragcorp.domain.hydration import WarningCode
-from ragcorp.domain.retrieval import SourceOutcome
+from ragcorp.domain.search.retrieval import SourceOutcome
+from ragcorp.domain.structure.hydration import WarningCode
 from support.embedders import BrokenEmbedder
 from support.hydration import MemoryKeywords
 from support.hydration_world import ANN, DOWN, FIX, NEVER, GatedEmbedder, World, codes, happened, keys, out

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from ragcorp.application.answer_query import AnswerLimits, AnswerQuery
-from ragcorp.application.hydrated_passages import hydrated_chunks, not_repeated
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.hydration.passages import hydrated_chunks, not_repeated
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.domain.search import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest
 from support.conversations import NO_PAGES, FoundAlready, Says, Spanish
 from support.hydrated import hydrated, turn
 from support.stored import ANYONE

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from ragcorp.application.hydrated_search import HydratedSearch
+from ragcorp.application.hydration.search import HydratedSearch
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.hydration import Hydration, HydrationLimits, HydrationUse
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import SourceOutcome, SourceReport
-from ragcorp.domain.search import SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.structure.hydration import Hydration, HydrationLimits, HydrationUse
 from support.stored import where
 
 pytestmark = pytest.mark.anyio

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.hydration_plan import nearest_first, plan, without
-from ragcorp.domain.hydration import (
+from ragcorp.application.hydration.plan import nearest_first, plan, without
+from ragcorp.domain.structure.entities import EntityKind, EntityRef
+from ragcorp.domain.structure.hydration import (
     Anchor,
     AnchorReason,
     Channel,
@@ -16,7 +17,6 @@ from ragcorp.domain.hydration import (
     HydrationWarning,
     WarningCode,
 )
-from ragcorp.domain.structure import EntityKind, EntityRef
 from support.hydration import ref
 
 FILE = AnchorReason.EXPLICIT_FILE_MENTION

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragcorp.application.chat_turns import TurnDefaults
-from ragcorp.application.import_history import BATCH_LINES, MAX_NAMED_FAILURES, ImportHistory
-from ragcorp.application.json_lines import MAX_LINE_BYTES
+from ragcorp.application.memory.chat_turns import TurnDefaults
+from ragcorp.application.memory.import_history import BATCH_LINES, MAX_NAMED_FAILURES, ImportHistory
+from ragcorp.application.validation.json_lines import MAX_LINE_BYTES
 from ragcorp.domain.collections import ItemDraft, ItemFailure, ItemOutcome, SaveOutcome
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import ConflictError, StorageUnavailableError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.introspect_hydration import IntrospectHydration
+from ragcorp.application.hydration.introspect import IntrospectHydration
 from ragcorp.domain.exceptions import InvalidInputError
 from support.hydration import MemoryEpisodes
 from support.stored import ANYONE

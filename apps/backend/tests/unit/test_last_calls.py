@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from ragcorp.application.last_calls import LastCalls, NotedAnswers
-from ragcorp.application.part_words import ANSWERER
+from ragcorp.application.status.degradation_messages import ANSWERER
+from ragcorp.application.status.model_health import LastCalls, NotedAnswers
 from ragcorp.domain.answers import Answer, AskEvent
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import SourceOutcome, SourceReport
-from ragcorp.domain.search import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest
+from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
 
 pytestmark = pytest.mark.anyio
 

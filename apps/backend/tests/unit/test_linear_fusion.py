@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from ragcorp.application.linear_fusion import LinearFusionService
+from ragcorp.application.retrieval.fusion.linear import LinearFusionService
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
 
 
 def scored(source: str, score_type: str, **scores: float) -> RankedList:

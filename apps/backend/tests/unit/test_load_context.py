@@ -8,12 +8,12 @@ import time
 
 import pytest
 
-from ragcorp.application.load_context import DEFAULT_QUERY, ContextLimits, LoadContext
-from ragcorp.application.memory_briefing import NOTE
+from ragcorp.application.memory.briefing import NOTE
+from ragcorp.application.memory.load_context import DEFAULT_QUERY, ContextLimits, LoadContext
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.filters import Condition
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
 from support.conversations import MOMENT, FoundAlready, turn
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragcorp.application.memory_briefing import (
+from ragcorp.application.memory.briefing import (
     HEADER,
     MAX_ITEM_CHARS,
     MAX_MEMORY_CHARS,
@@ -18,8 +18,8 @@ from ragcorp.application.memory_briefing import (
     format_memory_briefing,
     neutral_item,
 )
-from ragcorp.application.neutral_text import ELLIPSIS, neutral, shortened
 from ragcorp.domain.memory import MemoryItem
+from ragcorp.domain.text.neutral_text import ELLIPSIS, neutral, shortened
 
 TOKEN = "0123456789abcdef"
 FENCE = f"MEMORY-{TOKEN}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.mentions import MAX_STRONG, MAX_WEAK_WORDS, Mention, mentions
+from ragcorp.application.structure.mentions.parsing import MAX_STRONG, MAX_WEAK_WORDS, Mention, mentions
 
 
 def strong(query: str) -> list[Mention]:

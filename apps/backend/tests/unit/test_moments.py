@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.chat_turns import moment
+from ragcorp.application.memory.chat_turns import moment
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.moments import written_moment
 from ragcorp.interface.request_values import parse_filters

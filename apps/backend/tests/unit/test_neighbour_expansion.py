@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application.neighbour_expansion import expanded, report
+from ragcorp.application.retrieval.steps.neighbour_expansion import expanded, report
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import InvalidInputError
 

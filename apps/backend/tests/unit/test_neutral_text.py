@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from ragcorp.application.neutral_text import neutral, neutral_lines
+from ragcorp.domain.text.neutral_text import neutral, neutral_lines
 
 ROLES = [
     "ｓｙｓｔｅｍ",

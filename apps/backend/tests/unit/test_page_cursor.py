@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragcorp.application.page_cursor import Position, decode, encode
+from ragcorp.application.retrieval.search.page_cursor import Position, decode, encode
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest
 
 HOUR = datetime(2026, 11, 28, 9, tzinfo=UTC)
 ASKED = SearchRequest(query="plazo", profile="memory")

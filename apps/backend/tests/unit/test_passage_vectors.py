@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from ragcorp.application.passage_vectors import PassageVectors
-from ragcorp.application.vector_memory import VectorMemory
+from ragcorp.application.embedding.passage_vectors import PassageVectors
+from ragcorp.application.embedding.vector_memory import VectorMemory
 from ragcorp.domain.exceptions import EmbedderUnavailableError, StorageUnavailableError
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from support.embedders import TEST_MODEL, HashingEmbedder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.place_words import MAX_WORDS, place_words
+from ragcorp.domain.text.place_words import MAX_WORDS, place_words
 
 
 @pytest.mark.parametrize(

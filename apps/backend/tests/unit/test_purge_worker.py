@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from ragcorp.application.purge_worker import PurgeWorker
+from ragcorp.application.upkeep.purge_worker import PurgeWorker
 from ragcorp.domain.exceptions import StorageUnavailableError
 
 pytestmark = pytest.mark.anyio

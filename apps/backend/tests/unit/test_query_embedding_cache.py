@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from ragcorp.application.query_embedding import embed_query
+from ragcorp.application.embedding.query import embed_query
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.infrastructure.query_embedding_cache import QueryCachingEmbedder
+from ragcorp.infrastructure.embedding_cache.queries import QueryCachingEmbedder
 from support.embedders import BrokenEmbedder, HashingEmbedder
 from support.passage_vectors import Served
 

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application.rank_fusion import RankFusionService
+from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
 from ragcorp.domain.ports.sources import SourceAnswer
-from ragcorp.domain.retrieval import Hit, RankedList
+from ragcorp.domain.search.retrieval import Hit, RankedList
 
 DOCUMENT = UUID("00000000-0000-4000-8000-000000000001")
 

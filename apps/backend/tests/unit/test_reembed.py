@@ -10,8 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application import reembed
-from ragcorp.application.reembed import PAUSES, PROBE, Reembed, ReembedStatus
+from ragcorp.application.embedding import reembed
+from ragcorp.application.embedding.reembed import PAUSES, PROBE, Reembed, ReembedStatus
 from ragcorp.domain.exceptions import ConfigurationError, EmbedderUnavailableError
 from ragcorp.domain.ingestion import EmbedProgress
 from ragcorp.domain.ports.models import EmbeddingModel, Vector

@@ -11,12 +11,12 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application.refresh_structure import BATCH, RefreshedStructure, RefreshStructure
-from ragcorp.application.structure_worker import StructureWorker
+from ragcorp.application.structure.refresh import BATCH, RefreshedStructure, RefreshStructure
+from ragcorp.application.structure.worker import StructureWorker
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, RagcorpError, StorageUnavailableError
 from ragcorp.domain.ports.structure import UnstructuredDocument
-from ragcorp.domain.structure import DocumentStructure
+from ragcorp.domain.structure.entities import DocumentStructure
 from support.structure import entity
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ragcorp.application.reranking import Reranking
+from ragcorp.application.retrieval.steps.reranking import Reranking
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
 from support.candidates import candidates, names, scores
 

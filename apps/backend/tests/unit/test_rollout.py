@@ -9,16 +9,16 @@ from typing import Literal
 
 import pytest
 
-from ragcorp.application.ranking_overlap import overlap_at, rank_changes
-from ragcorp.application.rolled_out_search import RolledOutSearch
-from ragcorp.application.rollout import ArmProfile, Rollout, bucket, planned_rollout, query_digest
-from ragcorp.application.rollout_observers import RolloutObservers
-from ragcorp.application.shadow_search import ShadowLimits, ShadowSearch
+from ragcorp.application.retrieval.rollout.assignment import ArmProfile, Rollout, bucket, planned_rollout, query_digest
+from ragcorp.application.retrieval.rollout.observers import RolloutObservers
+from ragcorp.application.retrieval.rollout.overlap import overlap_at, rank_changes
+from ragcorp.application.retrieval.rollout.rolled_out_search import RolledOutSearch
+from ragcorp.application.retrieval.rollout.shadow import ShadowLimits, ShadowSearch
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError, StorageUnavailableError
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import SourceOutcome
-from ragcorp.domain.rollout import Arm, ShadowOutcome
-from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest
+from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest
+from ragcorp.domain.search.retrieval import SourceOutcome
+from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 from support.searches import ScriptedSearch
 
 ANYONE = Principal()

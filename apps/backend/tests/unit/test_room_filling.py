@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from ragcorp.application.circuit_breaker import CircuitBreaker
+from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.hydration import WarningCode
+from ragcorp.domain.structure.hydration import WarningCode
 from support.hydration import MemoryKeywords
 from support.hydration_world import FIX, NEVER, GatedEmbedder, World, codes, keys, with_limits
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.said_kinds import Said, content_words, is_small_talk, kind_of, without_courtesies
+from ragcorp.domain.text.utterances import Said, content_words, is_small_talk, kind_of, without_courtesies
 
 SMALL_TALK = [
     "gracias", "Gracias por todo", "hola", "Hola, buenas tardes", "Sí", "no", "No, gracias", "y", "a", "", "...", "👍",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation, as_requested
+from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation, as_requested
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.documents import Chunk, Document, DocumentAttributes, ParsedText, SourceFile
 from ragcorp.domain.files import FILES

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.application.retrieval_profile import RetrievalProfile
-from ragcorp.application.standard_profiles import ProfileParameters, standard_profiles
-from ragcorp.application.thresholds import distances_of
+from ragcorp.application.retrieval.fusion.thresholds import distances_of
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
+from ragcorp.application.retrieval.profiles.standard import ProfileParameters, standard_profiles
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search import FusionMethod, SearchRequest
+from ragcorp.domain.search.requests import FusionMethod, SearchRequest
 
 PROFILES = standard_profiles(ProfileParameters(rank_window_size=100))
 

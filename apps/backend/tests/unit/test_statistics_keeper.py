@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.infrastructure.postgres.statistics_keeper import StatisticsKeeper
+from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 
 pytestmark = pytest.mark.anyio
 
@@ -96,7 +96,7 @@ async def test_closing_looks_once_more_without_waiting_for_the_settling_time() -
 
 
 async def test_a_closing_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragcorp.infrastructure.postgres.statistics_keeper.CLOSING_SECONDS", 0.01)
+    monkeypatch.setattr("ragcorp.infrastructure.postgres.workspaces.statistics_keeper.CLOSING_SECONDS", 0.01)
     looks = Looks()
     looks.held = True
     keeper = StatisticsKeeper(refresh_if_stale=looks.look, settle_seconds=FOR_EVER)

@@ -10,22 +10,22 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application.diversification import Diversification
-from ragcorp.application.list_fusion import Ranking
-from ragcorp.application.rank_fusion import RankFusionService
-from ragcorp.application.retrieval_profile import RetrievalProfile, Steps
-from ragcorp.application.search_chunks import SearchChunks, SearchLimits
-from ragcorp.application.source_fan_out import SourceFanOut
-from ragcorp.application.step_pipeline import PipelineResult, RerankLimits, StepPipeline
-from ragcorp.application.temporal_decay import TemporalDecay
-from ragcorp.domain.candidates import Description, Features
+from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile, Steps
+from ragcorp.application.retrieval.search.fan_out import SourceFanOut
+from ragcorp.application.retrieval.search.list_fusion import Ranking
+from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
+from ragcorp.application.retrieval.search.step_pipeline import PipelineResult, RerankLimits, StepPipeline
+from ragcorp.application.retrieval.steps.diversification import Diversification
+from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
 from ragcorp.domain.documents import Chunk, VisibilityScope
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.retrieval import Hit, HitKey, RankedList, ScoreType
-from ragcorp.domain.search import FusionMethod, SearchMode, SearchRequest
+from ragcorp.domain.search.candidates import Description, Features
+from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest
+from ragcorp.domain.search.retrieval import Hit, HitKey, RankedList, ScoreType
 from support.sources import ScriptedSource
 
 pytestmark = pytest.mark.anyio

@@ -6,9 +6,9 @@ import logging
 
 import pytest
 
-from ragcorp.application.structure_extraction import extracted
+from ragcorp.application.structure.extraction import extracted
 from ragcorp.domain.documents import ParsedText
-from ragcorp.domain.structure import DocumentStructure
+from ragcorp.domain.structure.entities import DocumentStructure
 
 
 class Extractor:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.domain.structure_fingerprint import StructureFingerprint
+from ragcorp.domain.structure.fingerprint import StructureFingerprint
 
 
 def read(fingerprint: str) -> StructureFingerprint:

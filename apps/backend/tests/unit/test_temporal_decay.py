@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from ragcorp.application.temporal_decay import TemporalDecay
-from ragcorp.domain.candidates import Candidate
+from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.search.candidates import Candidate
 from support.candidates import NOW, candidate, names, scores
 
 TABLE = [(0, 1.0, 1.0), (3, 0.933, 0.933), (30, 0.5, 0.5), (45, 0.354, 0.354), (60, 0.25, 0.3), (120, 0.0625, 0.3)]

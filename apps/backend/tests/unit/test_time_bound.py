@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from ragcorp.application.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import TimeBound
 
 pytestmark = pytest.mark.anyio
 

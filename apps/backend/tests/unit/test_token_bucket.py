@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application import token_bucket
-from ragcorp.application.token_bucket import TokenBuckets
+from ragcorp.application.limits import token_bucket
+from ragcorp.application.limits.token_bucket import TokenBuckets
 
 
 def test_burst_then_rate() -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from ragcorp.application.token_budget import ACCOUNT, TokenBudget
+from ragcorp.application.limits.token_budget import ACCOUNT, TokenBudget
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.keys import TooManyRequestsError
 from ragcorp.domain.ports.token_usage import TokenAccount

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.visibility_policy import VisibilityPolicy, readable
+from ragcorp.application.retrieval.steps.visibility_policy import VisibilityPolicy, readable
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
 from support.candidates import candidate, described, names

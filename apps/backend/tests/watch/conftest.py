@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from watch.trees import CountingFiles, Folder, FolderOf
 
-from ragcorp.application.document_preparation import DocumentLimits, DocumentPreparation
-from ragcorp.application.folder_documents import FolderDocuments
+from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
+from ragcorp.application.folders.documents import FolderDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
-from ragcorp.infrastructure.postgres.folder_rows import PostgresFolderRecords
-from ragcorp.main.container import Container
+from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
+from ragcorp.main.wiring.container import Container
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ import psycopg
 import pytest
 from watch.trees import Events, Folder, FolderOf, put
 
-from ragcorp.application.document_preparation import content_hash
-from ragcorp.application.folder_documents import is_settled
+from ragcorp.application.documents.preparation import content_hash
+from ragcorp.application.folders.documents import is_settled
 from ragcorp.domain.documents import DocumentAttributes, SourceFile
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.folders import FileClaim, FileStamp, FoundFile, SyncCounts, WatchKind
 from ragcorp.domain.principal import Principal
-from ragcorp.main.container import Parts
+from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder
 from support.library import count, found
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from watch.trees import FolderOf, put
 
-from ragcorp.application.watch_folder import WatchTimes
+from ragcorp.application.folders.watch import WatchTimes
 from ragcorp.domain.ports.folders import WatchKind
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
-from ragcorp.infrastructure.postgres.migrations import migrate
-from ragcorp.main.container import Parts, open_container
-from ragcorp.main.settings import load_settings
+from ragcorp.infrastructure.postgres.administration.migrations import migrate
+from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.wiring.container import Parts, open_container
 from support.embedders import TEST_MODEL, HashingEmbedder
 
 pytestmark = pytest.mark.anyio

@@ -14,11 +14,11 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from watch.trees import Folder, put
 
-from ragcorp.application.watch_folder import WatchTimes
+from ragcorp.application.folders.watch import WatchTimes
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.folders import TreeChanges, WatchedTree, WatchEvent, WatchKind
-from ragcorp.interface.cli.output import Output
-from ragcorp.interface.cli.watch_progress import WatchProgress
+from ragcorp.interface.cli.console.output import Output
+from ragcorp.interface.cli.documents.watch_progress import WatchProgress
 from support.library import found
 
 pytestmark = pytest.mark.anyio

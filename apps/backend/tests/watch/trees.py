@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragcorp.application.folder_documents import FolderDocuments
-from ragcorp.application.ingest_folder import IngestFolder
-from ragcorp.application.sync_folder import SyncFolder
-from ragcorp.application.watch_folder import WatchFolder, WatchTimes
+from ragcorp.application.folders.documents import FolderDocuments
+from ragcorp.application.folders.ingest import IngestFolder
+from ragcorp.application.folders.sync import SyncFolder
+from ragcorp.application.folders.watch import WatchFolder, WatchTimes
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.ports.folders import FolderOptions, SyncCounts, SyncOutcome, WatchEvent, WatchKind, WatchMemory
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.files.watching import LocalWatching
-from ragcorp.infrastructure.postgres.folder_rows import PostgresFolderRecords
+from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.container import Container
-from ragcorp.main.library import make_rag
+from ragcorp.main.opening.library import make_rag
+from ragcorp.main.wiring.container import Container
 
 OLD = time.time_ns() - 60_000_000_000
 WITHIN = 20.0

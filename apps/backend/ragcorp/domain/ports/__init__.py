@@ -1,0 +1,1 @@
+"""Protocols that the application needs and infrastructure implements. Typed, small, no behaviour."""

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ragcorp.domain.hydration import DroppedEntity, HydratedEntity, HydrationUse, HydrationWarning, RecordedTurn
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.structure import EntityIdentity
+from ragcorp.domain.structure.entities import EntityIdentity
+from ragcorp.domain.structure.hydration import (
+    DroppedEntity,
+    HydratedEntity,
+    HydrationUse,
+    HydrationWarning,
+    RecordedTurn,
+)
 
 
 class EpisodeStore(Protocol):

@@ -21,7 +21,7 @@ from ragcorp.domain.graph import (
 )
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import RankedList
+from ragcorp.domain.search.retrieval import RankedList
 
 
 class GraphRepository(Protocol):

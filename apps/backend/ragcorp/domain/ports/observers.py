@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ragcorp.domain.embedding_cache import CacheName, CacheOutcome
-from ragcorp.domain.rollout import Arm, ShadowOutcome
+from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 
 
 class RolloutObserver(Protocol):

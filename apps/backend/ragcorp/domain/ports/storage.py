@@ -17,12 +17,12 @@ from ragcorp.domain.documents import (
     SourceFile,
 )
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.lexical import QueryTerm
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import RankedList
-from ragcorp.domain.search import QuerySyntax
-from ragcorp.domain.structure import DocumentStructure
+from ragcorp.domain.search.lexical import QueryTerm
+from ragcorp.domain.search.requests import QuerySyntax
+from ragcorp.domain.search.retrieval import RankedList
+from ragcorp.domain.structure.entities import DocumentStructure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.structure import DocumentStructure, EntityIdentity, EntityRef, EntityText, FileRef
+from ragcorp.domain.structure.entities import DocumentStructure, EntityIdentity, EntityRef, EntityText, FileRef
 
 Found = TypeVar("Found")
 

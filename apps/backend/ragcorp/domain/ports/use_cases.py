@@ -9,11 +9,11 @@ from uuid import UUID
 from ragcorp.domain.answers import Answer, AskEvent
 from ragcorp.domain.collections import ItemDraft, SaveOutcome
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.hydration import Hydration
 from ragcorp.domain.ingestion import EmbedProgress, IngestOutcome, IngestRequest, IngestResult
 from ragcorp.domain.ports.storage import BacklogCounts
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import SearchRequest, SearchResponse
+from ragcorp.domain.structure.hydration import Hydration
 
 
 class ChunkSearch(Protocol):

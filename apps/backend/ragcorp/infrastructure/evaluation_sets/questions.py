@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ragcorp.domain.exceptions import InvalidInputError, MissingFileError
-from ragcorp.domain.text import is_blank
+from ragcorp.domain.text.checks import is_blank
 from ragcorp.evaluation.answers import AskQuestion
 from ragcorp.infrastructure.evaluation_sets.lines import bad_line, numbered_lines
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ragcorp.domain.exceptions import InvalidInputError, MissingFileError
-from ragcorp.domain.text import is_blank, require_utf8
+from ragcorp.domain.text.checks import is_blank, require_utf8
 from ragcorp.evaluation.judgements import Qrels
 from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet, Passage, judged
 from ragcorp.infrastructure.evaluation_sets.lines import bad_line, numbered_lines

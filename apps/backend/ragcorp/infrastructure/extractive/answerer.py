@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator
 
 import anyio.to_thread
 
-from ragcorp.application.said_kinds import content_words, is_small_talk
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt, Quote
 from ragcorp.domain.ports.text import DocumentContext, TextAnalyzer
+from ragcorp.domain.text.utterances import content_words, is_small_talk
 from ragcorp.infrastructure.extractive.choice import choose
 from ragcorp.infrastructure.extractive.question import parse_question
 from ragcorp.infrastructure.extractive.reading import read

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragcorp.application.citation_check import SENTENCE_END
+from ragcorp.application.answering.citation_check import SENTENCE_END
 from ragcorp.infrastructure.extractive.facts import Fact
 
 MAX_STATEMENT = 420

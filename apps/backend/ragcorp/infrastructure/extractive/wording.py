@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragcorp.application.memory_briefing import neutral_name
-from ragcorp.application.quoting import inside_quotes
+from ragcorp.application.memory.briefing import neutral_name
+from ragcorp.domain.text.quoting import inside_quotes
 from ragcorp.infrastructure.extractive.choice import Chosen
 from ragcorp.infrastructure.extractive.evidence import Candidate
 from ragcorp.infrastructure.extractive.polarity import decided

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragcorp.application.allowed_roots import denied
+from ragcorp.domain.allowed_roots import denied
 from ragcorp.domain.exceptions import FileAccessDeniedError, FileNotFoundInRootsError
 from ragcorp.infrastructure.files.root_folder import (
     FOLDER,

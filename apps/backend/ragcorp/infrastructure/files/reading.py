@@ -11,8 +11,7 @@ from threading import Semaphore
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from ragcorp.application.allowed_roots import denied
-from ragcorp.application.passage_text import MAX_CHARACTERS
+from ragcorp.domain.allowed_roots import denied
 from ragcorp.domain.exceptions import (
     FileIsBinaryError,
     FileTooLargeError,
@@ -21,6 +20,7 @@ from ragcorp.domain.exceptions import (
     UnreadableDocumentError,
 )
 from ragcorp.domain.files import FileText
+from ragcorp.domain.passage_text import MAX_CHARACTERS
 from ragcorp.infrastructure.files.numbered_text import NumberedText
 from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.root_folder import OpenedFile

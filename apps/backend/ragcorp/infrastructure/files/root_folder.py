@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ragcorp.application.allowed_roots import OUTSIDE, denied
+from ragcorp.domain.allowed_roots import OUTSIDE, denied
 from ragcorp.domain.exceptions import FileAccessError, FileNotFoundInRootsError, InvalidInputError
 from ragcorp.domain.files import MAX_PATH
-from ragcorp.domain.text import require_length, require_utf8
+from ragcorp.domain.text.checks import require_length, require_utf8
 from ragcorp.infrastructure.files.roots import Root
 
 FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)

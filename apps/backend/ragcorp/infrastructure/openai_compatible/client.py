@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ragcorp.domain.exceptions import ConfigurationError, MissingExtraError
-from ragcorp.infrastructure.egress import REFUSED, check_base_url, was_refused
+from ragcorp.infrastructure.network.egress import REFUSED, check_base_url, was_refused
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
@@ -40,7 +40,7 @@ def make_client(endpoint: Endpoint) -> AsyncOpenAI:
         raise MissingExtraError(feature="An OpenAI-compatible provider", extra="openai")
     import openai
 
-    from ragcorp.infrastructure.guarded_transport import GuardedTransport
+    from ragcorp.infrastructure.network.transport import GuardedTransport
     from ragcorp.infrastructure.openai_compatible.bounded_body import BoundedBodies
 
     if endpoint.base_url is not None:

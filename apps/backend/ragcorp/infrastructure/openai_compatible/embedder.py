@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.infrastructure.embedding_cache.vectors import normalised
 from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, make_client, reason_of
-from ragcorp.infrastructure.vectors import normalised
 
 BYTES_PER_VECTOR = 256 * 1024
 """8,192 numbers, as a server writes them that ignores ``dimensions``; its longest take 32 characters."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.extraction import ExtractedFact, Extraction
 from ragcorp.domain.graph import MAX_ENTITY_NAME, MAX_QUOTE, require_name
-from ragcorp.domain.text import is_blank
+from ragcorp.domain.text.checks import is_blank
 
 KINDS = ("person", "organization", "place", "product", "project", "event", "document", "entity")
 MAX_FACTS = 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from ragcorp.application.token_observers import TokenObservers
+from ragcorp.application.limits.token_observers import TokenObservers
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.extraction import Extraction, ExtractorVersion
 from ragcorp.domain.ports.observers import TokenObserver

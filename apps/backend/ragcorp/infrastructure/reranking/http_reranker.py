@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from ragcorp.domain.exceptions import ConfigurationError, MissingExtraError, SourceUnavailableError
-from ragcorp.infrastructure.egress import REFUSED, check_base_url, was_refused
+from ragcorp.infrastructure.network.egress import REFUSED, check_base_url, was_refused
 
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 """Some servers send the passages back, asked or not."""
@@ -34,7 +34,7 @@ class HttpReranker:
             raise MissingExtraError(feature="A reranking server", extra="rerank")
         import httpx2
 
-        from ragcorp.infrastructure.guarded_transport import GuardedTransport
+        from ragcorp.infrastructure.network.transport import GuardedTransport
 
         # a client would put a key that it cannot send into its error
         if not _PRINTABLE.fullmatch(api_key):

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from ragcorp.application.clause_numbers import number_at
-from ragcorp.domain.structure import EntityKind
+from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.domain.text.clause_numbers import number_at
 
 MAX_TITLE, MAX_TITLE_WORDS = 90, 12
 

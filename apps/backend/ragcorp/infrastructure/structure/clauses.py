@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from ragcorp.application.entity_names import article_name, clause_name, heading_name, is_empty
-from ragcorp.domain.structure import EntityKind
+from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.domain.text.entity_names import article_name, clause_name, heading_name, is_empty
 from ragcorp.infrastructure.markdown_blocks import BlockHeading
 from ragcorp.infrastructure.structure.beginnings import CLAUSE, FIGURE, MAX_TITLE, Beginning, beginning, title_below
 from ragcorp.infrastructure.structure.clause_order import Numbered, in_order

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ragcorp.application import entity_names
-from ragcorp.application.entity_names import is_empty
-from ragcorp.domain.structure import EntityKind
+from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.domain.text import entity_names
+from ragcorp.domain.text.entity_names import is_empty
 from ragcorp.infrastructure.structure.syntax import Call, Definition, Syntax
 
 MAX_ENTITIES = 10_000

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from ragcorp.domain.ports.structure import Tokenizer
-from ragcorp.domain.structure import MAX_ENTITY_CHARACTERS, MAX_HEAD_TOKENS, EntityDraft
+from ragcorp.domain.structure.entities import MAX_ENTITY_CHARACTERS, MAX_HEAD_TOKENS, EntityDraft
 from ragcorp.infrastructure.structure.code import CodeEntity
 from ragcorp.infrastructure.structure.text_span import TextSpan
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.ports.structure import Tokenizer
-from ragcorp.domain.structure import DocumentStructure
-from ragcorp.domain.text import is_blank
+from ragcorp.domain.structure.entities import DocumentStructure
+from ragcorp.domain.text.checks import is_blank
 from ragcorp.infrastructure.structure.code import code_entities
 from ragcorp.infrastructure.structure.drafts import Drafts
 from ragcorp.infrastructure.structure.languages import LANGUAGES, CodeLanguage, Grammars

@@ -8,9 +8,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragcorp.application.account_numbers import account_at
-from ragcorp.application.entity_names import identifier_name
-from ragcorp.domain.structure import EntityKind
+from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.domain.text.account_numbers import account_at
+from ragcorp.domain.text.entity_names import identifier_name
 from ragcorp.infrastructure.structure.text_span import Lines, TextSpan, UniqueKeys
 
 MAX_IDENTIFIERS = 5_000

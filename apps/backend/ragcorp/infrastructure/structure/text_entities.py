@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragcorp.application.clause_numbers import enclosing_numbers, number_at
-from ragcorp.application.entity_names import heading_name, is_empty
-from ragcorp.domain.structure import EntityKind
-from ragcorp.domain.text import is_blank
+from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.domain.text.checks import is_blank
+from ragcorp.domain.text.clause_numbers import enclosing_numbers, number_at
+from ragcorp.domain.text.entity_names import heading_name, is_empty
 from ragcorp.infrastructure.markdown_blocks import BlockHeading, MarkdownBlocks, markdown_blocks
 from ragcorp.infrastructure.structure.beginnings import FIGURE
 from ragcorp.infrastructure.structure.clauses import clause_marks

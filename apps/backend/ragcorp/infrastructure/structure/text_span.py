@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from ragcorp.domain.structure import EntityKind
+from ragcorp.domain.structure.entities import EntityKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,26 +11,16 @@ from typing import Annotated
 import typer
 
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.interface.cli.admin_commands import config, doctor, migrate
-from ragcorp.interface.cli.answer_commands import ask, search
-from ragcorp.interface.cli.backup_commands import backup
-from ragcorp.interface.cli.backup_commands import restore as restore_backup
-from ragcorp.interface.cli.calls import CommandFunction, DataDir, Json, Verbose, add_command
-from ragcorp.interface.cli.collection_commands import add_collection_groups, collections
-from ragcorp.interface.cli.context_command import context
-from ragcorp.interface.cli.demo_command import demo
-from ragcorp.interface.cli.document_commands import content, delete, list_documents, purge, restore, show
-from ragcorp.interface.cli.embedding_commands import add_embedding_group
-from ragcorp.interface.cli.entity_commands import add_entity_group
-from ragcorp.interface.cli.eval_command import evaluate
-from ragcorp.interface.cli.file_commands import grep, read
-from ragcorp.interface.cli.graph_commands import add_graph_group
-from ragcorp.interface.cli.ingest_commands import embed, ingest
-from ragcorp.interface.cli.introspect_command import introspect
-from ragcorp.interface.cli.key_commands import add_key_group
-from ragcorp.interface.cli.language_command import language
-from ragcorp.interface.cli.mcp_command import mcp
-from ragcorp.interface.cli.output import (
+from ragcorp.interface.cli.administration.admin_commands import config, doctor, migrate
+from ragcorp.interface.cli.administration.backup_commands import backup
+from ragcorp.interface.cli.administration.backup_commands import restore as restore_backup
+from ragcorp.interface.cli.administration.embedding_commands import add_embedding_group
+from ragcorp.interface.cli.administration.key_commands import add_key_group
+from ragcorp.interface.cli.administration.language_command import language
+from ragcorp.interface.cli.administration.reembed_command import reembed
+from ragcorp.interface.cli.collections.commands import add_collection_groups, collections
+from ragcorp.interface.cli.console.calls import CommandFunction, DataDir, Json, Verbose, add_command
+from ragcorp.interface.cli.console.output import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
     EXIT_OK,
@@ -39,10 +29,20 @@ from ragcorp.interface.cli.output import (
     error_document,
     exit_code,
 )
-from ragcorp.interface.cli.reembed_command import reembed
-from ragcorp.interface.cli.serve_command import serve
-from ragcorp.interface.cli.services import Services, Target
-from ragcorp.interface.cli.tui_command import tui
+from ragcorp.interface.cli.console.services import Services, Target
+from ragcorp.interface.cli.documents.commands import content, delete, list_documents, purge, restore, show
+from ragcorp.interface.cli.documents.entities import add_entity_group
+from ragcorp.interface.cli.documents.ingest import embed, ingest
+from ragcorp.interface.cli.evaluation.command import evaluate
+from ragcorp.interface.cli.graph.commands import add_graph_group
+from ragcorp.interface.cli.search.commands import ask, search
+from ragcorp.interface.cli.search.context import context
+from ragcorp.interface.cli.search.files import grep, read
+from ragcorp.interface.cli.search.introspect import introspect
+from ragcorp.interface.cli.servers.demo_command import demo
+from ragcorp.interface.cli.servers.mcp_command import mcp
+from ragcorp.interface.cli.servers.serve_command import serve
+from ragcorp.interface.cli.servers.tui_command import tui
 
 HELP = """Search and cited answers over your documents, in one PostgreSQL.
 

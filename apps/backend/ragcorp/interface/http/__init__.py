@@ -1,0 +1,1 @@
+"""The REST service: the app, its OpenAPI description and what it needs."""

@@ -18,54 +18,54 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
-from ragcorp.application.admission import Admission
+from ragcorp.application.limits.admission import Admission
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.keys import Scope
-from ragcorp.interface.http.access import SCOPES
-from ragcorp.interface.http.admission_gate import MCP_PATH, PLACES_PER_PART, AdmissionGate
-from ragcorp.interface.http.ask_routes import AskRoutes
-from ragcorp.interface.http.ask_schema import AnswerBody, AskBody
-from ragcorp.interface.http.authentication import Authentication
-from ragcorp.interface.http.boundary import RequestBoundary
-from ragcorp.interface.http.bounded_route import BoundedRoute
-from ragcorp.interface.http.bulk_routes import BulkRoutes
-from ragcorp.interface.http.collection_routes import ITEM_BODIES, CollectionRoutes
-from ragcorp.interface.http.context_routes import ContextRoutes
-from ragcorp.interface.http.context_schema import ContextBody, ContextParameters
-from ragcorp.interface.http.cors import EXPOSED_HEADERS, METHODS, SENT_HEADERS, Cors
-from ragcorp.interface.http.document_routes import DocumentRoutes
-from ragcorp.interface.http.document_schema import (
+from ragcorp.interface.http.answers.ask_routes import AskRoutes
+from ragcorp.interface.http.answers.ask_schema import AnswerBody, AskBody
+from ragcorp.interface.http.answers.context_routes import ContextRoutes
+from ragcorp.interface.http.answers.context_schema import ContextBody, ContextParameters
+from ragcorp.interface.http.collections.item_schema import ItemListParameters
+from ragcorp.interface.http.collections.routes import ITEM_BODIES, CollectionRoutes
+from ragcorp.interface.http.documents.bulk_routes import BulkRoutes
+from ragcorp.interface.http.documents.routes import DocumentRoutes
+from ragcorp.interface.http.documents.schema import (
     BulkDocument,
     DocumentBody,
     DocumentFields,
     DocumentForm,
     ListParameters,
 )
-from ragcorp.interface.http.file_routes import FileRoutes
-from ragcorp.interface.http.file_schema import FileContent, GrepBody, GrepResults, ReadBody
-from ragcorp.interface.http.graph_routes import GRAPH_BODIES, GraphRoutes
-from ragcorp.interface.http.graph_schema import EntityParameters, FactParameters
-from ragcorp.interface.http.host_check import HostCheck
-from ragcorp.interface.http.hydration_schema import HydrationTurnBody, HydrationTurnParameters
-from ragcorp.interface.http.idempotency import Idempotency
-from ragcorp.interface.http.introspection_routes import IntrospectionRoutes
-from ragcorp.interface.http.item_schema import ItemListParameters
-from ragcorp.interface.http.key_limits import KeyLimits
-from ragcorp.interface.http.lingering_close import LingeringClose
-from ragcorp.interface.http.metrics import HttpMetrics
+from ragcorp.interface.http.files.routes import FileRoutes
+from ragcorp.interface.http.files.schema import FileContent, GrepBody, GrepResults, ReadBody
+from ragcorp.interface.http.graph.routes import GRAPH_BODIES, GraphRoutes
+from ragcorp.interface.http.graph.schema import EntityParameters, FactParameters
+from ragcorp.interface.http.hydration.routes import IntrospectionRoutes
+from ragcorp.interface.http.hydration.schema import HydrationTurnBody, HydrationTurnParameters
+from ragcorp.interface.http.layers.access import SCOPES
+from ragcorp.interface.http.layers.admission_gate import MCP_PATH, PLACES_PER_PART, AdmissionGate
+from ragcorp.interface.http.layers.authentication import Authentication
+from ragcorp.interface.http.layers.boundary import RequestBoundary
+from ragcorp.interface.http.layers.bounded_route import BoundedRoute
+from ragcorp.interface.http.layers.cors import EXPOSED_HEADERS, METHODS, SENT_HEADERS, Cors
+from ragcorp.interface.http.layers.host_check import HostCheck
+from ragcorp.interface.http.layers.idempotency import Idempotency
+from ragcorp.interface.http.layers.key_limits import KeyLimits
+from ragcorp.interface.http.layers.lingering_close import LingeringClose
+from ragcorp.interface.http.layers.origin_check import OriginCheck
+from ragcorp.interface.http.layers.stopping import Stopping, StoppingGate
+from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import describe
-from ragcorp.interface.http.origin_check import OriginCheck
-from ragcorp.interface.http.page_routes import BUILT, PageRoutes
-from ragcorp.interface.http.problems import BodyStalledError, Problem, RequestRefusedError, problem_of
-from ragcorp.interface.http.search_routes import SearchRoutes
-from ragcorp.interface.http.search_schema import SearchBody, SearchResults
+from ragcorp.interface.http.protocol.problems import BodyStalledError, Problem, RequestRefusedError, problem_of
+from ragcorp.interface.http.protocol.validation import field_errors, field_names
+from ragcorp.interface.http.protocol.whole_files import whole_files
+from ragcorp.interface.http.search.routes import SearchRoutes
+from ragcorp.interface.http.search.schema import SearchBody, SearchResults
 from ragcorp.interface.http.services import HttpLimits, HttpServices
-from ragcorp.interface.http.status_routes import StatusRoutes
-from ragcorp.interface.http.status_schema import StatusBody
-from ragcorp.interface.http.stopping import Stopping, StoppingGate
-from ragcorp.interface.http.system_routes import ASSETS, ASSETS_PATH, SystemRoutes
-from ragcorp.interface.http.validation import field_errors, field_names
-from ragcorp.interface.http.whole_files import whole_files
+from ragcorp.interface.http.system.page_routes import BUILT, PageRoutes
+from ragcorp.interface.http.system.status_routes import StatusRoutes
+from ragcorp.interface.http.system.status_schema import StatusBody
+from ragcorp.interface.http.system.system_routes import ASSETS, ASSETS_PATH, SystemRoutes
 
 BODIES: tuple[type[BaseModel], ...] = (
     SearchBody,

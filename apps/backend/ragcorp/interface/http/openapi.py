@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from starlette.routing import BaseRoute
 
-from ragcorp.interface.http.access import scope_of
-from ragcorp.interface.http.filters import filters_schema
-from ragcorp.interface.http.problems import MEDIA_TYPE
-from ragcorp.interface.http.search_schema import QUERY_PATTERN
+from ragcorp.interface.http.layers.access import scope_of
+from ragcorp.interface.http.protocol.filters import filters_schema
+from ragcorp.interface.http.protocol.problems import MEDIA_TYPE
+from ragcorp.interface.http.search.schema import QUERY_PATTERN
 from ragcorp.interface.http.services import HttpLimits
 
 REF = "#/components/schemas/{model}"

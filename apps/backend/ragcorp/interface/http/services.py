@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ragcorp.application.delete_document import DeleteDocument
-from ragcorp.application.embed_pending import EmbedPending
-from ragcorp.application.ingest_document import IngestDocument
-from ragcorp.application.introspect_hydration import IntrospectHydration
-from ragcorp.application.list_documents import ListDocuments
-from ragcorp.application.load_context import LoadContext
-from ragcorp.application.report_status import ReportStatus
-from ragcorp.application.restore_document import RestoreDocument
+from ragcorp.application.documents.delete import DeleteDocument
+from ragcorp.application.documents.ingest import IngestDocument
+from ragcorp.application.documents.list import ListDocuments
+from ragcorp.application.documents.restore import RestoreDocument
+from ragcorp.application.embedding.embed_pending import EmbedPending
+from ragcorp.application.hydration.introspect import IntrospectHydration
+from ragcorp.application.memory.load_context import LoadContext
+from ragcorp.application.status.report import ReportStatus
 from ragcorp.domain.keys import LOCAL_CALLER, Caller
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.idempotency import IdempotencyStore
@@ -21,8 +21,8 @@ from ragcorp.domain.ports.observers import EmbeddingCacheObserver, RolloutObserv
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.graph_use_cases import GraphUseCases
-from ragcorp.interface.http.readiness import Readiness
-from ragcorp.interface.http.state_metrics import ServiceState
+from ragcorp.interface.http.monitoring.readiness import Readiness
+from ragcorp.interface.http.monitoring.state_metrics import ServiceState
 
 
 class OnlyLocal:

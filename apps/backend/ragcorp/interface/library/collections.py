@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from ragcorp.application.chat_turns import TurnDefaults
-from ragcorp.application.edit_chunk import ChunkEdit, EditChunk
-from ragcorp.application.import_history import ImportHistory, ImportReport
-from ragcorp.application.item_changes import KEEP, AttributeChange, ItemChange, Keep
-from ragcorp.application.item_drafts import item_draft
-from ragcorp.application.list_chunks import ListChunks
-from ragcorp.application.revise_document import ReviseDocument
+from ragcorp.application.documents.edit_chunk import ChunkEdit, EditChunk
+from ragcorp.application.documents.list_chunks import ListChunks
+from ragcorp.application.documents.revise import ReviseDocument
+from ragcorp.application.memory.chat_turns import TurnDefaults
+from ragcorp.application.memory.import_history import ImportHistory, ImportReport
+from ragcorp.application.validation.item_changes import KEEP, AttributeChange, ItemChange, Keep
+from ragcorp.application.validation.item_drafts import item_draft
 from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
 from ragcorp.domain.documents import Chunk, DocumentAttributes, VisibilityScope
 from ragcorp.domain.ingestion import IngestResult

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files import DEFAULT_PASSAGES, GrepCase, GrepMode, GrepRequest
-from ragcorp.domain.search import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.request_values import parse_filters, parse_grep_case, parse_grep_mode
 
 HYBRID_PROFILE = "files"

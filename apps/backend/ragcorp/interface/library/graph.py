@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from ragcorp.application.graph_drafts import entity_draft, fact_draft, reference
-from ragcorp.application.load_graph import GraphLoad
+from ragcorp.application.graph.load import GraphLoad
+from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.extraction import ExtractionReport
 from ragcorp.domain.graph import (

@@ -6,18 +6,18 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragcorp.application.ingest_folder import FolderReport, ProgressCallback
-from ragcorp.application.load_context import DEFAULT_QUERY
+from ragcorp.application.folders.ingest import FolderReport, ProgressCallback
+from ragcorp.application.memory.load_context import DEFAULT_QUERY
 from ragcorp.domain.answers import Answer, AskEvent
 from ragcorp.domain.collections import Collection, Facets
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
 from ragcorp.domain.files import DEFAULT_PASSAGES, FileText, GrepResult
-from ragcorp.domain.hydration import RecordedTurn
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.memory import MemoryContext
 from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import SearchRequest, SearchResponse
+from ragcorp.domain.structure.hydration import RecordedTurn
 from ragcorp.interface.library.collections import Artifacts, Chunks, History, Items
 from ragcorp.interface.library.files import grep_request, hybrid_request
 from ragcorp.interface.library.graph import Graph

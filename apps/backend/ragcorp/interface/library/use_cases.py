@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragcorp.application.choose_language import ChooseLanguage
-from ragcorp.application.delete_document import DeleteDocument
-from ragcorp.application.embed_pending import EmbedPending
-from ragcorp.application.ingest_document import IngestDocument
-from ragcorp.application.ingest_folder import IngestFolder
-from ragcorp.application.introspect_hydration import IntrospectHydration
-from ragcorp.application.list_documents import ListDocuments
-from ragcorp.application.load_context import LoadContext
-from ragcorp.application.restore_document import RestoreDocument
+from ragcorp.application.documents.delete import DeleteDocument
+from ragcorp.application.documents.ingest import IngestDocument
+from ragcorp.application.documents.list import ListDocuments
+from ragcorp.application.documents.restore import RestoreDocument
+from ragcorp.application.embedding.embed_pending import EmbedPending
+from ragcorp.application.folders.ingest import IngestFolder
+from ragcorp.application.hydration.introspect import IntrospectHydration
+from ragcorp.application.memory.load_context import LoadContext
+from ragcorp.application.workspaces.choose_language import ChooseLanguage
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.interface.collection_use_cases import CollectionUseCases

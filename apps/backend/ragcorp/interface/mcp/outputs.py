@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragcorp.domain.answers import Answer
-from ragcorp.domain.search import SearchResponse
-from ragcorp.interface.answer_shape import citation_document, degraded_documents
-from ragcorp.interface.result_shape import result_document
-from ragcorp.interface.result_text import searched
+from ragcorp.domain.search.requests import SearchResponse
+from ragcorp.interface.shapes.answers import citation_document, degraded_documents
+from ragcorp.interface.shapes.result_text import searched
+from ragcorp.interface.shapes.results import result_document
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _MAYBE_TEXT: dict[str, Any] = {"type": ["string", "null"]}

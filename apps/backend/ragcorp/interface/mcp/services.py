@@ -8,12 +8,12 @@ from typing import Protocol
 
 from starlette.requests import Request
 
-from ragcorp.application.load_context import LoadContext
+from ragcorp.application.memory.load_context import LoadContext
 from ragcorp.domain.files import GrepResult
 from ragcorp.domain.keys import Caller
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
-from ragcorp.domain.search import SearchResponse
+from ragcorp.domain.search.requests import SearchResponse
 
 
 class SearchCounts(Protocol):

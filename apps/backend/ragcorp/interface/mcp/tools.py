@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from ragcorp.application.load_context import DEFAULT_QUERY, MAX_CONTEXT_ITEMS
+from ragcorp.application.memory.load_context import DEFAULT_QUERY, MAX_CONTEXT_ITEMS
 from ragcorp.domain.answers import Answer, Searched
 from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError
@@ -25,8 +25,7 @@ from ragcorp.domain.files import (
 )
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search import SearchRequest
-from ragcorp.interface.file_shape import file_document, grep_document
+from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.mcp.arguments import FiltersArgument, Limit, ToolCall, ToolOutcome, filters_of
 from ragcorp.interface.mcp.outputs import (
     ANSWER_SCHEMA,
@@ -39,9 +38,10 @@ from ragcorp.interface.mcp.outputs import (
     search_results,
 )
 from ragcorp.interface.mcp.services import McpLimits, McpServices
-from ragcorp.interface.memory_shape import context_document
-from ragcorp.interface.result_text import answer_text, grep_text, search_text
 from ragcorp.interface.search_status import grep_status, search_status
+from ragcorp.interface.shapes.files import file_document, grep_document
+from ragcorp.interface.shapes.memory import context_document
+from ragcorp.interface.shapes.result_text import answer_text, grep_text, search_text
 
 Question = Annotated[str, Field(description="A question or words, in any language; Spanish is understood best.")]
 

@@ -20,8 +20,8 @@ from textual.widgets import Footer, Input, Label, OptionList
 
 from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Citation, Searched
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.search import SearchHit, SearchRequest
-from ragcorp.domain.text import is_blank
+from ragcorp.domain.search.requests import SearchHit, SearchRequest
+from ragcorp.domain.text.checks import is_blank
 from ragcorp.interface.tui.chosen import Chosen
 from ragcorp.interface.tui.line_view import Line, LineView
 from ragcorp.interface.tui.passages import cited_place, passage_lines, shortened_place

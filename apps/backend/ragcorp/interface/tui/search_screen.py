@@ -16,8 +16,8 @@ from textual.timer import Timer
 from textual.widgets import Footer, Input, Label, OptionList
 
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.search import SearchHit, SearchRequest, SearchResponse
-from ragcorp.domain.text import is_blank
+from ragcorp.domain.search.requests import SearchHit, SearchRequest, SearchResponse
+from ragcorp.domain.text.checks import is_blank
 from ragcorp.interface.tui.chosen import Chosen
 from ragcorp.interface.tui.line_view import Line, LineView
 from ragcorp.interface.tui.passages import marks_of, passage_lines, place_of, row_of

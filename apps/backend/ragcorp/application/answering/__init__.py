@@ -1,0 +1,1 @@
+"""Turns search results into a cited answer or an abstention, and keeps conversations. No model client."""

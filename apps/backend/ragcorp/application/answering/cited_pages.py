@@ -1,0 +1,71 @@
+"""Finds the page of a quotation whose passage spans several: a passage tells only its first and last page."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+
+from ragcorp.application.answering.citation_check import quoted_at
+from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.domain.ports.chunks import PagedText, PageSpan, PageTexts
+from ragcorp.domain.principal import Principal
+
+logger = logging.getLogger(__name__)
+
+LEAD_WORDS = 12
+"""So many words tell where a passage begins."""
+
+
+class CitedPages:
+    """One read for all citations of an answer, and none where each passage stands on one page."""
+
+    def __init__(self, *, texts: PageTexts, timeout_seconds: float = 1.0) -> None:
+        self._texts = texts
+        self._timeout_seconds = timeout_seconds
+        self._time_bound = TimeBound()
+
+    async def find(
+        self, cited: Sequence[tuple[Chunk, Sequence[str]]], *, principal: Principal
+    ) -> tuple[int | None, ...]:
+        """Return, for each passage and its quotations, the page on which the first of them begins.
+
+        That of the passage's beginning where none is found, or the pages cannot be read in time; None without pages.
+        """
+        spans = [_span(chunk) for chunk, _ in cited]
+        read = await self._read([span for span in dict.fromkeys(spans) if span is not None], principal)
+        return tuple(
+            chunk.page_start if span is None or span not in read else _page(span, chunk.content, quotes, read[span])
+            for (chunk, quotes), span in zip(cited, spans, strict=True)
+        )
+
+    async def _read(self, spans: Sequence[PageSpan], principal: Principal) -> Mapping[PageSpan, PagedText]:
+        if not spans:
+            return {}
+        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
+        try:
+            return await self._time_bound.run(self._texts.read(spans, principal=principal), deadline=deadline)
+        except (TimeoutError, StorageUnavailableError) as error:
+            logger.warning("citations name the first page of their passages: %s", type(error).__name__)
+            return {}
+
+
+def _span(chunk: Chunk) -> PageSpan | None:
+    """Return the pages to look at; None where there is but one, or none."""
+    if chunk.page_start is None or chunk.page_end is None or chunk.page_start == chunk.page_end:
+        return None
+    return PageSpan(document_id=chunk.document_id, first=chunk.page_start, last=chunk.page_end)
+
+
+def _page(span: PageSpan, content: str, quotes: Sequence[str], pages: PagedText) -> int:
+    lead = quoted_at(" ".join(content.split(maxsplit=LEAD_WORDS)[:LEAD_WORDS]), pages.text)
+    beginning = lead.start() if lead else 0
+    for quote in quotes:
+        # words of a page before the passage may read alike
+        found = quoted_at(quote, pages.text, beginning)
+        if found is not None:
+            return span.first + max(0, bisect_right(pages.starts, found.start()) - 1)
+    return span.first

@@ -1,0 +1,143 @@
+"""Rewrites a follow-up question without a language model: it is given the names of the question before. Pure.
+
+"¿y cuándo vence?" after "¿Cuál es el plazo del contrato CTR-2026-014?" is asked as "¿y cuándo vence? CTR-2026-014".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ragcorp.domain.text.utterances import content_words, is_small_talk, without_courtesies
+
+MAX_ANCHORS = 8
+MAX_SHORT = 1
+"""A question of so few content words names no subject."""
+MAX_ELLIPTIC = 5
+"""The same for one that begins as if it went on: "and ...", "what about ..."."""
+MAX_PRONOMINAL = 4
+"""The same for one with a pronoun that points back."""
+
+_QUOTED = re.compile(r"«([^«»\n]{2,100})»|“([^“”\n]{2,100})”|\"([^\"\n]{2,100})\"")
+_TOKEN = re.compile(r"[^\W_](?:[\w./\-+&@]*[\w])?")
+_AMOUNT = re.compile(r"\d{1,3}(?:[.,]\d{3})*(?:[.,]\d+)?|\d{1,4}")
+_SENTENCE_START = re.compile(r"(?:^|[.!?¡¿:;…\n])[\s\"«“¿¡(]*$")
+_CONNECTORS = frozenset({"de", "del", "la", "las", "los", "el", "y", "e", "of", "the", "da", "do", "dos", "das", "von"})
+_NO_NAMES = frozenset({"i", "i'm", "i've", "i'll", "i'd"})
+
+_ELLIPSIS = re.compile(
+    r"^[\W_]*(?:y|e|and|but|pero|mas|entonces|so|o|or|ou|what\s+about|how\s+about|"
+    r"qu[eé]\s+(?:hay|pasa|tal)|que\s+tal|"
+    r"también|tambien|also|além|ademas|además)\b",
+    re.IGNORECASE,
+)
+_TIME = r"(?!\s+(?:años?|mes(?:es)?|semanas?|trimestres?|ejercicios?|year|month|week|quarter|ano|mês|morning)\b)"
+_PRONOUN = re.compile(
+    rf"\b(?:él|ella|ello|ellos|ellas|est[aeo]s?{_TIME}|es[aeo]s?{_TIME}|aquel|aquell[ao]s?|sus?|lo(?!\s+que\b)"
+    r"|dich[ao]s?|mism[ao]s?|ah[ií]|all[ií]"
+    rf"|it|its|they|them|their|theirs|this{_TIME}|these|those|he|she|him|his|hers?|that(?!\s+\w)"
+    r"|ele|ela|eles|elas|isso|isto|aquilo|essas?|esses?|seus?|suas?|dele|dela|deles|delas|nele|nela)\b",
+    re.IGNORECASE,
+)
+
+
+def rewritten(question: str, previous: Sequence[str], *, max_characters: int) -> str:
+    """Return the question with the identifiers and names that a question before it left open, or as it is.
+
+    ``previous`` are the questions of the conversation, oldest first. The names are those of the last one that has any;
+    what lies before a question that stands by itself is no longer spoken of; thanks in between change no subject.
+    """
+    if not is_follow_up(question):
+        return question
+    for earlier in reversed(previous):
+        if found := anchors(earlier):
+            return _with_anchors(question, found, max_characters)
+        if _stands_alone(earlier):
+            break
+    return question
+
+
+def is_follow_up(question: str) -> bool:
+    """Say whether a question names no subject of its own and goes on from another one.
+
+    Thanks, a greeting, yes or no, and words without content ("¿Y ella?") ask for nothing that a name could be added to.
+    """
+    if anchors(question):
+        return False
+    content = len(content_words(question))
+    if is_small_talk(question) or not content or question.strip().isdigit():
+        return False
+    if content <= MAX_SHORT:
+        return True
+    if content <= MAX_ELLIPTIC and (_ELLIPSIS.search(question) or _ELLIPSIS.search(without_courtesies(question))):
+        return True
+    return content <= MAX_PRONOMINAL and _PRONOUN.search(question) is not None
+
+
+def _stands_alone(earlier: str) -> bool:
+    return bool(content_words(earlier)) and not is_small_talk(earlier) and not is_follow_up(earlier)
+
+
+def anchors(question: str) -> list[str]:
+    """Return quoted phrases, codes with digits, acronyms and names, each once, in the order of the question.
+
+    A capital at the start of a sentence makes no name, and a question all in capitals has neither names nor acronyms.
+    """
+    found: list[tuple[int, str]] = []
+    rest = question
+    for quoted in _QUOTED.finditer(question):
+        phrase = next(group for group in quoted.groups() if group is not None)
+        found.append((quoted.start(), phrase.strip()))
+        rest = rest[: quoted.start()] + " " * len(quoted[0]) + rest[quoted.end() :]
+    shouted = question.upper() == question
+    name: list[re.Match[str]] = []
+    for token in [*_TOKEN.finditer(rest), None]:
+        if token is not None and not _is_code(token[0]) and not shouted and _goes_on(rest, name, token):
+            name.append(token)
+            continue
+        found += _closed(rest, name)
+        name = []
+        if token is None:
+            break
+        if _is_code(token[0]):
+            found.append((token.start(), token[0]))
+        elif not shouted and _is_name(rest, token):
+            name = [token]
+    return list({text.casefold(): text for _, text in sorted(found) if text}.values())
+
+
+def _is_code(token: str) -> bool:
+    """Say whether a token has a digit and is more than a small number or an amount."""
+    return any(character.isdigit() for character in token) and _AMOUNT.fullmatch(token) is None
+
+
+def _is_name(text: str, token: re.Match[str]) -> bool:
+    word = token[0]
+    if word.lower() in _NO_NAMES or not word[0].isupper():
+        return False
+    is_acronym = len(word) > 1 and word.isupper()
+    return is_acronym or _SENTENCE_START.search(text[: token.start()]) is None
+
+
+def _goes_on(text: str, name: Sequence[re.Match[str]], token: re.Match[str]) -> bool:
+    """Say whether a token belongs to the name that is being read; a connector does for the time being."""
+    if not name or text[name[-1].end() : token.start()].strip():
+        return False
+    return token[0] in _CONNECTORS or _is_name(text, token)
+
+
+def _closed(text: str, name: Sequence[re.Match[str]]) -> list[tuple[int, str]]:
+    """Return the name that was read, without connectors at its end."""
+    kept = list(name)
+    while kept and kept[-1][0] in _CONNECTORS:
+        kept.pop()
+    return [(kept[0].start(), " ".join(text[kept[0].start() : kept[-1].end()].split()))] if kept else []
+
+
+def _with_anchors(question: str, found: Sequence[str], max_characters: int) -> str:
+    text = question
+    for anchor in found[:MAX_ANCHORS]:
+        longer = f"{text} {anchor}"
+        if len(longer) <= max_characters:
+            text = longer
+    return text

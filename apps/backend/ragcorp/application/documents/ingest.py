@@ -1,0 +1,140 @@
+"""Use case: ingest documents. Text is searchable when it returns; vectors may follow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import anyio.to_thread
+
+from ragcorp.application.documents.preparation import DocumentPreparation, content_hash
+from ragcorp.domain.exceptions import ConflictError, InvalidInputError, RagcorpError
+from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestRequest, IngestResult
+from ragcorp.domain.ports.storage import DocumentRepository, DocumentWrite, WriteOutcome
+from ragcorp.domain.ports.use_cases import BacklogEmbedding
+from ragcorp.domain.principal import Principal
+
+
+class IngestDocument:
+    """Stores and indexes documents; an equal document is left as it is."""
+
+    def __init__(
+        self,
+        *,
+        repository: DocumentRepository,
+        preparation: DocumentPreparation,
+        embed_pending: BacklogEmbedding | None,
+        embed_wait_seconds: float,
+    ) -> None:
+        self._repository = repository
+        self._preparation = preparation
+        self._embed_pending = embed_pending
+        self._embed_wait_seconds = embed_wait_seconds
+
+    async def execute(
+        self, request: IngestRequest, *, principal: Principal, expected: bytes | None = None
+    ) -> IngestResult:
+        """Store one document and wait a short while for its vectors.
+
+        With ``expected`` it replaces the document of that content hash, and no other: ConflictError.
+        Raises InvalidInputError (or a subclass) for what cannot be stored; nothing is left behind then.
+        """
+        checked = self._preparation.check(request, principal=principal)
+        known = await self._unchanged([checked], principal)
+        if checked.external_id in known:
+            return await self._with_vectors(_result(checked.external_id, known[checked.external_id]))
+        write = await anyio.to_thread.run_sync(self._preparation.prepare, checked)
+        if expected is None:
+            (outcome,) = await self._repository.save_many([write], principal=principal)
+        else:
+            outcome = await self._repository.replace(write, expected=expected, principal=principal)
+        return await self._with_vectors(_result(checked.external_id, outcome))
+
+    async def execute_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]:
+        """Store a batch in one transaction, in order of ``requests``; bad ones are reported and stop no other.
+
+        It does not wait for vectors. A document that is named twice counts as its last occurrence.
+        """
+        outcomes: list[IngestOutcome | None] = [None] * len(requests)
+        checked: dict[str, tuple[int, IngestRequest]] = {}
+        for position, request in enumerate(requests):
+            earlier = checked.pop(request.external_id, None)
+            if earlier is not None:
+                outcomes[earlier[0]] = IngestFailure(external_id=request.external_id, error=_superseded())
+            try:
+                checked[request.external_id] = (position, self._preparation.check(request, principal=principal))
+            except RagcorpError as error:
+                outcomes[position] = IngestFailure(external_id=request.external_id, error=error)
+        known = await self._unchanged([request for _, request in checked.values()], principal)
+        writes: list[tuple[int, DocumentWrite]] = []
+        for position, request in checked.values():
+            if request.external_id in known:
+                outcomes[position] = _result(request.external_id, known[request.external_id])
+                continue
+            try:
+                writes.append((position, await anyio.to_thread.run_sync(self._preparation.prepare, request)))
+            except RagcorpError as error:
+                outcomes[position] = IngestFailure(external_id=request.external_id, error=error)
+        for position, outcome in await self._save(writes, principal):
+            outcomes[position] = outcome
+        return [outcome for outcome in outcomes if outcome is not None]
+
+    async def _unchanged(self, checked: Sequence[IngestRequest], principal: Principal) -> dict[str, WriteOutcome]:
+        """Return those that are stored just so already: they need not be parsed."""
+        hashes: dict[str, dict[str, bytes]] = {}
+        for request in checked:
+            of_kind = hashes.setdefault(self._preparation.chunker(request.file.filename), {})
+            of_kind[request.external_id] = content_hash(request)
+        found: dict[str, WriteOutcome] = {}
+        for chunker, of_kind in hashes.items():
+            found |= await self._repository.find_unchanged(of_kind, chunker=chunker, principal=principal)
+        return found
+
+    async def _save(
+        self, writes: Sequence[tuple[int, DocumentWrite]], principal: Principal
+    ) -> list[tuple[int, IngestOutcome]]:
+        if not writes:
+            return []
+        try:
+            saved = await self._repository.save_many([write for _, write in writes], principal=principal)
+        except ConflictError as error:
+            if len(writes) == 1:
+                position, write = writes[0]
+                return [(position, IngestFailure(external_id=write.external_id, error=error))]
+            # one document of the batch is in the way of all: store them one by one
+            return [outcome for pair in writes for outcome in await self._save([pair], principal)]
+        return [
+            (position, _result(write.external_id, outcome))
+            for (position, write), outcome in zip(writes, saved, strict=True)
+        ]
+
+    async def _with_vectors(self, result: IngestResult) -> IngestResult:
+        if self._embed_pending is None or result.pending == 0 or self._embed_wait_seconds <= 0:
+            return result
+        try:
+            async with asyncio.timeout(self._embed_wait_seconds):
+                while not (await self._embed_pending.execute(document_id=result.document_id)).idle:
+                    pass
+        except TimeoutError:
+            pass
+        counts = await self._embed_pending.counts(document_id=result.document_id)
+        return replace(result, pending=counts.pending)
+
+
+def _result(external_id: str, outcome: WriteOutcome) -> IngestResult:
+    return IngestResult(
+        external_id=external_id,
+        document_id=outcome.document_id,
+        status=outcome.status,
+        chunks=outcome.chunks,
+        pending=outcome.pending,
+    )
+
+
+def _superseded() -> InvalidInputError:
+    return InvalidInputError(
+        "A later line of this batch names the same external_id.",
+        field="external_id",
+        remedy="Send each document once.",
+    )

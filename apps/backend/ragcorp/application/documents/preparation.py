@@ -1,0 +1,194 @@
+"""Turns a request into a document ready to be stored: checked, parsed, chunked and hashed. Blocking."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from ragcorp.application.structure.extraction import extracted
+from ragcorp.application.validation.attribute_checks import (
+    MAX_METADATA_BYTES,
+    MAX_TITLE,
+    checked_attributes,
+    owned_attributes,
+    require_external_id,
+)
+from ragcorp.domain.documents import Document, DocumentAttributes, ParsedText, SourceFile, index_text
+from ragcorp.domain.exceptions import PayloadTooLargeError, UnreadableDocumentError
+from ragcorp.domain.ingestion import IngestRequest
+from ragcorp.domain.ports.storage import DocumentWrite
+from ragcorp.domain.ports.structure import StructureExtractor
+from ragcorp.domain.ports.text import Chunker, DocumentParser
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.source_paths import is_generic, metadata_path, shown_path
+from ragcorp.domain.structure.entities import DocumentStructure
+from ragcorp.domain.text.checks import clean_text, is_blank
+
+MAX_NAME = 100
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentLimits:
+    """Bounds of a document, in bytes."""
+
+    max_file_bytes: int = 20 * 1024 * 1024
+    max_metadata_bytes: int = MAX_METADATA_BYTES
+
+
+class DocumentPreparation:
+    """Prepares documents with a parser and a chunker; without ``structure`` they get no entities."""
+
+    def __init__(
+        self,
+        *,
+        parser: DocumentParser,
+        chunker: Chunker,
+        limits: DocumentLimits,
+        structure: StructureExtractor | None = None,
+    ) -> None:
+        self._parser = parser
+        self._chunker = chunker
+        self._limits = limits
+        self._structure = structure
+
+    def chunker(self, filename: str) -> str:
+        """Return the fingerprint of the chunker for a file: another one means that stored chunks are out of date."""
+        return self._chunker.fingerprint(plain=self._parser.is_plain(filename))
+
+    def check(self, request: IngestRequest, *, principal: Principal) -> IngestRequest:
+        """Return the request with checked attributes and media type, without reading the file's content.
+
+        Raises InvalidInputError, PayloadTooLargeError or UnsupportedMediaTypeError.
+        """
+        require_external_id(request.external_id)
+        checked = checked_attributes(request.attributes, max_metadata_bytes=self._limits.max_metadata_bytes)
+        attributes = owned_attributes(checked, principal)
+        if len(request.file.content) > self._limits.max_file_bytes:
+            raise PayloadTooLargeError(
+                "The file is too large.",
+                field="file",
+                limit=f"{self._limits.max_file_bytes} bytes",
+                remedy="Split it, or raise MAX_FILE_BYTES.",
+            )
+        media_type = self._parser.media_type(request.file.filename, request.file.media_type or None)
+        return replace(request, attributes=attributes, file=replace(request.file, media_type=media_type))
+
+    def read(self, file: SourceFile) -> ParsedText:
+        """Return the text of a file. Raises what ``prepare`` does for one that cannot be read."""
+        return self._parser.parse(file)
+
+    def prepare(self, checked: IngestRequest) -> DocumentWrite:
+        """Parse and chunk the file of a checked request.
+
+        Raises InvalidInputError, PayloadTooLargeError, UnsupportedMediaTypeError or UnreadableDocumentError.
+        """
+        parsed = self.read(checked.file)
+        return self.index(checked, parsed, content_hash=content_hash(checked))
+
+    def index(self, checked: IngestRequest, parsed: ParsedText, *, content_hash: bytes) -> DocumentWrite:
+        """Chunk a parsed document and find its entities. Raises UnreadableDocumentError if no text is left."""
+        title = checked.attributes.title or _found_title(parsed, external_id=checked.external_id)
+        path = _path(checked)
+        attributes = replace(checked.attributes, title=title, path=path)
+        if is_blank(parsed.text):
+            raise UnreadableDocumentError(
+                "The document holds no text.", field="text", remedy="Send a document with at least one word."
+            )
+        # a text that was stored no longer says of itself that it is plain
+        parsed = replace(parsed, plain=self._parser.is_plain(checked.file.filename))
+        chunks = tuple(self._chunker.chunk(parsed))
+        if not chunks:
+            raise UnreadableDocumentError("The document holds no text.", field="text")
+        return DocumentWrite(
+            external_id=checked.external_id,
+            attributes=attributes,
+            parsed=parsed,
+            source=checked.file,
+            content_hash=content_hash,
+            chunker=self._chunker.fingerprint(plain=parsed.plain),
+            chunks=chunks,
+            index_hashes=tuple(
+                hashlib.sha256(
+                    index_text(title=title, heading_path=chunk.heading_path, content=chunk.content).encode()
+                ).digest()
+                for chunk in chunks
+            ),
+            structure=(
+                DocumentStructure()
+                if self._structure is None
+                else extracted(self._structure, parsed, path=path, title=title)
+            ),
+        )
+
+
+def content_hash(checked: IngestRequest) -> bytes:
+    """Return the SHA-256 over the original and all that describes it: an equal hash means that nothing changed."""
+    attributes, file = checked.attributes, checked.file
+    digest = hashlib.sha256(file.content)
+    described = [
+        file.media_type,
+        file.filename,
+        attributes.title,
+        attributes.language,
+        attributes.artifact_type,
+        int(attributes.sensitivity),
+        attributes.visibility_scope,
+        attributes.owner,
+        attributes.occurred_at.isoformat() if attributes.occurred_at else None,
+        attributes.path,
+        dict(attributes.metadata),
+    ]
+    digest.update(json.dumps(described, sort_keys=True, ensure_ascii=False).encode())
+    return digest.digest()
+
+
+def as_requested(document: Document, parsed: ParsedText) -> DocumentAttributes:
+    """Return a stored document's attributes with those blank that it was given for want of any: they are found anew."""
+    attributes = document.attributes
+    found = attributes.title == _found_title(parsed, external_id=document.external_id)
+    given_path = attributes.path not in (
+        document.external_id,
+        _found_path(attributes.metadata, external_id=document.external_id, filename=document.filename),
+    )
+    return replace(attributes, title="" if found else attributes.title, path=attributes.path if given_path else None)
+
+
+def _path(checked: IngestRequest) -> str:
+    return checked.attributes.path or _found_path(
+        checked.attributes.metadata, external_id=checked.external_id, filename=checked.file.filename
+    )
+
+
+def _found_path(metadata: Mapping[str, object], *, external_id: str, filename: str) -> str:
+    """Return the path of a document that was given none: the metadata's, else the external_id.
+
+    An external_id that names no file ("local_file") gives way to the name of the file.
+    """
+    named = external_id if shown_path(external_id) else shown_path(filename)
+    return metadata_path(metadata) or named or external_id
+
+
+def _found_title(parsed: ParsedText, *, external_id: str) -> str:
+    found = clean_text(parsed.title or "", field="title").strip()
+    return document_title("" if is_generic(found) else found, external_id=external_id)
+
+
+def document_title(found: str, *, external_id: str) -> str:
+    """Return the title found in a file with the file's name, as far as that says more: ``Contrato (marco-acme-2025)``.
+
+    Every passage is indexed and embedded with it, and a clause rarely repeats whose contract it stands in. An
+    external_id without a file's suffix names no file.
+    """
+    path = PurePosixPath(external_id)
+    if not path.suffix or not _WORD.search(path.stem):
+        return found[:MAX_TITLE]
+    if not found:
+        return " ".join(_WORD.findall(path.stem))[:MAX_TITLE]
+    if {word.casefold() for word in _WORD.findall(path.stem)} <= {word.casefold() for word in _WORD.findall(found)}:
+        return found[:MAX_TITLE]
+    return f"{found[: MAX_TITLE - MAX_NAME - 3]} ({path.stem[:MAX_NAME]})"

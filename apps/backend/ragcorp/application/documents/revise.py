@@ -1,0 +1,29 @@
+"""Use case: change some of a document: its attributes, its text, or both."""
+
+from __future__ import annotations
+
+from ragcorp.application.documents.revision import DocumentRevision
+from ragcorp.application.validation.attribute_checks import require_external_id, require_text
+from ragcorp.application.validation.item_changes import AttributeChange
+from ragcorp.domain.ingestion import IngestResult
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.text.checks import require_utf8
+
+
+class ReviseDocument:
+    """Ingests a document anew with what was changed; its vectors come from the cache where nothing else changed."""
+
+    def __init__(self, *, revision: DocumentRevision) -> None:
+        self._revision = revision
+
+    async def execute(
+        self, external_id: str, change: AttributeChange, *, principal: Principal, text: str | None = None
+    ) -> IngestResult:
+        """Raises NotFoundError, InvalidInputError, or ConflictError: written meanwhile, or a file that is no text."""
+        require_external_id(external_id)
+        read = await self._revision.read(external_id, principal=principal)
+        if text is not None:
+            require_utf8(text, field="text")
+            text = text.replace("\x00", " ")
+            require_text(text)
+        return await self._revision.write(read, principal=principal, text=text, attributes=change.apply(read.requested))

@@ -1,0 +1,1 @@
+"""Embeds queries and stored texts, works off the backlog, and changes the model. No ranking."""

@@ -1,0 +1,55 @@
+"""Use case: remove a model's vectors that are no longer wanted."""
+
+from __future__ import annotations
+
+from ragcorp.application.upkeep.task_progress import Progress, no_progress
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.ports.reembedding import Reembedding
+
+AT_ONCE = 5000
+
+
+class DropVectors:
+    """Removes an inactive model's indexes, then its vectors, some at a time."""
+
+    def __init__(self, *, store: Reembedding) -> None:
+        self._store = store
+
+    async def execute(
+        self, *, name: str, dimensions: int | None = None, progress: Progress = no_progress
+    ) -> tuple[EmbeddingModel, int]:
+        """Return the model and how many of its vectors went, cached ones included.
+
+        Raises InvalidInputError unless exactly one inactive model fits; else as the port.
+        """
+        async with self._store.exclusively():
+            found = [
+                state
+                for state in await self._store.models()
+                if state.model.name == name and dimensions in (None, state.model.dimensions)
+            ]
+            inactive = [state for state in found if not state.active]
+            if len(inactive) != 1:
+                raise _none_fits(active=bool(found) and not inactive, several=len(inactive) > 1)
+            model, gone = inactive[0].model, 0
+            await self._store.drop_indexes(model)
+            with progress("Removing vectors", "vectors") as report:
+                while removed := await self._store.delete_vectors(model, limit=AT_ONCE):
+                    gone += removed
+                    report(gone, max(gone, inactive[0].vectors))
+            return model, gone
+
+
+def _none_fits(*, active: bool, several: bool) -> InvalidInputError:
+    if active:
+        return InvalidInputError(
+            "The active model's vectors are not dropped: searches use them.",
+            field="--drop",
+            remedy="Switch to another model first.",
+        )
+    return InvalidInputError(
+        "There are vectors of that model in several widths." if several else "There are no vectors of that model.",
+        field="--drop",
+        remedy="`ragcorp reembed --status` lists them; --dimensions tells widths apart.",
+    )

@@ -1,0 +1,109 @@
+"""Use case: make the vectors that chunks and items still wait for. No connection is held while the model runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from uuid import UUID
+
+from ragcorp.application.embedding.passage_vectors import REJECTED, PassageKey, PassageVectors
+from ragcorp.application.embedding.vector_memory import VectorMemory
+from ragcorp.domain.exceptions import EmbedderUnavailableError
+from ragcorp.domain.ingestion import EmbedProgress
+from ragcorp.domain.ports.models import Embedder, EmbeddingCache
+from ragcorp.domain.ports.observers import EmbeddingCacheObserver
+from ragcorp.domain.ports.storage import BacklogCounts, EmbeddingBacklog, PendingChunk
+
+logger = logging.getLogger(__name__)
+
+LEASE_SECONDS = 120.0
+RETRY_SECONDS = 5.0
+UNBOUNDED_ATTEMPTS = 32_000
+
+
+class EmbedPending:
+    """Takes a batch off each backlog, embeds it, stores the vectors.
+
+    Each has its turn in every round: a long one keeps none of the others waiting. ``item_backlogs`` are of items, which
+    are their own cache (ADR-030): their vectors stay in ``memory`` no more than in the cache.
+    """
+
+    def __init__(
+        self,
+        *,
+        embedder: Embedder,
+        backlogs: Sequence[EmbeddingBacklog],
+        cache: EmbeddingCache,
+        item_backlogs: Sequence[EmbeddingBacklog] = (),
+        memory: VectorMemory | None = None,
+        observer: EmbeddingCacheObserver | None = None,
+    ) -> None:
+        self._embedder = embedder
+        self._backlogs = (*backlogs, *item_backlogs)
+        self._forgetful = tuple(item_backlogs)
+        self._vectors = PassageVectors(embedder=embedder, cache=cache, memory=memory, observer=observer)
+
+    async def execute(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
+        """Work off one batch of each; of a document there are chunks only.
+
+        Raises StorageUnavailableError; an embedder that is out is reported as ``failed``.
+        """
+        return _total([await self._work_off(each, document_id, workspace) for each in self._backlogs])
+
+    async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:
+        counted = [await each.counts(document_id=document_id, workspace=workspace) for each in self._backlogs]
+        return BacklogCounts(
+            pending=sum(counts.pending for counts in counted), failed=sum(counts.failed for counts in counted)
+        )
+
+    async def enqueue_missing(self) -> int:
+        """List again everything without a vector, also what was given up; return how many were added."""
+        return sum([await each.enqueue_missing() for each in self._backlogs])
+
+    async def _work_off(
+        self, backlog: EmbeddingBacklog, document_id: UUID | None, workspace: str | None
+    ) -> EmbedProgress:
+        batch = await backlog.claim(
+            limit=self._embedder.batch_size,
+            lease_seconds=LEASE_SECONDS,
+            document_id=document_id,
+            workspace=workspace,
+            model=self._embedder.model,
+        )
+        if not batch:
+            return EmbedProgress(embedded=0, failed=0)
+        try:
+            return await self._embed(batch, backlog)
+        except asyncio.CancelledError:
+            await asyncio.shield(backlog.release([chunk.chunk_id for chunk in batch]))
+            raise
+
+    async def _embed(self, batch: Sequence[PendingChunk], backlog: EmbeddingBacklog) -> EmbedProgress:
+        try:
+            # equal passages of a workspace are embedded once
+            vectors = await self._vectors.of(
+                {_key(chunk): chunk.index_text for chunk in batch}, remember=backlog not in self._forgetful
+            )
+        except EmbedderUnavailableError as error:
+            if error.reason == REJECTED and len(batch) > 1:
+                # one text of the batch is at fault: the others must not suffer for it
+                return _total([await self._embed([chunk], backlog) for chunk in batch])
+            logger.warning("embedding of %d passages failed: %s", len(batch), error.reason)
+            await backlog.fail(
+                batch,
+                reason=error.reason,
+                retry_in_seconds=RETRY_SECONDS,
+                max_attempts=1 if error.reason == REJECTED else UNBOUNDED_ATTEMPTS,
+            )
+            return EmbedProgress(embedded=0, failed=len(batch))
+        await backlog.complete({chunk: vectors[_key(chunk)] for chunk in batch}, model=self._embedder.model)
+        return EmbedProgress(embedded=len(batch), failed=0)
+
+
+def _total(parts: Sequence[EmbedProgress]) -> EmbedProgress:
+    return EmbedProgress(embedded=sum(part.embedded for part in parts), failed=sum(part.failed for part in parts))
+
+
+def _key(chunk: PendingChunk) -> PassageKey:
+    return chunk.workspace, chunk.index_hash

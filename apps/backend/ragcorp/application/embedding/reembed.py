@@ -1,0 +1,263 @@
+"""Use case: make the vectors of another model beside those in use, and switch to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from ragcorp.application.embedding.passage_vectors import REJECTED
+from ragcorp.application.upkeep.task_progress import Progress, Report, no_progress
+from ragcorp.domain.exceptions import ConfigurationError, EmbedderUnavailableError
+from ragcorp.domain.ports.models import Embedder, EmbeddingCache, EmbeddingModel, Vector
+from ragcorp.domain.ports.reembedding import Reembedding
+from ragcorp.domain.ports.storage import PendingChunk
+from ragcorp.domain.ports.use_cases import BacklogEmbedding
+
+IN_FLIGHT = 4
+"""Batches that the model is given at once: a provider answers them side by side."""
+
+PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""Seconds between attempts, where the model gives out half-way."""
+
+MAX_ROUNDS = 20
+"""Rounds of catching up with writers; the switch lists what is left."""
+
+PROBE = "¿Cuál es el plazo de entrega?"
+
+WRONG_WIDTH = "wrong_width"
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class ReembedStatus(StrEnum):
+    SWITCHED = "switched"
+    READY = "ready"
+    ALREADY_ACTIVE = "already_active"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReembedOutcome:
+    """What was done. ``known`` vectors were stored without asking the model; ``rejected`` texts it refused.
+
+    ``waiting`` texts have no vector of the active model yet, the rejected ones among them.
+    """
+
+    model: EmbeddingModel
+    status: ReembedStatus
+    embedded: int = 0
+    known: int = 0
+    rejected: int = 0
+    waiting: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    report: Report
+    total: int
+    missing: int
+    embedded: int = 0
+    known: int = 0
+    rejected: dict[str, dict[int, bytes]] = field(default_factory=dict)
+
+    def tell(self) -> None:
+        """Say how far it is; what writers add meanwhile comes to the total."""
+        made = self.embedded + self.known
+        total = max(self.total, self.total - self.missing + made)
+        self.report(min(total, self.total - self.missing + made), total)
+
+    @property
+    def refused(self) -> int:
+        return sum(map(len, self.rejected.values()))
+
+
+class Reembed:
+    """``backlog`` works off, with the same embedder, what the switch lists. No connection is held while a model runs.
+
+    What is there is not made again, so a run that was killed goes on where it was. ``sleep`` waits between attempts.
+    """
+
+    def __init__(
+        self,
+        *,
+        embedder: Embedder,
+        store: Reembedding,
+        cache: EmbeddingCache,
+        backlog: BacklogEmbedding,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._embedder = embedder
+        self._store = store
+        self._cache = cache
+        self._backlog = backlog
+        self._sleep = sleep
+
+    async def execute(self, *, switch: bool = True, progress: Progress = no_progress) -> ReembedOutcome:
+        """Return when the embedder's model is the active one; without ``switch``, when it could be.
+
+        Raises ConfigurationError, ConflictError (see the port), EmbedderUnavailableError or StorageUnavailableError;
+        what was made is kept.
+        """
+        model = self._embedder.model
+        async with self._store.exclusively():
+            if await self._store.active() == model:
+                waiting = await self._work_off(progress)
+                return ReembedOutcome(model=model, status=ReembedStatus.ALREADY_ACTIVE, waiting=waiting)
+            await self._probe()
+            await self._store.register(model)
+            total, missing = await self._store.count(model)
+            with progress("Making vectors", "texts") as report:
+                run = _Run(report=report, total=total, missing=missing)
+                await self._fill(run)
+            await self._store.refresh(model, rejected=run.rejected)
+            # last, since a graph over what is there is built many times faster than vector by vector
+            with progress("Building indexes", "indexes") as report:
+                await self._store.build_indexes(model, report=report)
+            with progress("Catching up", "texts") as report:
+                run.report = report
+                await self._fill(run)
+            await self._store.refresh(model, rejected=run.rejected)
+            if not switch:
+                return self._outcome(run, ReembedStatus.READY, waiting=(await self._store.count(model))[1])
+            await self._store.activate(model, rejected=run.rejected)
+            return self._outcome(run, ReembedStatus.SWITCHED, waiting=await self._work_off(progress))
+
+    def _outcome(self, run: _Run, status: ReembedStatus, *, waiting: int) -> ReembedOutcome:
+        return ReembedOutcome(
+            model=self._embedder.model,
+            status=status,
+            embedded=run.embedded,
+            known=run.known,
+            rejected=run.refused,
+            waiting=waiting,
+        )
+
+    async def _probe(self) -> None:
+        """Find out, before anything is changed, that the model is there and makes vectors of this width."""
+        try:
+            vectors = await self._embedder.embed_passages([PROBE])
+        except EmbedderUnavailableError as error:
+            if error.reason == WRONG_WIDTH:
+                raise _wrong_width() from error
+            raise
+        if [len(vector) for vector in vectors] != [self._embedder.model.dimensions]:
+            raise _wrong_width()
+
+    async def _fill(self, run: _Run) -> None:
+        """Go through all texts until a round finds no more than is made at once."""
+        run.tell()
+        for _ in range(MAX_ROUNDS):
+            found = 0
+            for kind in self._store.kinds:
+                found += await self._go_through(kind, run)
+            if found <= self._page:
+                break
+
+    @property
+    def _page(self) -> int:
+        return self._embedder.batch_size * IN_FLIGHT
+
+    async def _go_through(self, kind: str, run: _Run) -> int:
+        found, after = 0, 0
+        while texts := await self._store.missing(kind, model=self._embedder.model, after=after, limit=self._page):
+            after = texts[-1].chunk_id
+            refused = run.rejected.get(kind, {})
+            texts = [text for text in texts if refused.get(text.chunk_id) != text.index_hash]
+            found += len(texts)
+            await self._make(kind, texts, run)
+        return found
+
+    async def _make(self, kind: str, texts: Sequence[PendingChunk], run: _Run) -> None:
+        """Store what is known, then embed the rest in batches; equal texts of a workspace once."""
+        known = await self._known(texts)
+        await self._put(kind, {text: known[_key(text)] for text in texts if _key(text) in known})
+        run.known += sum(_key(text) in known for text in texts)
+        run.tell()
+        equal: dict[tuple[str, bytes], list[PendingChunk]] = {}
+        for text in texts:
+            if _key(text) not in known:
+                equal.setdefault(_key(text), []).append(text)
+        groups = list(equal.values())
+        size = self._embedder.batch_size
+        await _together([self._embed(kind, groups[start : start + size], run) for start in range(0, len(groups), size)])
+
+    async def _known(self, texts: Sequence[PendingChunk]) -> dict[tuple[str, bytes], Vector]:
+        known: dict[tuple[str, bytes], Vector] = {}
+        for workspace in sorted({text.workspace for text in texts}):
+            hashes = [text.index_hash for text in texts if text.workspace == workspace]
+            found = await self._cache.get(hashes, model=self._embedder.model, workspace=workspace)
+            known |= {(workspace, index_hash): vector for index_hash, vector in found.items()}
+        return known
+
+    async def _embed(self, kind: str, groups: Sequence[Sequence[PendingChunk]], run: _Run) -> None:
+        vectors = await self._vectors([texts[0].index_text for texts in groups])
+        made: dict[PendingChunk, Vector] = {}
+        for texts, vector in zip(groups, vectors, strict=True):
+            if vector is None:
+                run.rejected.setdefault(kind, {}).update({text.chunk_id: text.index_hash for text in texts})
+            else:
+                made |= dict.fromkeys(texts, vector)
+        await self._put(kind, made)
+        run.embedded += len(made)
+        run.tell()
+
+    async def _put(self, kind: str, vectors: dict[PendingChunk, Vector]) -> None:
+        if vectors:
+            await self._store.store(kind, vectors, model=self._embedder.model)
+
+    async def _vectors(self, texts: Sequence[str]) -> list[Vector | None]:
+        """Embed, waiting outages out; a batch that is refused is halved until the text at fault is found (None)."""
+        for pause in (*PAUSES, None):
+            try:
+                return list(await self._embedder.embed_passages(texts))
+            except EmbedderUnavailableError as error:
+                if error.reason == REJECTED:
+                    break
+                if pause is None:
+                    raise
+                await self._sleep(pause)
+        if len(texts) == 1:
+            return [None]
+        half = len(texts) // 2
+        return [*await self._vectors(texts[:half]), *await self._vectors(texts[half:])]
+
+    async def _work_off(self, progress: Progress) -> int:
+        """Make what vectors still wait in the backlog; return how many are left, failed ones included.
+
+        What another worker has in hand, or what failed a moment ago, is left to the workers.
+        """
+        counts = await self._backlog.counts()
+        if counts.pending == counts.failed:
+            return counts.pending
+        total = counts.pending - counts.failed
+        with progress("Making the last vectors", "texts") as report:
+            while counts.pending > counts.failed and not (await self._backlog.execute()).idle:
+                counts = await self._backlog.counts()
+                total = max(total, counts.pending - counts.failed)
+                report(total - counts.pending + counts.failed, total)
+        return counts.pending
+
+
+async def _together(work: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Run all side by side. The first error ends the others and is raised as itself, not as a group."""
+    tasks = [asyncio.ensure_future(each) for each in work]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _key(text: PendingChunk) -> tuple[str, bytes]:
+    return text.workspace, text.index_hash
+
+
+def _wrong_width() -> ConfigurationError:
+    return ConfigurationError(
+        "The model's vectors have another width than --dimensions says. Nothing was changed.",
+        field="--dimensions",
+        remedy="Give the width that the model makes; one that takes `dimensions` can shorten its vectors.",
+    )

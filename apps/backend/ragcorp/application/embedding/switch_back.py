@@ -1,0 +1,53 @@
+"""Use case: make a model the active one again whose vectors are still there."""
+
+from __future__ import annotations
+
+from ragcorp.application.upkeep.task_progress import Progress, no_progress
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.ports.reembedding import ModelState, Reembedding
+
+
+class SwitchBack:
+    """Needs no embedder: what was written since has its vectors made by the workers of that model."""
+
+    def __init__(self, *, store: Reembedding) -> None:
+        self._store = store
+
+    async def execute(
+        self, *, name: str | None = None, dimensions: int | None = None, progress: Progress = no_progress
+    ) -> ModelState:
+        """Activate the only inactive model with vectors, or the named one, and return how complete it is.
+
+        Raises InvalidInputError unless exactly one fits; else as the port.
+        """
+        async with self._store.exclusively():
+            model = (await self._chosen(name, dimensions)).model
+            await self._store.refresh(model, rejected={})
+            with progress("Checking indexes", "indexes") as report:
+                await self._store.build_indexes(model, report=report)
+            await self._store.refresh(model, rejected={})
+            await self._store.activate(model, rejected={})
+            return await self._state(model)
+
+    async def _chosen(self, name: str | None, dimensions: int | None) -> ModelState:
+        found = [
+            state
+            for state in await self._store.models()
+            if not state.active
+            and state.vectors
+            and name in (None, state.model.name)
+            and dimensions in (None, state.model.dimensions)
+        ]
+        if len(found) != 1:
+            raise InvalidInputError(
+                "There are no vectors of such a model that is not active."
+                if not found
+                else "There are vectors of several models that are not active.",
+                field="--model",
+                remedy="`ragcorp reembed --status` lists them; name one with --model and --dimensions.",
+            )
+        return found[0]
+
+    async def _state(self, model: EmbeddingModel) -> ModelState:
+        return next(state for state in await self._store.models() if state.model == model)

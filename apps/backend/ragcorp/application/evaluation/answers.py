@@ -1,0 +1,74 @@
+"""Use case: put the questions of an evaluation set through /ask and score the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio.to_thread
+
+from ragcorp.application.upkeep.task_progress import Progress, no_progress
+from ragcorp.domain.answers import Answer, Citation
+from ragcorp.domain.ports.files import DocumentFiles
+from ragcorp.domain.ports.text import DocumentParser
+from ragcorp.domain.ports.use_cases import QuestionAnswering
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.requests import SearchRequest
+from ragcorp.evaluation.answers import AnswerVerdict, AskQuestion, CitedSpan, GivenAnswer, judged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedAnswer:
+    answer: Answer
+    verdict: AnswerVerdict
+
+
+class EvaluateAnswers:
+    """Asks questions over documents that the principal's workspace holds already.
+
+    A cited span is read from the document's text as the parser gives it, which is what is stored.
+    """
+
+    def __init__(self, *, answers: QuestionAnswering, files: DocumentFiles, parser: DocumentParser) -> None:
+        self._answers = answers
+        self._files = files
+        self._parser = parser
+
+    async def execute(
+        self,
+        questions: Sequence[AskQuestion],
+        documents: Path,
+        *,
+        request: SearchRequest,
+        principal: Principal,
+        progress: Progress = no_progress,
+    ) -> list[JudgedAnswer]:
+        """Return the judged answers in the order of the questions; ``request`` says all but the query.
+
+        Raises NotFoundError for a folder that is not there, and what ``AnswerQuery`` raises.
+        """
+        lines = await anyio.to_thread.run_sync(self._lines, documents)
+        judged_answers: list[JudgedAnswer] = []
+        with progress("Asking", "questions") as report:
+            for done, question in enumerate(questions, start=1):
+                answer = await self._answers.execute(replace(request, query=question.text), principal=principal)
+                given = GivenAnswer(
+                    text=answer.text,
+                    abstained=answer.abstained,
+                    citations=tuple(_span(citation, lines) for citation in answer.citations),
+                )
+                judged_answers.append(JudgedAnswer(answer=answer, verdict=judged(question, given)))
+                report(done, len(questions))
+        return judged_answers
+
+    def _lines(self, documents: Path) -> dict[str, list[str]]:
+        files = {entry.relative: self._files.read(entry) for entry in self._files.find(documents)}
+        return {name: self._parser.parse(file).text.split("\n") for name, file in files.items()}
+
+
+def _span(citation: Citation, lines: Mapping[str, Sequence[str]]) -> CitedSpan:
+    text = lines.get(citation.external_id, ())[citation.line_start - 1 : citation.line_end]
+    return CitedSpan(
+        document=citation.external_id, lines=citation.line_end - citation.line_start + 1, text="\n".join(text)
+    )

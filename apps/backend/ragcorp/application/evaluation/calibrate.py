@@ -1,0 +1,93 @@
+"""Use case: estimate what fusion must know of the embedding model in use (weights, distance threshold), and keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from ragcorp.application.upkeep.task_progress import Progress, no_progress
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.ports.models import Embedder, EmbeddingModel
+from ragcorp.domain.ports.use_cases import ChunkSearch
+from ragcorp.domain.ports.workspaces import Workspaces
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.requests import SearchMode, SearchRequest
+from ragcorp.domain.search.retrieval import ScoreType
+from ragcorp.evaluation.calibration import Calibration, calibrate, distance_threshold
+from ragcorp.evaluation.judgements import relevant
+from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet
+
+MAX_QUERIES = 500
+MAX_PASSAGES = 1000
+NEAREST = 10
+"""Passages of a query among which the relevant ones tell the distance threshold."""
+
+
+class CalibrationStore(Protocol):
+    """Keeps weights and distance with the embedding model."""
+
+    async def store_calibration(self, calibration: Calibration, *, model: EmbeddingModel) -> None: ...
+
+
+class CalibrateFusion:
+    """Compares queries with the workspace's vectors. Without a ``store`` nothing is kept."""
+
+    def __init__(
+        self, *, embedder: Embedder, search: ChunkSearch, workspaces: Workspaces, store: CalibrationStore | None
+    ) -> None:
+        self._embedder = embedder
+        self._search = search
+        self._workspaces = workspaces
+        self._store = store
+
+    async def execute(
+        self, evaluation_set: EvaluationSet, *, principal: Principal, progress: Progress = no_progress
+    ) -> Calibration:
+        """Return the estimate from up to 500 queries (evenly spaced) and 1,000 passages; store it if it is sound.
+
+        Raises ConfigurationError where no model is configured, InvalidInputError for too few passages, and what a
+        search raises.
+        """
+        if not self._embedder.model.dimensions:
+            raise ConfigurationError(
+                "A calibration needs an embedding model.",
+                field="EMBEDDING_PROVIDER",
+                remedy="Set EMBEDDING_PROVIDER to local or openai.",
+            )
+        queries = evaluation_set.queries
+        sample = queries[:: -(-len(queries) // MAX_QUERIES)]
+        vectors = []
+        with progress("Making query vectors", "queries") as report:
+            for done, query in enumerate(sample, start=1):
+                vectors.append(await self._embedder.embed_query(query.text))
+                report(done, len(sample))
+        calibration = replace(
+            calibrate(vectors, await self._workspaces.vectors(principal.workspace, limit=MAX_PASSAGES)),
+            distance_threshold=distance_threshold(await self._distances(sample, evaluation_set, principal, progress)),
+        )
+        if self._store is not None and calibration.is_sound:
+            await self._store.store_calibration(calibration, model=self._embedder.model)
+        return calibration
+
+    async def _distances(
+        self,
+        queries: Sequence[EvaluationQuery],
+        evaluation_set: EvaluationSet,
+        principal: Principal,
+        progress: Progress,
+    ) -> list[float]:
+        """Return the cosine distances of the relevant passages among the ten nearest of each query."""
+        distances: list[float] = []
+        with progress("Measuring distances", "queries") as report:
+            for done, query in enumerate(queries, start=1):
+                asked = SearchRequest(query=query.text, limit=NEAREST, mode=SearchMode.DENSE, rerank=False)
+                wanted = relevant(evaluation_set.qrels[query.id])
+                distances += [
+                    1 - part.score
+                    for hit in (await self._search.execute(asked, principal=principal)).hits
+                    for part in hit.sources
+                    if hit.chunk.external_id in wanted and part.score_type == ScoreType.COSINE_SIMILARITY
+                ]
+                report(done, len(queries))
+        return distances

@@ -1,0 +1,63 @@
+"""Use case: store an evaluation set's passages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from ragcorp.application.upkeep.task_progress import Progress, no_progress
+from ragcorp.application.validation.attribute_checks import MAX_TITLE
+from ragcorp.domain.documents import DocumentAttributes, SourceFile
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.ingestion import IngestFailure, IngestRequest
+from ragcorp.domain.ports.use_cases import BatchIngestion
+from ragcorp.domain.principal import Principal
+from ragcorp.evaluation.sets import EvaluationSet, Passage
+
+BATCH = 32
+
+
+class LoadEvaluationSet:
+    """Stores each passage as a document under its id: of a tree, as the file that it is, else as plain text."""
+
+    def __init__(self, *, ingest: BatchIngestion) -> None:
+        self._ingest = ingest
+
+    async def execute(
+        self, evaluation_set: EvaluationSet, *, principal: Principal, language: str, progress: Progress = no_progress
+    ) -> None:
+        """Store all passages. Raises InvalidInputError for one that cannot be stored."""
+        attributes = DocumentAttributes(language=language)
+        passages = evaluation_set.passages
+        make = _text_request if evaluation_set.tree is None else _file_request
+        with progress("Ingesting the corpus", "passages") as report:
+            for start in range(0, len(passages), BATCH):
+                requests = [make(passage, attributes) for passage in passages[start : start + BATCH]]
+                outcomes = await self._ingest.execute_many(requests, principal=principal)
+                for number, outcome in enumerate(outcomes, start=start + 1):
+                    if isinstance(outcome, IngestFailure):
+                        raise InvalidInputError(
+                            f"Passage {number} of the corpus cannot be stored: {outcome.error.message}",
+                            field="corpus.jsonl" if evaluation_set.tree is None else f"files/{outcome.external_id}",
+                            remedy=outcome.error.remedy,
+                        )
+                report(start + len(outcomes), len(passages))
+
+
+def _file_request(passage: Passage, attributes: DocumentAttributes) -> IngestRequest:
+    """The kind is told by the name; what no parser takes is plain text."""
+    return IngestRequest(
+        external_id=passage.id,
+        file=SourceFile(
+            content=passage.text.encode(), media_type="text/plain", filename=PurePosixPath(passage.id).name
+        ),
+        attributes=attributes,
+    )
+
+
+def _text_request(passage: Passage, attributes: DocumentAttributes) -> IngestRequest:
+    return IngestRequest(
+        external_id=passage.id,
+        file=SourceFile(content=passage.text.encode(), media_type="text/plain", filename="passage"),
+        attributes=replace(attributes, title=passage.title[:MAX_TITLE]),
+    )

@@ -1,0 +1,95 @@
+"""Use case: search every query of an evaluation set in several ways."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from ragcorp.application.evaluation.profile import EvaluatedProfile
+from ragcorp.application.retrieval.profiles.profile import FULL_TEXT, GREP
+from ragcorp.application.upkeep.task_progress import Progress, no_progress
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.files import FILES
+from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.use_cases import ChunkSearch
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.requests import SearchMode, SearchResponse
+from ragcorp.evaluation.report import Measured
+from ragcorp.evaluation.runs import RankedDocument, Ranking, Run, best_passages
+from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet
+
+DEPTH = 100
+"""Passages of a ranking."""
+
+
+class EvaluateRetrieval:
+    """Makes a run a profile. ``embedder`` keeps query vectors; ``clock`` returns seconds."""
+
+    def __init__(self, *, search: ChunkSearch, embedder: Embedder, clock: Callable[[], float]) -> None:
+        self._search = search
+        self._embedder = embedder
+        self._clock = clock
+
+    async def execute(
+        self,
+        evaluation_set: EvaluationSet,
+        profiles: Sequence[EvaluatedProfile],
+        *,
+        principal: Principal,
+        depth: int = DEPTH,
+        progress: Progress = no_progress,
+    ) -> tuple[Measured, ...]:
+        """Return the runs in the order of ``profiles``, up to ``depth`` passages a query.
+
+        Query vectors are made beforehand, so that latencies are those of searching: sources, fusion and contents.
+        Raises what a search raises.
+        """
+        queries = evaluation_set.queries
+        if self._embedder.model.dimensions and any(profile.mode is not SearchMode.SPARSE for profile in profiles):
+            with progress("Making query vectors", "queries") as report:
+                for done, query in enumerate(queries, start=1):
+                    await self._embedder.embed_query(query.text)
+                    report(done, len(queries))
+        return tuple([await self._run(queries, profile, principal, depth, progress) for profile in profiles])
+
+    async def _run(
+        self,
+        queries: Sequence[EvaluationQuery],
+        profile: EvaluatedProfile,
+        principal: Principal,
+        depth: int,
+        progress: Progress,
+    ) -> Measured:
+        rankings: dict[str, Ranking] = {}
+        latencies: dict[str, float] = {}
+        empty: set[str] = set()
+        degraded: Counter[str] = Counter()
+        with progress(f"Searching {profile.name}", "queries") as report:
+            for done, query in enumerate(queries, start=1):
+                started = self._clock()
+                response = await self._search.execute(profile.request(query.text, limit=depth), principal=principal)
+                latencies[query.id] = (self._clock() - started) * 1000
+                rankings[query.id] = best_passages(
+                    RankedDocument(_document(hit.chunk), hit.score) for hit in response.hits
+                )
+                if _found_no_words(response):
+                    empty.add(query.id)
+                degraded.update(f"{each.source}:{each.reason}" for each in response.degraded)
+                report(done, len(queries))
+        return Measured(
+            run=Run(name=profile.name, rankings=rankings),
+            empty=frozenset(empty),
+            latencies_ms=latencies,
+            degraded=degraded,
+        )
+
+
+def _document(chunk: Chunk) -> str:
+    """Return the passage's document; of a file that lies below the root of a tree, its path there."""
+    return chunk.external_id.partition("/")[2] if chunk.collection == FILES else chunk.external_id
+
+
+def _found_no_words(response: SearchResponse) -> bool:
+    """Say whether the sources of words found nothing; in a search without one, whether nothing was found."""
+    sparse = [report for report in response.reports if report.source in (FULL_TEXT, GREP)]
+    return not any(report.hits for report in sparse or response.reports)

@@ -1,0 +1,1 @@
+"""Searches and reads files in place below the allowed roots. No stored documents."""

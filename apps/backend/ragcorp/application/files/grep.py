@@ -1,0 +1,317 @@
+"""Use case: search in files, with the lines around what was found."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate, islice
+
+import anyio.to_thread
+
+from ragcorp.application.files.grep_ranking import MAX_PASSAGE_LINES, passages_of
+from ragcorp.application.files.keyword_extraction import foremost, given_terms
+from ragcorp.domain.allowed_roots import denied
+from ragcorp.domain.exceptions import FileAccessError, FileIsBinaryError, FileTooLargeError
+from ragcorp.domain.files import (
+    ChunkPlace,
+    FileAccess,
+    FileText,
+    GrepMode,
+    GrepPassage,
+    GrepRequest,
+    GrepResult,
+    LineSearch,
+    RankedPassage,
+    SkippedFiles,
+)
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.passage_text import MAX_LINE_TEXTS, BoundedText, bounded, text_around
+from ragcorp.domain.ports.file_search import FileDocuments, FileLines, FileRepository
+from ragcorp.domain.principal import Principal
+
+SEARCH_SHARE = 0.75
+"""Of the time that is left, for finding the lines; the rest is for reading what surrounds them."""
+
+MAX_FILES = 2_000
+"""Files that storage is asked about, best first. What it is not asked about is not told: the result is then ``cut``."""
+
+SPARE_PASSAGES = 20
+"""Passages that are read beyond those which were asked for, as some may be withheld or gone."""
+
+_READERS = 4
+
+_Place = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    terms: tuple[str, ...]
+    fold_accents: bool = False
+    relaxed: bool = False
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Texts:
+    """What was read of passages. ``gone``: why nothing of a file could be read, by path."""
+
+    of: dict[_Place, BoundedText] = field(default_factory=dict)
+    gone: dict[str, FileAccessError | None] = field(default_factory=dict)
+    late: bool = False
+
+    def add(self, further: _Texts) -> None:
+        self.of |= further.of
+        self.gone |= further.gone
+        self.late = self.late or further.late
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """The paths of which the caller may know, and the chunks of passages. ``cut``: not all were asked about."""
+
+    shown: frozenset[str]
+    chunks: dict[_Place, ChunkPlace | None]
+    cut: bool
+
+
+class GrepFiles:
+    """Searches the files for a caller, within ``timeout_seconds``; then it returns what it has."""
+
+    def __init__(
+        self, *, files: FileRepository, documents: FileDocuments, access: FileAccess, timeout_seconds: float
+    ) -> None:
+        self._files = files
+        self._documents = documents
+        self._access = access
+        self._timeout_seconds = timeout_seconds
+
+    async def execute(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
+        """Return the best passages.
+
+        A file that is stored as a document which the caller may not read, or the filters exclude, leaves no trace in
+        the result: storage is asked about every file that is counted, and where nothing else holds the query whole,
+        its words are looked for as if nothing had been found.
+
+        Raises InvalidInputError, FileAccessDeniedError, SourceUnavailableError and StorageUnavailableError.
+        """
+        if not self._files.roots or not self._access.allows(principal):
+            raise denied(())
+        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
+        result: GrepResult | None = None
+        for attempt in _attempts(request):
+            result = await self._attempt(attempt, request, principal, filters, deadline)
+            if result.files or result.timed_out:
+                break
+        assert result is not None  # noqa: S101 - there is always one attempt
+        return result
+
+    async def _attempt(
+        self, attempt: _Attempt, request: GrepRequest, principal: Principal, filters: Filters, deadline: float
+    ) -> GrepResult:
+        search = LineSearch(
+            terms=attempt.terms,
+            mode=request.mode,
+            case=request.case,
+            fold_accents=attempt.fold_accents,
+            globs=request.globs,
+            gitignore=request.gitignore,
+        )
+        left = deadline - asyncio.get_running_loop().time()
+        matches = await self._files.search(search, seconds=max(0.0, SEARCH_SHARE * left))
+        spoken = () if request.mode is GrepMode.REGEX else attempt.terms
+        # twenty thousand lines take a moment: off the event loop
+        ranked = await anyio.to_thread.run_sync(partial(passages_of, matches, terms=spoken))
+        count = 2 * request.max_passages + SPARE_PASSAGES
+        texts = await self._read(ranked[:count], deadline)
+        known = await self._ask(ranked, texts, principal, filters)
+        further = [passage for passage in ranked[count:] if passage.path in known.shown]
+        if further and sum(path in known.shown for path, *_ in texts.of) < request.max_passages:
+            # those that were read are withheld, and stand before others
+            texts.add(await self._read(further[:count], deadline))
+            known = await self._ask(ranked, texts, principal, filters)
+        there = known.shown - texts.gone.keys()
+        shown = replace(matches, files=tuple(file for file in matches.files if file.path in there))
+        ranked = await anyio.to_thread.run_sync(partial(passages_of, shown, terms=spoken))
+        readable = [passage for passage in ranked if _place(passage) in texts.of]
+        chosen = await self._one_a_chunk(readable, known.chunks, request.max_passages, texts, deadline)
+        passages = [_shown(passage, texts, attempt, known.chunks) for passage in chosen]
+        told = _told(passages, request.max_characters)
+        return GrepResult(
+            passages=tuple(passages[:told]),
+            terms=attempt.terms,
+            files=len(shown.files),
+            matched_lines=sum(len({mark.line for mark in file.marks}) for file in shown.files),
+            searched=max(matches.searched, len(shown.files)),
+            skipped=_skipped(matches.skipped, {path: why for path, why in texts.gone.items() if path in known.shown}),
+            relaxed=attempt.relaxed,
+            cut=matches.cut or known.cut or told < len(passages) or any(file.cut for file in shown.files),
+            timed_out=matches.timed_out or texts.late,
+            unavailable=matches.unavailable,
+            left_out=attempt.left_out,
+        )
+
+    async def _read(self, passages: Sequence[RankedPassage], deadline: float) -> _Texts:
+        """Read what of the passages can be read until the deadline, a file at a time, the best first."""
+        by_path: dict[str, list[RankedPassage]] = {}
+        for passage in passages:
+            by_path.setdefault(passage.path, []).append(passage)
+        texts, waiting = _Texts(), iter(by_path.items())
+        try:
+            async with asyncio.timeout_at(deadline):
+                await asyncio.gather(*(self._read_files(waiting, texts) for _ in range(_READERS)))
+        except TimeoutError:
+            texts.late = True
+        return texts
+
+    async def _read_files(self, waiting: Iterator[tuple[str, list[RankedPassage]]], texts: _Texts) -> None:
+        for path, passages in waiting:
+            spans = [(passage.line_start, passage.line_end) for passage in passages]
+            first = [min(mark.line for mark in passage.marks) for passage in passages]
+            try:
+                read = await self._files.read_passages(path, spans, kept=first)
+            except FileAccessError as error:
+                texts.gone[path] = error
+                continue
+            for passage, text in zip(passages, read, strict=True):
+                kept = _bounded(passage, text)
+                if kept is None:
+                    texts.gone[path] = None
+                else:
+                    texts.of[_place(passage)] = kept
+
+    async def _ask(
+        self, ranked: Sequence[RankedPassage], texts: _Texts, principal: Principal, filters: Filters
+    ) -> _Known:
+        """Ask storage: about each passage that was read, and each other file in which there is a match."""
+        best_of: dict[str, RankedPassage] = {}
+        for passage in ranked:
+            best_of.setdefault(passage.path, passage)
+        asked = dict.fromkeys(islice(best_of, MAX_FILES))
+        read = [passage for passage in ranked if passage.path in asked and _place(passage) in texts.of]
+        covered = {passage.path for passage in read}
+        lines = [_lines(passage, texts.of[_place(passage)]) for passage in read]
+        lines += [_lines(best_of[path], None) for path in asked if path not in covered]
+        paths = [passage.path for passage in read] + [path for path in asked if path not in covered]
+        answers = await self._documents.known(lines, principal=principal, filters=filters) if lines else []
+        hidden = {path for path, answer in zip(paths, answers, strict=True) if not (answer.readable and answer.passes)}
+        return _Known(
+            shown=frozenset(paths) - hidden,
+            chunks={_place(passage): answer.chunk for passage, answer in zip(read, answers, strict=False)},
+            cut=len(best_of) > MAX_FILES,
+        )
+
+    async def _one_a_chunk(
+        self,
+        passages: Sequence[RankedPassage],
+        chunks: dict[_Place, ChunkPlace | None],
+        limit: int,
+        texts: _Texts,
+        deadline: float,
+    ) -> list[RankedPassage]:
+        """Return the first ``limit``; those that one chunk holds are one, with the lines between, in the best's place.
+
+        Where that is too long, or cannot be read any more, the best stands for all.
+        """
+        groups: dict[ChunkPlace | _Place, list[RankedPassage]] = {}
+        for passage in passages:
+            groups.setdefault(chunks.get(_place(passage)) or _place(passage), []).append(passage)
+        first = list(islice(groups.values(), limit))
+        joined = [_joined(group) for group in first]
+        read = await self._read([passage for passage in joined if _place(passage) not in texts.of], deadline)
+        texts.of |= read.of
+        for passage, group in zip(joined, first, strict=True):
+            chunks[_place(passage)] = chunks.get(_place(group[0]))
+        return [
+            passage if _place(passage) in texts.of else group[0] for passage, group in zip(joined, first, strict=True)
+        ]
+
+
+def _attempts(request: GrepRequest) -> Iterator[_Attempt]:
+    if request.mode is GrepMode.REGEX:
+        yield _Attempt(terms=(request.query,))
+        return
+    if request.terms:
+        yield _Attempt(terms=tuple(dict.fromkeys(request.terms)), fold_accents=True)
+        return
+    yield _Attempt(terms=(request.query,))
+    words = tuple(term for term in given_terms(request.query) if term != request.query)
+    if words:
+        kept = foremost(words)
+        yield _Attempt(terms=kept, relaxed=True, left_out=tuple(word for word in words if word not in kept))
+
+
+def _told(passages: Sequence[GrepPassage], limit: int | None) -> int:
+    """Return how many passages, the first ones, an answer of so many characters holds."""
+    lengths = accumulate(len(passage.text) for passage in passages)
+    return len(passages) if limit is None else sum(length <= limit for length in lengths)
+
+
+def _place(passage: RankedPassage) -> _Place:
+    return passage.path, passage.line_start, passage.line_end
+
+
+def _joined(group: Sequence[RankedPassage]) -> RankedPassage:
+    start, end = min(each.line_start for each in group), max(each.line_end for each in group)
+    if not group[1:] or end - start >= MAX_PASSAGE_LINES:
+        return group[0]
+    marks = tuple(sorted(mark for each in group for mark in each.marks))
+    return replace(group[0], line_start=start, line_end=end, marks=marks)
+
+
+def _bounded(passage: RankedPassage, text: FileText) -> BoundedText | None:
+    if text.line_end < text.line_start:
+        return None
+    return bounded(text.text, line_start=text.line_start, marks=passage.marks)
+
+
+def _lines(passage: RankedPassage, text: BoundedText | None) -> FileLines:
+    """Return what storage is asked: about the passage, or without its text about its file only."""
+    if text is None:
+        return FileLines(
+            names=passage.names,
+            line_start=passage.line_start,
+            line_end=passage.line_start,
+            matched_lines=(),
+            matched_texts=(),
+        )
+    lines = text.text.split("\n")
+    matched = (lines[mark.line - text.line_start][mark.start : mark.end] for mark in text.marks)
+    first_marks = {mark.line: mark for mark in reversed(text.marks)}
+    around = (text_around(lines[line - text.line_start], first_marks[line]) for line in sorted(first_marks))
+    return FileLines(
+        names=passage.names,
+        line_start=text.line_start,
+        line_end=text.line_end,
+        matched_lines=tuple(dict.fromkeys(mark.line for mark in text.marks)),
+        matched_texts=tuple(dict.fromkeys(matched)),
+        line_texts=tuple(islice(dict.fromkeys(filter(None, around)), MAX_LINE_TEXTS)),
+    )
+
+
+def _shown(
+    passage: RankedPassage, texts: _Texts, attempt: _Attempt, chunks: dict[_Place, ChunkPlace | None]
+) -> GrepPassage:
+    text = texts.of[_place(passage)]
+    return GrepPassage(
+        path=passage.path,
+        line_start=text.line_start,
+        line_end=text.line_end,
+        text=text.text,
+        marks=text.marks,
+        terms=tuple(attempt.terms[number] for number in sorted({mark.term for mark in text.marks})),
+        score=passage.score,
+        chunk=chunks.get(_place(passage)),
+    )
+
+
+def _skipped(skipped: SkippedFiles, gone: Mapping[str, FileAccessError | None]) -> SkippedFiles:
+    """Add the files that held a match and could not be read afterwards."""
+    binary = sum(isinstance(error, FileIsBinaryError) for error in gone.values())
+    too_large = sum(isinstance(error, FileTooLargeError) for error in gone.values())
+    return SkippedFiles(
+        binary=skipped.binary + binary,
+        too_large=skipped.too_large + too_large,
+        refused=skipped.refused + len(gone) - binary - too_large,
+    )

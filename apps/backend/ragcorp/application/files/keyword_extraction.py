@@ -1,0 +1,217 @@
+"""What of a question is worth looking for literally. Pure, by rules; Spanish first, English, and code among words.
+
+Order, each group in that of the text: quoted phrases; amounts with their unit; identifiers, codes, numbers and file
+names; what has a letter or a small number for a name (plan B, anexo 3); names, of several words as a phrase and by
+themselves; then the other words, rarest first. Words that no text is known to hold come last: each may be a typo.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from ragcorp.application.answering.follow_up import anchors
+from ragcorp.domain.files import MAX_GREP_QUERY, MAX_GREP_TERMS
+from ragcorp.domain.text.checks import is_blank
+from ragcorp.domain.text.utterances import content_words, without_courtesies
+
+MAX_KEYWORDS = 8
+MAX_KEYWORD = 200
+"""Characters: what is longer (an encoded blob) is looked for by nobody."""
+
+SHORTEST_WORD = 3
+SHORTEST_STEM = 4
+MANY_DIGITS = 3
+"""A number of so many digits names something; a shorter one is a count."""
+
+_UNKNOWN: Mapping[str, int] = MappingProxyType({})
+
+_WORDS_THAT_ASK = """
+    aparece aparecen ayuda ayudame busca buscame buscar busco compara cosa cosas cuenta cuentame debe deben deberia debo
+    decir describe dice dicen dime dinos encontrar encuentra encuentro ensename enumera existe existen explica explicame
+    explicar favor forma haber hace hacemos hacen hacer hago indica indicame lista listame llama llaman manera mostrar
+    muestra muestrame necesita necesitamos necesito permite podemos poder podria podrias pueda puede pueden puedes puedo
+    queremos quiere quiero quisiera recuerda refiere resume resumeme saber sabes seria significa significan sirve sirven
+    tenemos tener tengo
+    describe did does doing explain find get give happens have having know list look mean means need please search
+    should show tell use used using want work works
+    descreva diga explique fazer liste mostre pode posso preciso procure quero significa
+"""
+_WORDS_THAT_JOIN = """
+    acerca alguna algunas alguno algunos antes aunque bajo cada contra cualquier despues durante hacia hasta mediante
+    mientras mismo misma ningun ninguna otra otras otro otros relacion respecto segun siempre solo toda todas todo todos
+    tras
+    after all any before between during each every into only other over same some such than through under until
+    while within without
+    cada entre outra outras outro outros toda todas todo todos
+"""
+_EMPTY = frozenset(_WORDS_THAT_ASK.split()) | frozenset(_WORDS_THAT_JOIN.split())
+"""Words that no text is found by, beside those of ``content_words``; in lower case without accents."""
+
+_QUOTED = re.compile(
+    r"«([^«»]{1,200})»|“([^“”]{1,200})”|„([^„“”]{1,200})[\u201c\u201d]|\"([^\"]{1,200})\"|`([^`]{1,200})`"
+    r"|\u2018([^\u2018\u2019]{1,200})\u2019(?!\w)|(?<!\w)'([^']{1,200})'(?!\w)"
+)
+_TOKEN = re.compile(r"(?:(?<!\w)(?:--?|\.{0,2}/|[.$@#]))?\w+(?:[-.,/\\:@#~+'\u2019]{1,3}\w+)*(?:\+\+|#(?!\w))?")
+_UNIT = (
+    r"%|€|\$|°C|ºC|euros?|eur|usd|d[oó]lares|d[ií]as?|mes(?:es)?|a[nñ]os?|semanas?|horas?|minutos?|segundos?|km|cm|mm|m2"
+    r"|kg|mg|kb|mb|gb|tb|ms|kwh?|days?|months?|years?|weeks?|hours?|minutes?|seconds?"
+)
+_AMOUNT = re.compile(rf"(?<![\w.,-])\d+(?:[.,]\d+)*[ \u00a0]?(?:{_UNIT})(?!\w)", re.IGNORECASE)
+_LABELLED = re.compile(r"(?<!\w)([^\W\d_]{3,}) (?:[A-ZÑ]|\d{1,2})(?![\w.,]*\w)")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+_HYPHENS = re.compile(r"(?<=\w)[\u2010-\u2013\u2212](?=\w)")
+"""As they are printed within a code; a search takes them for the one that is typed."""
+_APOSTROPHES = re.compile("['\u2019]")
+_HUMP = re.compile(r"[^\W\d_A-Z][A-ZÁÉÍÓÚÑ]")
+_LIST = re.compile(r"[,;|\n]+")
+_EDGES = ".,;:!?¡¿()[]{}<>\"'`«»“”\u2018\u2019…"
+_BREAK = " | "
+"""Stands where something was taken out of a text: no name goes on across it."""
+
+
+def keywords(text: str, frequencies: Mapping[str, int] = _UNKNOWN, *, limit: int = MAX_KEYWORDS) -> tuple[str, ...]:
+    """Return at most ``limit`` of them, each once whatever its case and accents; none where a text holds none.
+
+    ``frequencies`` is how many chunks hold each word as it is written in ``text``; 0, or not there: unknown. Plurals
+    are cut to what both numbers begin with, as a literal search sees no grammar.
+    """
+    composed = _HYPHENS.sub("-", unicodedata.normalize("NFC", text))
+    rest, quoted = _taken(_QUOTED, without_courtesies(_spaced(composed)))
+    rest, amounts = _taken(_AMOUNT, rest)
+    labelled = [label[0] for label in _LABELLED.finditer(rest) if _says_something(label[1])]
+    rest, identifiers = _without_identifiers(rest)
+    names = _names(rest)
+    of_names = {_folded(name) for name in names}
+    spelt = [word for each in _WORD.findall(rest) for word in _without_apostrophe(each)]
+    words = [word for word in spelt if _folded(word) not in of_names and _says_something(word)]
+    ranked = sorted(words, key=lambda word: (not frequencies.get(word, 0), frequencies.get(word, 0)))
+    return _each_once([*quoted, *amounts, *identifiers, *labelled, *names, *map(stem, ranked)])[:limit]
+
+
+def given_terms(text: str) -> tuple[str, ...]:
+    """Return what a caller who said what to look for meant: the whole as a phrase, its parts, and their words.
+
+    Quotes keep words together, and so do the commas of a list; then there is no whole. Words without content count
+    where there are no others. There may be more than a search takes: see ``foremost``.
+    """
+    rest, quoted = _taken(_QUOTED, text)
+    listed = [part for part in map(_spaced, _LIST.split(rest.replace(_BREAK, "\n"))) if part.strip(_EDGES)]
+    words = [word.strip(_EDGES) or word for part in listed for word in part.split()]
+    telling = [word for word in words if len(word) > 1 and _has_content(word)]
+    terms = _each_once([*quoted, *listed, *(telling or ([] if quoted else words))])
+    return terms or _each_once([_spaced(text)])
+
+
+def foremost(
+    terms: Sequence[str], frequencies: Mapping[str, int] = _UNKNOWN, *, limit: int = MAX_GREP_TERMS
+) -> tuple[str, ...]:
+    """Return the ``limit`` given terms that say the most, in their order.
+
+    First the first phrase, then identifiers and codes, other phrases, and words, the rarest first; those of unknown
+    frequency come last, in their order.
+    """
+    shouted = all(word.isupper() for term in terms for word in _WORD.findall(term) if len(word) > 1)
+    first_phrase = next((number for number, term in enumerate(terms) if " " in term), None)
+
+    def key(number: int) -> tuple[int, bool, int, int]:
+        term = terms[number]
+        if number == first_phrase:
+            kind = 0
+        elif _TOKEN.fullmatch(term) and _is_identifier(term, shouted=shouted):
+            kind = 1
+        else:
+            kind = 2 if " " in term else 3
+        frequency = frequencies.get(term, 0)
+        return kind, not frequency, frequency, number
+
+    return tuple(terms[number] for number in sorted(sorted(range(len(terms)), key=key)[:limit]))
+
+
+def stem(word: str) -> str:
+    """Return the beginning that singular and plural share: ``contrato`` of contratos, ``vacacion`` of vacaciones."""
+    lower = word.lower()
+    for ending in (r"(?<=[lrnd])es$", r"(?<=[^\Wisu_])s$"):
+        begin = re.split(ending, lower, maxsplit=1)[0]
+        if SHORTEST_STEM <= len(begin) < len(lower):
+            return begin
+    return lower
+
+
+def _without_identifiers(text: str) -> tuple[str, list[str]]:
+    shouted = all(word.isupper() for word in _WORD.findall(text) if len(word) > 1)
+    found = [token for token in _TOKEN.finditer(text) if _is_identifier(token[0], shouted=shouted)]
+    starts, ends = [0, *(token.end() for token in found)], [*(token.start() for token in found), len(text)]
+    rest = _BREAK.join(text[start:end] for start, end in zip(starts, ends, strict=True))
+    return rest, [token[0] for token in found]
+
+
+def _is_identifier(token: str, *, shouted: bool) -> bool:
+    """Say whether a token is one by its shape: an underscore, a digit, a dot or a dash within, humps, or capitals."""
+    digits = sum(character.isdigit() for character in token)
+    if len(token) > MAX_KEYWORD:
+        return False
+    if digits:
+        return digits >= MANY_DIGITS or any(character.isalpha() or character in "._-/:" for character in token)
+    if "_" in token.strip("_") or token.startswith("__"):
+        return True
+    if not token[0].isalnum() or not token[-1].isalnum():
+        return True
+    parts = re.split(r"[-./\\:@#~+]+", token)
+    if len(parts) > 1:
+        return any(_says_something(part) for part in parts)
+    if shouted or _APOSTROPHES.search(token):
+        return False
+    return _HUMP.search(token) is not None or (len(token) > 1 and token.isupper())
+
+
+def _names(text: str) -> list[str]:
+    """Return names, each behind the phrase that it belongs to; so may the first word of a sentence before it."""
+    names: list[str] = []
+    for phrase in anchors(text):
+        before = re.search(rf"([^\W\d_]+) {re.escape(phrase)}", text)
+        if before and before[1][0].isupper() and _says_something(before[1]):
+            names.append(before[0])
+        parts = [part for part in _WORD.findall(phrase) if _says_something(part)]
+        names += [name for name in dict.fromkeys((phrase, *parts)) if len(name) > 1]
+    return names
+
+
+def _without_apostrophe(word: str) -> list[str]:
+    """Return what is elided or possessive without what it lost: ``empresa`` of l'empresa; nothing of don't."""
+    parts = _APOSTROPHES.split(word)
+    return [] if parts[1:] == ["t"] else [max(parts, key=len)]
+
+
+def _says_something(word: str) -> bool:
+    shortest = SHORTEST_WORD - word.isupper()
+    return shortest <= len(word) <= MAX_KEYWORD and _has_content(word)
+
+
+def _has_content(word: str) -> bool:
+    return _folded(word) not in _EMPTY and (bool(content_words(word)) or not _WORD.search(word))
+
+
+def _taken(pattern: re.Pattern[str], text: str) -> tuple[str, list[str]]:
+    """Return the text without what the pattern finds, and that: the group that matched, or all of it."""
+    found = [next((group for group in match.groups() if group), match[0]) for match in pattern.finditer(text)]
+    return pattern.sub(_BREAK, text), [_spaced(each) for each in found]
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _folded(word: str) -> str:
+    decomposed = unicodedata.normalize("NFD", word.casefold())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+def _each_once(terms: Iterable[str]) -> tuple[str, ...]:
+    kept: dict[str, str] = {}
+    for term in terms:
+        if not is_blank(term) and len(term) <= MAX_GREP_QUERY:
+            kept.setdefault(_folded(term), term)
+    return tuple(kept.values())

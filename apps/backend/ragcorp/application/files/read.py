@@ -1,0 +1,42 @@
+"""Use case: read a file below the allowed roots, or lines of it."""
+
+from __future__ import annotations
+
+from ragcorp.domain.allowed_roots import denied
+from ragcorp.domain.exceptions import FileNotFoundInRootsError
+from ragcorp.domain.files import FileAccess, FileText
+from ragcorp.domain.ports.file_search import FileDocuments, FileLines, FileRepository
+from ragcorp.domain.principal import Principal
+
+
+class ReadFile:
+    """Reads for callers whom ``access`` admits; to others it is as if there were no roots.
+
+    A file that is also a document which the caller may not read is withheld. The documents are asked before anything
+    is read, so that no error tells of its content.
+    """
+
+    def __init__(self, *, files: FileRepository, documents: FileDocuments, access: FileAccess) -> None:
+        self._files = files
+        self._documents = documents
+        self._access = access
+
+    async def execute(
+        self, path: str, *, principal: Principal, line_start: int | None = None, line_end: int | None = None
+    ) -> FileText:
+        """Return the lines ``line_start`` to ``line_end`` (from 1, inclusive), or all.
+
+        Raises a FileAccessError; InvalidInputError for a path or lines that are none; StorageUnavailableError where
+        the documents cannot be asked: nothing is read unasked.
+        """
+        if not self._access.allows(principal):
+            raise denied(())
+        names = await self._files.names(path)
+        lines = FileLines(names=names, line_start=1, line_end=1, matched_lines=(), matched_texts=())
+        [known] = await self._documents.known([lines], principal=principal)
+        if not known.readable:
+            raise denied(self._files.roots)
+        text = await self._files.read(names[0], line_start=line_start, line_end=line_end)
+        if text.path != names[0]:
+            raise FileNotFoundInRootsError("The file was replaced while it was read.", remedy="Read it again.")
+        return text

@@ -1,0 +1,1 @@
+"""Keeps stored documents in step with folders on disk."""

@@ -1,0 +1,240 @@
+"""Stores files of a folder as documents, a batch in memory at a time, and records which they are."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio.to_thread
+
+from ragcorp.application.documents.preparation import DocumentPreparation, content_hash
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.exceptions import InvalidInputError, RagcorpError, UnreadableDocumentError
+from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestRequest, IngestResult
+from ragcorp.domain.ports.files import FileEntry
+from ragcorp.domain.ports.folders import (
+    FileClaim,
+    FileRecord,
+    FileStamp,
+    FolderFiles,
+    FolderOptions,
+    FolderRecords,
+    StampedFile,
+)
+from ragcorp.domain.ports.use_cases import BatchIngestion
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.text.checks import escaped
+
+BATCH_DOCUMENTS = 16
+BATCH_BYTES = 8 * 1024 * 1024
+
+TRUSTED_AFTER_NS = 2_000_000_000
+"""A file that changed less than two seconds before it was looked at may change again without a new time of change:
+file systems keep times as coarse as that. It is read once more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFile:
+    """What became of a file. ``outcome`` is None for one that was being written while it was read.
+
+    ``unread``: the failure is of the reading, not of what stands in the file. ``replaced``: the document was another
+    folder's.
+    """
+
+    entry: FileEntry
+    outcome: IngestOutcome | None
+    stamp: FileStamp | None = None
+    unread: bool = False
+    replaced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    entry: FileEntry
+    stamped: StampedFile
+    settled: bool
+    request: IngestRequest
+    content_hash: bytes
+
+
+class FolderDocuments:
+    """``logical_path`` names a file below an allowed root as callers may read it, None for any other file.
+
+    ``artifact_type_of`` tells the artifact_type from a file's name. Without ``records`` nothing is recorded.
+    """
+
+    def __init__(
+        self,
+        *,
+        ingest: BatchIngestion,
+        preparation: DocumentPreparation,
+        files: FolderFiles,
+        records: FolderRecords | None = None,
+        logical_path: Callable[[Path], str | None] = lambda _: None,
+        artifact_type_of: Callable[[str], str] = lambda _: "document",
+        clock_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._ingest = ingest
+        self._preparation = preparation
+        self._files = files
+        self._records = records
+        self._logical_path = logical_path
+        self._artifact_type_of = artifact_type_of
+        self._clock_ns = clock_ns
+
+    def described(self, options: FolderOptions) -> Callable[[FileEntry], bytes]:
+        """Return what gives, for a file, the SHA-256 of all that makes its document beside its content."""
+        attributes = options.attributes
+        occurred_at = attributes.occurred_at and attributes.occurred_at.isoformat()
+        common = json.dumps(
+            [
+                options.by_kind,
+                attributes.title,
+                attributes.language,
+                attributes.artifact_type,
+                int(attributes.sensitivity),
+                attributes.visibility_scope,
+                attributes.owner,
+                occurred_at,
+                dict(attributes.metadata),
+            ],
+            sort_keys=True,
+        )
+
+        def of(entry: FileEntry) -> bytes:
+            path = self._logical_path(entry.path) or ""
+            chunker = self._preparation.chunker(entry.path.name)
+            return hashlib.sha256(f"{chunker}\n{common}\n{path}".encode("utf-8", "surrogateescape")).digest()
+
+        return of
+
+    async def store(
+        self,
+        entries: Sequence[FileEntry],
+        *,
+        folder: bytes,
+        options: FolderOptions,
+        principal: Principal,
+        even_moving: frozenset[str] = frozenset(),
+    ) -> AsyncGenerator[list[StoredFile]]:
+        """Yield what became of the files, a batch at a time.
+
+        ``even_moving`` are those that are stored even if they are being written. Raises StorageUnavailableError.
+        """
+        described = self.described(options)
+        batch: list[_Read] = []
+        failed: list[StoredFile] = []
+        size = 0
+        for entry in entries:
+            read = await self._read(entry, options, principal=principal, moving=entry.relative in even_moving)
+            if isinstance(read, StoredFile):
+                failed.append(read)
+            else:
+                batch.append(read)
+                size += len(read.stamped.file.content)
+            if len(batch) + len(failed) >= BATCH_DOCUMENTS or size >= BATCH_BYTES:
+                yield failed + await self._save(batch, folder, described, principal=principal)
+                batch, failed, size = [], [], 0
+        if batch or failed:
+            yield failed + await self._save(batch, folder, described, principal=principal)
+
+    async def _read(
+        self, entry: FileEntry, options: FolderOptions, *, principal: Principal, moving: bool
+    ) -> _Read | StoredFile:
+        external_id = options.prefix + entry.relative
+        shown = escaped(external_id)
+        if shown != external_id:
+            return StoredFile(entry=entry, outcome=IngestFailure(external_id=shown, error=_misnamed()))
+        now_ns = self._clock_ns()
+        try:
+            stamped = await anyio.to_thread.run_sync(self._files.read_stamped, entry)
+        except RagcorpError as error:
+            return StoredFile(entry=entry, outcome=IngestFailure(external_id=external_id, error=error), unread=True)
+        if stamped.moving and not moving:
+            return StoredFile(entry=entry, outcome=None, stamp=stamped.stamp)
+        request = IngestRequest(external_id=external_id, file=stamped.file, attributes=self._attributes(entry, options))
+        try:
+            checked = self._preparation.check(request, principal=principal)
+        except RagcorpError as error:
+            failure = IngestFailure(external_id=external_id, error=error)
+            return StoredFile(entry=entry, outcome=failure, stamp=stamped.stamp)
+        hashed = await anyio.to_thread.run_sync(content_hash, checked)
+        return _Read(
+            entry=entry,
+            stamped=stamped,
+            settled=is_settled(stamped.stamp, now_ns),
+            request=request,
+            content_hash=hashed,
+        )
+
+    def _attributes(self, entry: FileEntry, options: FolderOptions) -> DocumentAttributes:
+        attributes = options.attributes
+        if options.by_kind:
+            attributes = replace(attributes, artifact_type=self._artifact_type_of(entry.path.name))
+        path = self._logical_path(entry.path)
+        # where it is the external_id it is left out: that is what a document without a path is given
+        return replace(attributes, path=None if path == options.prefix + entry.relative else path)
+
+    async def _save(
+        self,
+        batch: Sequence[_Read],
+        folder: bytes,
+        described: Callable[[FileEntry], bytes],
+        *,
+        principal: Principal,
+    ) -> list[StoredFile]:
+        if not batch:
+            return []
+        of_others: frozenset[str] = frozenset()
+        if self._records is not None:
+            claims = [FileClaim(read.entry.relative, read.request.external_id, read.content_hash) for read in batch]
+            of_others = await self._records.claim(folder, claims, principal=principal)
+        outcomes = await self._ingest.execute_many([read.request for read in batch], principal=principal)
+        if self._records is not None:
+            stored = [
+                FileRecord(
+                    read.request.external_id,
+                    read.content_hash,
+                    read.stamped.stamp,
+                    read.settled,
+                    described(read.entry),
+                )
+                for read, outcome in zip(batch, outcomes, strict=True)
+                if isinstance(outcome, IngestResult)
+            ]
+            await self._records.confirm(folder, stored, principal=principal)
+        return [
+            StoredFile(
+                entry=read.entry,
+                outcome=outcome,
+                stamp=read.stamped.stamp,
+                replaced=(
+                    read.request.external_id in of_others
+                    and isinstance(outcome, IngestResult)
+                    and outcome.status is IngestStatus.UPDATED
+                ),
+            )
+            for read, outcome in zip(batch, outcomes, strict=True)
+        ]
+
+
+def is_settled(stamp: FileStamp, now_ns: int) -> bool:
+    """Say whether a stamp taken at ``now_ns`` will tell the next change of the file."""
+    return now_ns - max(stamp.mtime_ns, stamp.ctime_ns) >= TRUSTED_AFTER_NS
+
+
+def _misnamed() -> InvalidInputError:
+    return InvalidInputError("The file's name is not valid UTF-8.", field="path", remedy="Rename the file.")
+
+
+def unlisted() -> UnreadableDocumentError:
+    """Return the error of a folder, or a file, at which no look is possible."""
+    return UnreadableDocumentError(
+        "It cannot be listed or read; what is stored of it stays.",
+        field="path",
+        remedy="Check its permissions and the disk.",
+    )

@@ -1,0 +1,107 @@
+"""Use case: ingest a folder. What is stored already is passed over, so an interrupted run resumes by running again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio.to_thread
+
+from ragcorp.application.folders.documents import FolderDocuments, unlisted
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.ingestion import IngestFailure, IngestOutcome
+from ragcorp.domain.ports.folders import FolderFiles, FolderOptions
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.text.checks import escaped
+
+ProgressCallback = Callable[[int, int], None]
+"""Told how many of how many files are done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderReport:
+    """What became of the files, by status, and the failures in order.
+
+    ``replaced``: of the updated documents, those that another folder had stored under the same external_id.
+    """
+
+    created: int
+    updated: int
+    unchanged: int
+    failures: tuple[IngestFailure, ...]
+    replaced: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.created + self.updated + self.unchanged + len(self.failures)
+
+
+class IngestFolder:
+    """Stores the files of a folder under their relative paths. One bad file stops no other.
+
+    It is recorded what was stored from the folder: a later watch deletes it with its file.
+    """
+
+    def __init__(self, *, documents: FolderDocuments, files: FolderFiles, default_language: str) -> None:
+        self._documents = documents
+        self._files = files
+        self._default_language = default_language
+
+    async def execute(
+        self,
+        root: Path,
+        *,
+        principal: Principal,
+        prefix: str = "",
+        attributes: DocumentAttributes | None = None,
+        by_kind: bool | None = None,
+        gitignore: bool = True,
+        on_progress: ProgressCallback | None = None,
+    ) -> FolderReport:
+        """Ingest what is below ``root``; ``prefix`` goes before each external_id. Raises NotFoundError.
+
+        ``by_kind``: source code is stored as artifact_type ``code`` (None: where no attributes are given).
+        """
+        tree = await anyio.to_thread.run_sync(self._files.locate, root)
+        scan = await anyio.to_thread.run_sync(lambda: self._files.scan(tree, gitignore=gitignore))
+        entries = [found.entry for found in scan.files]
+        options = FolderOptions(
+            attributes=attributes or DocumentAttributes(language=self._default_language),
+            prefix=prefix,
+            by_kind=attributes is None if by_kind is None else by_kind,
+            gitignore=gitignore,
+        )
+        outcomes: list[IngestOutcome] = [
+            IngestFailure(external_id=escaped(prefix + (path or ".")), error=unlisted()) for path in scan.unlisted
+        ]
+        failed = len(outcomes)
+        replaced = 0
+        stored = self._documents.store(
+            entries,
+            folder=tree.key,
+            options=options,
+            principal=principal,
+            even_moving=frozenset(entry.relative for entry in entries),
+        )
+        async with aclosing(stored) as batches:
+            async for batch in batches:
+                outcomes += [file.outcome for file in batch if file.outcome is not None]
+                replaced += sum(file.replaced for file in batch)
+                if on_progress:
+                    on_progress(len(outcomes) - failed, len(entries))
+        if on_progress and not entries:
+            on_progress(0, 0)
+        return _report(outcomes, replaced)
+
+
+def _report(outcomes: list[IngestOutcome], replaced: int) -> FolderReport:
+    statuses = [outcome.status for outcome in outcomes if not isinstance(outcome, IngestFailure)]
+    return FolderReport(
+        created=statuses.count(IngestStatus.CREATED),
+        updated=statuses.count(IngestStatus.UPDATED),
+        unchanged=statuses.count(IngestStatus.UNCHANGED),
+        failures=tuple(outcome for outcome in outcomes if isinstance(outcome, IngestFailure)),
+        replaced=replaced,
+    )

@@ -1,0 +1,380 @@
+"""Use case: bring the documents in step with a tree of files, once: all of it, or some of its paths."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+import anyio.to_thread
+
+from ragcorp.application.folders.documents import FolderDocuments, StoredFile, unlisted
+from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.exceptions import (
+    ConflictError,
+    NotFoundError,
+    RagcorpError,
+    SourceUnavailableError,
+)
+from ragcorp.domain.ingestion import IngestResult
+from ragcorp.domain.ports.files import FileEntry
+from ragcorp.domain.ports.folders import (
+    FileStamp,
+    FolderFiles,
+    FolderOptions,
+    FolderRecords,
+    FolderScan,
+    FoundFile,
+    KnownFile,
+    OnEvent,
+    OnProgress,
+    SyncCounts,
+    SyncOutcome,
+    TreeState,
+    WatchedTree,
+    WatchEvent,
+    WatchKind,
+    WatchMemory,
+    is_at,
+)
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.text.checks import escaped
+
+QUIET_NS = 500_000_000
+"""A file that changed less long ago is being written."""
+LONGEST_WRITE_NS = 30_000_000_000
+"""One that is being written all the time is taken as it is after so long."""
+
+FEW_DELETIONS = 20
+"""More at once, if they are more than half of the tree, need ``allow_deletions``."""
+BATCH_DELETIONS = 500
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pass:
+    """What a pass works with, and what it has found so far. ``below`` is None for the whole tree."""
+
+    tree: WatchedTree
+    principal: Principal
+    options: FolderOptions
+    memory: WatchMemory
+    below: Collection[str] | None
+    on_event: OnEvent
+    on_progress: OnProgress | None
+    again: set[str] = field(default_factory=set)
+    not_stored: set[str] = field(default_factory=set)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def tell(self, kind: WatchKind, relative: str, error: RagcorpError | None = None) -> None:
+        self.counts[kind.value] += 1
+        self.on_event(WatchEvent(kind=kind, external_id=escaped(self.options.prefix + relative), error=error))
+
+    def progress(self, done: int, total: int) -> None:
+        if self.on_progress is not None and total:
+            self.on_progress(done, total)
+
+
+class SyncFolder:
+    """Stores what is new or changed, then deletes what is gone: a file that was renamed is found at every moment.
+
+    A file whose stamp is the recorded one is not read. What cannot be read or stored keeps the version that is stored.
+    Nothing is deleted where the tree cannot be listed, is another one than before, or is empty. Two that do this to
+    one tree at once come to the same end: each looks at the same files, every write is idempotent, and what one stores
+    while the other deletes is stored anew at the next look.
+    """
+
+    def __init__(
+        self,
+        *,
+        documents: FolderDocuments,
+        files: FolderFiles,
+        records: FolderRecords,
+        clock_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._documents = documents
+        self._files = files
+        self._records = records
+        self._clock_ns = clock_ns
+
+    async def execute(
+        self,
+        tree: WatchedTree,
+        *,
+        principal: Principal,
+        options: FolderOptions,
+        memory: WatchMemory,
+        below: Collection[str] | None = None,
+        on_event: OnEvent,
+        on_progress: OnProgress | None = None,
+    ) -> SyncOutcome:
+        """Raises StorageUnavailableError, or ConflictError where another write got in the way: nothing is forgotten."""
+        before = await anyio.to_thread.run_sync(self._files.state, tree)
+        if before.identity is None:
+            return SyncOutcome(waiting=folder_out())
+        scan = await anyio.to_thread.run_sync(lambda: self._files.scan(tree, below=below, gitignore=options.gitignore))
+        now = _Pass(
+            tree=tree,
+            principal=principal,
+            options=options,
+            memory=memory,
+            below=below,
+            on_event=on_event,
+            on_progress=on_progress,
+        )
+        known = await self._known(now)
+        if _is_another(now, scan, known, before):
+            return SyncOutcome(waiting=_another_folder())
+        self._say_unlisted(now, scan)
+        due = await anyio.to_thread.run_sync(lambda: self._due(now, scan.files, known))
+        self._say_replaced(now, scan, known, due)
+        await self._store(now, due, known)
+        self._forget_failures(now, {found.entry.relative for found in scan.files})
+        waiting = await self._delete(now, known, scan=scan, due=due, before=before)
+        counts = SyncCounts(
+            files=len(scan.files), **{name: now.counts[name] for name in SyncCounts.__slots__ if name != "files"}
+        )
+        return SyncOutcome(counts=counts, again=frozenset(now.again), waiting=waiting)
+
+    async def _known(self, now: _Pass) -> dict[str, KnownFile]:
+        below = now.below if now.tree.only is None else [now.tree.only]
+        rows = await self._records.known(now.tree.key, prefix=now.options.prefix, principal=now.principal, below=below)
+        return {row.relative: row for row in rows}
+
+    def _due(self, now: _Pass, found: Sequence[FoundFile], known: Mapping[str, KnownFile]) -> list[FoundFile]:
+        """Return what has to be read."""
+        described = self._documents.described(now.options)
+        due: list[FoundFile] = []
+        for file in found:
+            relative = file.entry.relative
+            row = known.get(relative)
+            if now.memory.failed.get(relative) == (file.stamp, False):
+                now.counts["failed"] += 1
+                now.not_stored.add(relative)
+            elif row is not None and _is_in_step(row, file, described):
+                now.counts["unchanged"] += 1
+                now.memory.moving.pop(relative, None)
+            elif _is_moving(file) and not _is_overdue(now.memory, file):
+                now.memory.moving.setdefault(relative, file.seen_ns)
+                now.again.add(relative)
+                now.not_stored.add(relative)
+            else:
+                due.append(file)
+        return due
+
+    async def _store(self, now: _Pass, due: Sequence[FoundFile], known: Mapping[str, KnownFile]) -> None:
+        stored = self._documents.store(
+            [file.entry for file in due],
+            folder=now.tree.key,
+            options=now.options,
+            principal=now.principal,
+            even_moving=frozenset(file.entry.relative for file in due if _is_overdue(now.memory, file)),
+        )
+        stamps = {file.entry.relative: file.stamp for file in due}
+        done = 0
+        now.progress(0, len(due))
+        async with aclosing(stored) as batches:
+            async for batch in batches:
+                for file in batch:
+                    self._told(now, file, stamps[file.entry.relative], known.get(file.entry.relative))
+                done += len(batch)
+                now.progress(done, len(due))
+
+    def _told(self, now: _Pass, file: StoredFile, seen: FileStamp, row: KnownFile | None) -> None:
+        """Say what became of a file."""
+        relative, outcome, memory = file.entry.relative, file.outcome, now.memory
+        if isinstance(outcome, IngestResult):
+            memory.failed.pop(relative, None)
+            memory.moving.pop(relative, None)
+            memory.replaced.discard(relative)
+            if outcome.status is IngestStatus.UNCHANGED:
+                now.counts["unchanged"] += 1
+            else:
+                others = outcome.status is IngestStatus.UPDATED and (row is None or (row.stored and not row.owned))
+                now.tell(WatchKind(outcome.status.value), relative, _took_the_place() if others else None)
+            return
+        now.not_stored.add(relative)
+        if outcome is None or isinstance(outcome.error, NotFoundError):  # written, or gone, while it was read
+            memory.moving.setdefault(relative, self._clock_ns())
+            now.again.add(relative)
+            return
+        memory.moving.pop(relative, None)
+        failed = (seen, file.unread or isinstance(outcome.error, ConflictError))
+        if memory.failed.get(relative) == failed:
+            now.counts["failed"] += 1
+        else:
+            memory.failed[relative] = failed
+            now.tell(WatchKind.FAILED, relative, outcome.error)
+
+    async def _delete(
+        self,
+        now: _Pass,
+        known: Mapping[str, KnownFile],
+        *,
+        scan: FolderScan,
+        due: Sequence[FoundFile],
+        before: TreeState,
+    ) -> RagcorpError | None:
+        """Delete the documents of files that are gone; return why not, if the folder is out."""
+        there = {found.entry.relative for found in scan.files}
+        gone = [file for path, file in known.items() if path not in there and not _is_below(path, scan.unlisted)]
+        if not gone:
+            now.memory.held_back = now.memory.held_back if now.below is not None else 0
+            return None
+        after = await anyio.to_thread.run_sync(self._files.state, now.tree)
+        if after.identity != before.identity:
+            return folder_out()
+        if (before.empty or after.empty) and not now.options.allow_deletions:
+            return SourceUnavailableError(
+                "The folder is empty, and its documents stay.",
+                reason="empty",
+                remedy="Mount its disk; if it is empty on purpose, start again with --allow-deletions.",
+            )
+        coming = {_content(file.stamp) for file in scan.files if file.entry.relative in now.not_stored}
+        # stored first under its new name, deleted under the old one then
+        held = {file.relative for file in gone if file.stamp is not None and _content(file.stamp) in coming}
+        if now.again:
+            now.again |= held
+        gone = [file for file in gone if file.relative not in held]
+        added: Counter[tuple[int, int] | None] = Counter(
+            _content(file.stamp) for file in due if file.entry.relative not in known
+        )
+        lost = (Counter(file.stamp and _content(file.stamp) for file in gone) - added).total()
+        if lost > FEW_DELETIONS and not now.options.allow_deletions:
+            total = await self._records.count(now.tree.key, prefix=now.options.prefix, principal=now.principal)
+            if lost * 2 > total - added.total():
+                self._hold_back(now, lost)
+                return None
+        if now.below is None:
+            now.memory.held_back = 0
+        now.progress(0, len(gone))
+        for start in range(0, len(gone), BATCH_DELETIONS):
+            await self._forget(now, gone[start : start + BATCH_DELETIONS])
+            now.progress(min(start + BATCH_DELETIONS, len(gone)), len(gone))
+        return None
+
+    async def _forget(self, now: _Pass, gone: Sequence[KnownFile]) -> None:
+        by_path = {file.relative: file for file in gone}
+        still = await anyio.to_thread.run_sync(
+            lambda: self._files.still_gone(now.tree, list(by_path), gitignore=now.options.gitignore)
+        )
+        names = [by_path[path].external_id for path in still]
+        deleted = await self._records.forget(now.tree.key, names, principal=now.principal)
+        for path in still:
+            now.memory.moving.pop(path, None)
+            if by_path[path].external_id in deleted:
+                now.tell(WatchKind.DELETED, path)
+            elif by_path[path].stored:
+                now.tell(
+                    WatchKind.KEPT,
+                    path,
+                    ConflictError(
+                        "The file is gone; its document was stored or changed by others, and stays.",
+                        remedy="`ragcorp documents delete` deletes it.",
+                    ),
+                )
+
+    def _hold_back(self, now: _Pass, lost: int) -> None:
+        if now.memory.held_back != lost:
+            now.memory.held_back = lost
+            error = ConflictError(
+                f"{lost:,} files are gone, more than half of the folder: their documents stay.",
+                limit=f"{FEW_DELETIONS} files, or half of the folder",
+                remedy="Bring the files back, or start again with --allow-deletions.",
+            )
+            now.on_event(WatchEvent(kind=WatchKind.HELD_BACK, error=error))
+
+    def _say_replaced(
+        self, now: _Pass, scan: FolderScan, known: Mapping[str, KnownFile], due: Sequence[FoundFile]
+    ) -> None:
+        said = now.memory.replaced | {file.entry.relative for file in due}
+        for path in (file.entry.relative for file in scan.files):
+            if path in known and known[path].replaced and path not in said:
+                now.memory.replaced.add(path)
+                now.tell(WatchKind.KEPT, path, _has_the_place())
+
+    def _say_unlisted(self, now: _Pass, scan: FolderScan) -> None:
+        for path in scan.unlisted:
+            if path not in now.memory.unlisted:
+                now.tell(WatchKind.FAILED, path, unlisted())
+        now.memory.unlisted = (now.memory.unlisted if now.below is not None else frozenset()) | set(scan.unlisted)
+
+    def _forget_failures(self, now: _Pass, there: Collection[str]) -> None:
+        for memory in (now.memory.failed, now.memory.moving):
+            for path in [path for path in memory if path not in there and _is_below(path, now.below or ("",))]:
+                del memory[path]
+
+
+def folder_out() -> SourceUnavailableError:
+    """Return the error of a tree that is not there."""
+    return SourceUnavailableError(
+        "The folder is not there, or cannot be read; its documents stay.",
+        reason="missing",
+        remedy="Check the path, its permissions and the disk.",
+    )
+
+
+def _is_another(now: _Pass, scan: FolderScan, known: Mapping[str, KnownFile], state: TreeState) -> bool:
+    """Say whether another folder seems to stand in the place of the one that was stored; remember the root if not.
+
+    Of one that is seen for the first time, or has another root than before, a file must be there that is known by its
+    path, or, where all were moved, by its size and time.
+    """
+    if now.below is not None or now.options.allow_deletions or now.memory.identity == state.identity:
+        return False
+    stored = {path: row for path, row in known.items() if row.stored}
+    contents = {_content(row.stamp) for row in stored.values() if row.stamp is not None}
+    left = any(file.entry.relative in stored or _content(file.stamp) in contents for file in scan.files)
+    if now.tree.only is None and stored and not left and not any(_is_below(path, scan.unlisted) for path in stored):
+        return not state.empty
+    now.memory.identity = state.identity
+    return False
+
+
+def _another_folder() -> SourceUnavailableError:
+    return SourceUnavailableError(
+        "The folder holds none of the files that were stored from it; their documents stay.",
+        reason="another_folder",
+        remedy="Mount its disk, or bring the files back; if it was replaced on purpose, start again with "
+        "--allow-deletions.",
+    )
+
+
+def _took_the_place() -> ConflictError:
+    return ConflictError(
+        "It took the place of a document that was stored or changed by others.",
+        field="external_id",
+        remedy="A --prefix of its own keeps a folder apart.",
+    )
+
+
+def _has_the_place() -> ConflictError:
+    return ConflictError(
+        "A document that others stored has its place until the file changes.",
+        field="external_id",
+        remedy="A --prefix of its own keeps a folder apart.",
+    )
+
+
+def _is_in_step(row: KnownFile, file: FoundFile, described: Callable[[FileEntry], bytes]) -> bool:
+    trusted = row.settled or row.replaced
+    return row.stored and trusted and row.stamp == file.stamp and row.described == described(file.entry)
+
+
+def _is_moving(file: FoundFile) -> bool:
+    return 0 <= file.seen_ns - file.stamp.mtime_ns < QUIET_NS
+
+
+def _is_overdue(memory: WatchMemory, file: FoundFile) -> bool:
+    since = memory.moving.get(file.entry.relative)
+    return since is not None and file.seen_ns - since >= LONGEST_WRITE_NS
+
+
+def _is_below(path: str, places: Iterable[str]) -> bool:
+    return any(is_at(path, place) for place in places)
+
+
+def _content(stamp: FileStamp) -> tuple[int, int]:
+    """Return what a file keeps when it is renamed."""
+    return stamp.size, stamp.mtime_ns

@@ -1,0 +1,1 @@
+"""Use cases of the knowledge graph: write, read, load and extract entities and facts."""

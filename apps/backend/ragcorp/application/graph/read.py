@@ -1,0 +1,59 @@
+"""Use case: list entities and facts of the knowledge graph, and read one."""
+
+from __future__ import annotations
+
+from ragcorp.application.validation.attribute_checks import require_external_id
+from ragcorp.application.validation.list_cursor import decode, encode, require_page_size
+from ragcorp.domain.graph import MAX_ENTITY_NAME, MAX_GRAPH_NAME, Entity, Fact, GraphSelection
+from ragcorp.domain.ports.graph import GraphRepository
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.text.checks import require_length, require_storable
+
+
+class ReadGraph:
+    """Pages in the order of ``external_id``; a page is stable under writes elsewhere."""
+
+    def __init__(self, *, repository: GraphRepository) -> None:
+        self._repository = repository
+
+    async def entities(
+        self, selection: GraphSelection, *, principal: Principal, limit: int = 50, cursor: str | None = None
+    ) -> tuple[tuple[Entity, ...], str | None]:
+        """Return a page and the cursor of the next one. Raises InvalidInputError for what can select nothing."""
+        _check(selection, limit)
+        page = await self._repository.list_entities(
+            selection, principal=principal, limit=limit, after=None if cursor is None else decode(cursor)
+        )
+        return page.entities, None if page.next_after is None else encode(page.next_after)
+
+    async def facts(
+        self, selection: GraphSelection, *, principal: Principal, limit: int = 50, cursor: str | None = None
+    ) -> tuple[tuple[Fact, ...], str | None]:
+        """Return a page and the cursor of the next one. Raises InvalidInputError for what can select nothing."""
+        _check(selection, limit)
+        page = await self._repository.list_facts(
+            selection, principal=principal, limit=limit, after=None if cursor is None else decode(cursor)
+        )
+        return page.facts, None if page.next_after is None else encode(page.next_after)
+
+    async def entity(self, external_id: str, *, principal: Principal) -> Entity:
+        """Raises NotFoundError, or InvalidInputError for what can name nothing."""
+        require_external_id(external_id)
+        return await self._repository.get_entity(external_id, principal=principal)
+
+    async def fact(self, external_id: str, *, principal: Principal) -> Fact:
+        """Raises NotFoundError, or InvalidInputError for what can name nothing."""
+        require_external_id(external_id)
+        return await self._repository.get_fact(external_id, principal=principal)
+
+
+def _check(selection: GraphSelection, limit: int) -> None:
+    require_page_size(limit)
+    require_storable(selection.prefix, field="prefix")
+    for field, value, longest in (
+        ("name", selection.name, MAX_ENTITY_NAME),
+        ("entity", selection.entity, MAX_GRAPH_NAME),
+    ):
+        if value is not None:
+            require_storable(value, field=field)
+            require_length(value, field=field, limit=longest, minimum=1)

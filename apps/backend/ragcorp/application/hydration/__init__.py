@@ -1,0 +1,1 @@
+"""Fills a turn of an episode with entities within a token budget, and explains the plan afterwards."""

@@ -1,0 +1,293 @@
+"""Use case: plan what a turn of an episode shows, and record it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ragcorp.application.hydration.budget_filling import OUT, Filling, RoomFilling, report_of
+from ragcorp.application.hydration.candidate_lookup import CandidateLookup, KeywordChunks
+from ragcorp.application.hydration.plan import nearest_first, plan, without
+from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
+from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.structure.anchor_lookup import AnchorLookup, FoundAnchors
+from ragcorp.application.structure.anchors import AnchorOptions
+from ragcorp.application.structure.mentions.parsing import Mention, mentions
+from ragcorp.domain.filters import DOCUMENT_FIELDS, Filters, fields_of, narrowed_to
+from ragcorp.domain.ports.episodes import EpisodeStore
+from ragcorp.domain.ports.file_search import TermFrequencies
+from ragcorp.domain.ports.models import Embedder, Vector
+from ragcorp.domain.ports.structure import StructureIndex
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, SourceOutcome, SourceReport
+from ragcorp.domain.structure.entities import EntityText, NameKind
+from ragcorp.domain.structure.hydration import (
+    HydratedEntity,
+    Hydration,
+    HydrationLimits,
+    HydrationPlan,
+    HydrationUse,
+    HydrationWarning,
+    WarningCode,
+)
+from ragcorp.domain.text.utterances import content_words
+
+logger = logging.getLogger(__name__)
+
+STRUCTURE = "structure"
+EPISODES = "episodes"
+"""What is asked for anchors, as ``degraded`` names it."""
+
+LEAST_WORDS = 2
+"""Content words that describe something."""
+
+MOST_LOGGED = 10
+"""Dropped anchors of a turn that have a line of the log each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HydrationOptions:
+    """What is anchored, how similar a candidate has to be, the budgets, and the seconds that each part has.
+
+    ``threshold`` is a cosine: a candidate's lies above it. ``semantic`` False asks no model and no words.
+    """
+
+    anchors: AnchorOptions = field(default_factory=AnchorOptions)
+    semantic: bool = True
+    threshold: float = 0.7
+    limits: HydrationLimits = field(default_factory=HydrationLimits)
+    timeout_seconds: float = 4.0
+    semantic_timeout_seconds: float = 3.0
+    record_timeout_seconds: float = 1.0
+
+
+class HydrateEpisode:
+    """Anchors first, similarity second, words where nothing is similar; what is out is left out and named.
+
+    Thirteen calls of the ports at most for a turn: eight for anchors, one for similarity and two for words, one for all
+    texts, one to record; the first turn of an episode that names nothing known, but finds something similar, makes six.
+    The model runs beside the lookups, and no connection is held for it.
+    """
+
+    def __init__(
+        self,
+        *,
+        index: StructureIndex,
+        episodes: EpisodeStore,
+        embedder: Embedder,
+        keywords: KeywordChunks,
+        frequencies: TermFrequencies,
+        options: HydrationOptions,
+        breaker: CircuitBreaker | None = None,
+    ) -> None:
+        self._index = index
+        self._episodes = episodes
+        self._options = options
+        self._anchors = AnchorLookup(index=index, episodes=episodes, frequencies=frequencies, options=options.anchors)
+        self._filling = RoomFilling(
+            embedder=embedder,
+            candidates=CandidateLookup(
+                index=index,
+                keywords=keywords,
+                threshold=options.threshold,
+                entities=options.limits.semantic_entities,
+            ),
+            limits=options.limits,
+            threshold=options.threshold,
+            breaker=breaker or CircuitBreaker(failures=0),
+        )
+        self._time_bound = TimeBound()
+
+    async def prepare(self, query: str, *, episode_id: str, principal: Principal, filters: Filters = ()) -> Hydration:
+        """Return what the turn shows; nothing is recorded. Without structure it is empty, and says why."""
+        narrowed = narrowed_to(filters, CHUNK_COLLECTION)
+        lacking = frozenset() if narrowed is None else fields_of(narrowed) - DOCUMENT_FIELDS
+        if narrowed is None or lacking:
+            reason = f"filter:{','.join(sorted(lacking))}"
+            skipped = SourceReport(source=STRUCTURE, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason=reason)
+            return self._empty(episode_id, *([skipped] if lacking else []))
+        said = mentions(query)
+        turn = _Turn(query=query, said=said, episode_id=episode_id, principal=principal, filters=narrowed)
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        deadline = started + self._options.timeout_seconds
+        hurried = min(deadline, started + self._options.semantic_timeout_seconds)
+        asked = described(query, said) if self._options.anchors.file_mentions else query
+        embedding = None
+        if self._is_semantic:
+            embedding = self._filling.begin(asked, workspace=principal.workspace, deadline=hurried)
+        try:
+            return await self._planned(turn, embedding, deadline=deadline, hurried=hurried)
+        except OUT as error:
+            report = report_of(STRUCTURE, error, started=started)
+            logger.warning("nothing was hydrated: %s", report.reason)
+            return self._empty(episode_id, report)
+        finally:
+            if embedding is not None:
+                embedding.cancel()
+
+    async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> Hydration:
+        """Return the hydration with its turn; what could not be recorded, or is no turn, has none and says why."""
+        if any(report.source == STRUCTURE and not _is_skipped(report) for report in hydration.reports):
+            return _unrecorded(hydration)
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        recording = self._episodes.record(
+            hydration.episode_id,
+            query=query,
+            model=hydration.model,
+            entities=hydration.entities,
+            dropped=hydration.dropped,
+            warnings=hydration.warnings,
+            use=hydration.use,
+            principal=principal,
+        )
+        try:
+            number = await self._time_bound.run(recording, deadline=started + self._options.record_timeout_seconds)
+        except OUT as error:
+            report = report_of(EPISODES, error, started=started)
+            logger.warning("a turn was not recorded: %s", report.reason)
+            others = tuple(each for each in hydration.reports if each.source != EPISODES)
+            return _unrecorded(replace(hydration, reports=(*others, report)))
+        return replace(hydration, turn=number)
+
+    @property
+    def _is_semantic(self) -> bool:
+        limits = self._options.limits
+        return self._options.semantic and limits.semantic_tokens > 0 and limits.semantic_entities > 0
+
+    async def _planned(
+        self, turn: _Turn, embedding: asyncio.Task[Vector | SourceReport] | None, *, deadline: float, hurried: float
+    ) -> Hydration:
+        started = asyncio.get_running_loop().time()
+        found = await self._time_bound.run(
+            self._anchors.find(turn.said, episode_id=turn.episode_id, principal=turn.principal, filters=turn.filters),
+            deadline=deadline,
+        )
+        more = Filling()
+        if self._is_semantic:
+            more = await self._filling.fill(
+                turn.query,
+                found.anchors,
+                embedding,
+                principal=turn.principal,
+                filters=turn.filters,
+                deadline=hurried,
+            )
+        planned = plan(
+            nearest_first(found.anchors, more.scores),
+            more.candidates,
+            limits=self._options.limits,
+            warnings=(*found.warnings, *more.warnings),
+        )
+        texts = {}
+        if planned.entities:
+            ids = [each.entity.id for each in planned.entities]
+            texts = dict(
+                await self._time_bound.run(self._index.texts(ids, principal=turn.principal), deadline=deadline)
+            )
+        out = found.episodes_out
+        reports = () if out is None else (report_of(EPISODES, out, started=started),)
+        hydration = _hydration(turn.episode_id, planned, texts, more, reports=reports)
+        _log(found, more, hydration)
+        return hydration
+
+    def _empty(self, episode_id: str, *reports: SourceReport) -> Hydration:
+        return Hydration(
+            episode_id=episode_id,
+            turn=None,
+            entities=(),
+            dropped=(),
+            warnings=(),
+            use=HydrationUse(limits=self._options.limits),
+            reports=reports,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    query: str
+    said: tuple[Mention, ...]
+    episode_id: str
+    principal: Principal
+    filters: Filters
+
+
+def described(query: str, said: Sequence[Mention]) -> str:
+    """Return the query without the files that it names, which are anchored: what is left tells what is looked for.
+
+    To a model ``auth.go`` is like ``menu.go``. A query of which less than two words would be left stays whole.
+    """
+    composed = unicodedata.normalize("NFC", query)
+    rest, place = [], 0
+    for mention in said:
+        if not mention.weak and mention.start >= place and all(map(_names_a_file, mention.names)):
+            rest.append(composed[place : mention.start])
+            place = mention.end
+    left = " ".join("".join([*rest, composed[place:]]).split())
+    return left if place and len(content_words(left)) >= LEAST_WORDS else query
+
+
+def _names_a_file(name: str) -> bool:
+    return name.startswith((f"{NameKind.FILE}:", f"{NameKind.STEM}:"))
+
+
+def _hydration(
+    episode_id: str,
+    planned: HydrationPlan,
+    texts: dict[int, EntityText],
+    more: Filling,
+    *,
+    reports: tuple[SourceReport, ...],
+) -> Hydration:
+    """Put the texts to the plan; an entity that vanished meanwhile is left out."""
+    left = without(planned, {each.entity.id for each in planned.entities} - texts.keys())
+    return Hydration(
+        episode_id=episode_id,
+        turn=None,
+        entities=tuple(HydratedEntity(planned=each, text=texts[each.entity.id]) for each in left.entities),
+        dropped=left.dropped,
+        warnings=left.warnings,
+        use=left.use,
+        model=more.model,
+        reports=(*reports, *more.reports),
+    )
+
+
+def _unrecorded(hydration: Hydration) -> Hydration:
+    warning = HydrationWarning(
+        code=WarningCode.NOT_RECORDED,
+        message="This turn is not recorded: later turns and introspection do not know what it shows. Try again later.",
+    )
+    return replace(hydration, turn=None, warnings=(*hydration.warnings, warning))
+
+
+def _is_skipped(report: SourceReport) -> bool:
+    return report.outcome is SourceOutcome.SKIPPED
+
+
+def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
+    """Tell what was planned, in numbers: neither a query, nor a name out of a document, nor an episode's id."""
+    for anchor in found.anchors:
+        logger.debug("an anchor (%s, priority %d)", anchor.reasons[0], anchor.priority)
+    for dropped in hydration.dropped[:MOST_LOGGED]:
+        logger.warning(
+            "an anchor was dropped (%s, %d tokens, budget of %s)",
+            dropped.reasons[0],
+            dropped.tokens,
+            dropped.budget,
+        )
+    if len(hydration.dropped) > MOST_LOGGED:
+        logger.warning("%d anchors more were dropped", len(hydration.dropped) - MOST_LOGGED)
+    logger.info(
+        "hydration: %d anchors, %d candidates (top score %.2f), %d entities, %d of %d tokens",
+        len(found.anchors),
+        len(more.candidates),
+        max((each.score for each in more.candidates), default=0.0),
+        hydration.use.entities,
+        hydration.use.tokens,
+        hydration.use.limits.max_tokens,
+    )

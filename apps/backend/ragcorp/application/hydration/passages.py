@@ -1,0 +1,56 @@
+"""Makes passages of what a turn of an episode shows, before those that the search found. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from uuid import UUID
+
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.structure.hydration import HydratedEntity, Hydration
+
+
+def hydrated_chunks(hydration: Hydration | None) -> tuple[Chunk, ...]:
+    """Return the shown entities as passages, in their order; each is cited by the chunk in which it begins."""
+    return () if hydration is None else tuple(_chunk(entity) for entity in hydration.entities)
+
+
+def not_repeated(chunks: Iterable[Chunk], shown: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Yield those of the chunks whose text the shown passages of their document do not hold, white space apart.
+
+    A chunk over several of them is held where they follow one another.
+    """
+    parts: dict[UUID, list[Chunk]] = {}
+    for passage in shown:
+        parts.setdefault(passage.document_id, []).append(passage)
+    held = {
+        document: " ".join(_spaced(each.content) for each in sorted(of_document, key=lambda part: part.line_start))
+        for document, of_document in parts.items()
+    }
+    for chunk in chunks:
+        if _spaced(chunk.content) not in held.get(chunk.document_id, ""):
+            yield chunk
+
+
+def _chunk(hydrated: HydratedEntity) -> Chunk:
+    entity, text = hydrated.planned.entity, hydrated.text
+    return Chunk(
+        id=text.chunk_id or entity.key,
+        document_id=entity.document_id,
+        external_id=entity.external_id,
+        chunk_index=0,
+        content=hydrated.shown,
+        heading_path=(),
+        title=text.title,
+        language=text.language,
+        path=entity.path,
+        metadata={},
+        line_start=entity.line_start,
+        line_end=entity.line_end,
+        page_start=None,
+        page_end=None,
+        sensitivity=text.sensitivity,
+    )
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())

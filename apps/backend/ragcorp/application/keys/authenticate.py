@@ -1,0 +1,234 @@
+"""Tells from a credential who calls, and goes on doing so for a while when the database is out."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from ragcorp.application.keys.credentials import CredentialDigests, key_id_of
+from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.domain.exceptions import RagcorpError, StorageUnavailableError
+from ragcorp.domain.keys import Caller, UnauthenticatedError
+from ragcorp.domain.ports.keys import KeyStore, StoredKey
+
+logger = logging.getLogger(__name__)
+
+EXISTENCE_SECONDS = 1.0
+"""How long "is there a key at all" is believed."""
+
+OUTAGE_SECONDS = 300.0
+"""How long a key that was looked up stays valid while the database cannot be asked."""
+
+RETRY_SECONDS = 1.0
+"""After the database could not be asked, nobody asks again for so long: what is known is used, the rest is refused."""
+
+LOOKUP_SECONDS = 2.0
+USED_SECONDS = 60.0
+"""A key's last use is noted so often."""
+
+MOST_KNOWN = 10_000
+MOST_LOOKUPS = 4
+"""Lookups at once: wrong keys in masses wait for one another, and leave the other connections alone."""
+
+MOST_REFRESHES = 2
+"""Lookups at once of keys that were right a while ago. Wrong keys do not stand in their way."""
+
+MOST_WAITING = 1000
+"""Lookups that wait; what comes then is refused at once."""
+
+NO_DIGEST = bytes(32)
+
+Found = TypeVar("Found")
+
+
+@dataclass(slots=True)
+class _Known:
+    stored: StoredKey
+    looked_up: float
+    used: float | None = None
+
+
+class Authenticate:
+    """The port Authenticator over a KeyStore.
+
+    A key that was found is trusted for ``trust_seconds``; a wrong credential is looked up each time, known id or not,
+    so that neither the answer nor the work tells the two apart. ``clock`` counts seconds and never goes back; ``now``
+    is the time of day, by which keys expire. A lookup is waited for ``lookup_seconds``, its turn included.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: KeyStore,
+        digests: CredentialDigests,
+        local: Caller,
+        trust_seconds: float,
+        clock: Callable[[], float],
+        now: Callable[[], datetime],
+        lookup_seconds: float = LOOKUP_SECONDS,
+    ) -> None:
+        self._store = store
+        self._digests = digests
+        self._local = local
+        self._trust_seconds = trust_seconds
+        self._clock = clock
+        self._now = now
+        self._lookup_seconds = lookup_seconds
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._lookups = asyncio.Semaphore(MOST_LOOKUPS)
+        self._refreshes = asyncio.Semaphore(MOST_REFRESHES)
+        self._existence = asyncio.Semaphore(1)
+        self._waiting = 0
+        self._bound = TimeBound()
+        self._looking_for_any = asyncio.Lock()
+        self._any_exists: bool | None = None
+        self._any_asked = 0.0
+        self._out_until: float | None = None
+        self._noting: set[asyncio.Task[None]] = set()
+
+    async def caller(self, credential: str | None) -> Caller:
+        if credential is None:
+            if await self.any_exists():
+                raise UnauthenticatedError
+            return self._local
+        key_id = key_id_of(credential)
+        if key_id is None:
+            hmac.compare_digest(NO_DIGEST, hmac.digest(NO_DIGEST, credential.encode(errors="replace"), "sha256"))
+            raise UnauthenticatedError
+        known = await self._verified(key_id, credential)
+        if known is None or not known.stored.key.is_active(self._now()):
+            raise UnauthenticatedError
+        self._note_use(known)
+        key = known.stored.key
+        return Caller(principal=key.principal, scopes=key.scopes, key_id=key.id)
+
+    async def any_exists(self) -> bool:
+        """Say whether a key was ever made; while that cannot be asked, what was known last.
+
+        Raises StorageUnavailableError where nothing is known.
+        """
+        if self._any_exists is not None and self._is_out():
+            return self._any_exists
+        if self._any_exists is None or self._clock() - self._any_asked >= EXISTENCE_SECONDS:
+            async with self._looking_for_any:
+                if self._any_exists is None or self._clock() - self._any_asked >= EXISTENCE_SECONDS:
+                    await self._ask_for_any()
+        if self._any_exists is None:
+            raise _out()
+        return self._any_exists
+
+    async def aclose(self) -> None:
+        """Let the last notes of use be written, in bounded time."""
+        if self._noting:
+            _, late = await asyncio.wait(self._noting, timeout=LOOKUP_SECONDS)
+            for task in late:
+                task.cancel()
+
+    async def _ask_for_any(self) -> None:
+        try:
+            self._any_exists = await self._asked(self._store.any_exists, lane=self._existence)
+        except StorageUnavailableError:
+            if self._any_exists is None:
+                raise
+        self._any_asked = self._clock()
+
+    async def _verified(self, key_id: str, credential: str) -> _Known | None:
+        """Return the key whose credential this is, from memory or from the store."""
+        found = await self._remembered(key_id, credential, self._trust_seconds)
+        if found is not None:
+            return found
+        in_an_outage = await self._remembered(key_id, credential, OUTAGE_SECONDS)
+
+        async def look_up() -> _Known | None:
+            found = await self._remembered(key_id, credential, self._trust_seconds)  # asked while this one waited
+            if found is not None:
+                return found
+            asked = self._clock()
+            return self._compared(
+                key_id, await self._store.find(key_id), await self._digests.of(credential), looked_up=asked
+            )
+
+        try:
+            return await self._asked(look_up, lane=self._lookups if in_an_outage is None else self._refreshes)
+        except StorageUnavailableError:
+            if in_an_outage is None:
+                raise
+            return in_an_outage
+
+    async def _remembered(self, key_id: str, credential: str, seconds: float) -> _Known | None:
+        known = self._known.get(key_id)
+        if known is None or self._clock() - known.looked_up >= seconds:
+            return None
+        self._known.move_to_end(key_id)
+        return known if hmac.compare_digest(known.stored.digest, await self._digests.of(credential)) else None
+
+    def _compared(self, key_id: str, stored: StoredKey | None, digest: bytes, *, looked_up: float) -> _Known | None:
+        before = self._known.get(key_id)
+        if not hmac.compare_digest(stored.digest if stored else NO_DIGEST, digest) or stored is None:
+            if stored is None:
+                self._known.pop(key_id, None)
+            return None
+        known = _Known(stored=stored, looked_up=looked_up, used=before.used if before else None)
+        self._known[key_id] = known
+        self._known.move_to_end(key_id)
+        if len(self._known) > MOST_KNOWN:
+            self._known.popitem(last=False)
+        return known
+
+    async def _asked(self, ask: Callable[[], Coroutine[Any, Any, Found]], *, lane: asyncio.Semaphore) -> Found:
+        """Ask the store, in bounded time, in turn; shortly after it was out not at all.
+
+        What a hung database does not let go of is left behind. It keeps its turn until it ends, so that no more
+        connections hang than there are turns.
+        """
+        if self._is_out() or self._waiting >= MOST_WAITING:
+            raise _out()
+        if self._out_until is not None:  # this one tries whether it is back; the others wait for what it finds
+            self._out_until = self._clock() + self._lookup_seconds
+
+        async def in_turn() -> Found:
+            async with lane:
+                return await ask()
+
+        self._waiting += 1
+        try:
+            found = await self._bound.run(in_turn(), deadline=asyncio.get_running_loop().time() + self._lookup_seconds)
+        except TimeoutError:
+            self._out_until = self._clock() + RETRY_SECONDS
+            raise _out("timeout") from None
+        except StorageUnavailableError:
+            self._out_until = self._clock() + RETRY_SECONDS
+            raise
+        finally:
+            self._waiting -= 1
+        self._out_until = None
+        return found
+
+    def _is_out(self) -> bool:
+        return self._out_until is not None and self._clock() < self._out_until
+
+    def _note_use(self, known: _Known) -> None:
+        if self._is_out() or (known.used is not None and self._clock() - known.used < USED_SECONDS):
+            return
+        known.used = self._clock()
+        task = asyncio.create_task(self._note(known.stored.key.id, self._now()), name="last use of a key")
+        self._noting.add(task)
+        task.add_done_callback(self._noting.discard)
+
+    async def _note(self, key_id: str, at: datetime) -> None:
+        try:
+            await self._store.used(key_id, at=at)
+        except RagcorpError as error:
+            logger.info("the last use of a key was not noted: %s", error.code)
+
+
+def _out(reason: str = "unreachable") -> StorageUnavailableError:
+    return StorageUnavailableError(
+        "The keys cannot be looked up at the moment.", reason=reason, remedy="Try again; `ragcorp doctor` tells more."
+    )

@@ -1,0 +1,27 @@
+"""Use case: revoke a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from ragcorp.application.keys.credentials import KEY_ID
+from ragcorp.domain.exceptions import NotFoundError
+from ragcorp.domain.ports.keys import KeyStore
+
+
+class RevokeKey:
+    """Ends a key for good. A running service notices within KEY_CACHE_SECONDS."""
+
+    def __init__(self, *, store: KeyStore, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
+
+    async def execute(self, key_id: str) -> None:
+        """Raises NotFoundError where there is no such key; one that is revoked stays so."""
+        if not KEY_ID.fullmatch(key_id) or not await self._store.revoke(key_id, at=self._now()):
+            raise NotFoundError(
+                "There is no key of this id.",
+                field="id",
+                remedy="`ragcorp keys list` shows the ids; an id is the part of a key before the dot.",
+            )

@@ -1,0 +1,1 @@
+"""Rates, concurrent requests and token budgets. Counts and decides; knows no HTTP."""

@@ -1,0 +1,144 @@
+"""The tokens of language models that each key uses a day, and the end of a key's budget."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from ragcorp.domain.answers import Answer, AskEvent
+from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.domain.extraction import Extraction, ExtractorVersion
+from ragcorp.domain.keys import TooManyRequestsError
+from ragcorp.domain.ports.graph import FactExtractor
+from ragcorp.domain.ports.token_usage import TokenAccount, TokenUsageStore
+from ragcorp.domain.ports.use_cases import QuestionAnswering
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.requests import SearchRequest
+
+logger = logging.getLogger(__name__)
+
+ACCOUNT: ContextVar[TokenAccount | None] = ContextVar("ACCOUNT", default=None)
+"""Whose tokens a call of a language model uses: set for a request with a key, and None for anybody else."""
+
+LAST_SECONDS = 5.0
+"""How long the end of the service waits for the database to take what was counted last."""
+
+
+class TokenBudget:
+    """Counts what models use, by key and UTC day, and refuses a key that used ``daily_tokens`` (0 refuses none).
+
+    What is counted is written behind the response's back. What the database does not take is kept for the next time;
+    calls that began within the budget may end above it.
+    """
+
+    def __init__(self, *, store: TokenUsageStore, daily_tokens: int, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._daily_tokens = daily_tokens
+        self._now = now
+        self._unsaved: Counter[tuple[TokenAccount, date]] = Counter()
+        self._saving: Counter[tuple[TokenAccount, date]] = Counter()
+        self._task: asyncio.Task[None] | None = None
+
+    def tokens_used(self, *, prompt: int, completion: int) -> None:
+        """Count a call for the key in whose request it was made."""
+        account = ACCOUNT.get()
+        if account is None or prompt + completion <= 0:
+            return
+        self._unsaved[account, self._today()] += prompt + completion
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._save_while_possible(), name="token usage")
+
+    async def require(self) -> None:
+        """Raise TooManyRequestsError where the key has no tokens left today, StorageUnavailableError if unknown."""
+        account = ACCOUNT.get()
+        if account is None or self._daily_tokens == 0:
+            return
+        today = self._today()
+        used = await self._store.used(account, day=today)
+        used += self._unsaved[account, today] + self._saving[account, today]
+        if used >= self._daily_tokens:
+            midnight = datetime.combine(today + timedelta(days=1), time.min, tzinfo=UTC)
+            raise TooManyRequestsError(
+                "The key has used its tokens of today.",
+                reason="tokens",
+                retry_after_seconds=(midnight - self._now()).total_seconds(),
+                limit=f"{self._daily_tokens} tokens a day (UTC)",
+                remedy="Ask again tomorrow, search without an answer, or raise DAILY_TOKEN_BUDGET.",
+            )
+
+    async def aclose(self) -> None:
+        """Write what is not written yet."""
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=LAST_SECONDS)
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._unsaved:
+            try:
+                async with asyncio.timeout(LAST_SECONDS):
+                    await self._save()
+            except (StorageUnavailableError, TimeoutError):
+                logger.warning("%d tokens of keys were not written", self._unsaved.total())
+
+    async def _save_while_possible(self) -> None:
+        while self._unsaved:
+            try:
+                await self._save()
+            except StorageUnavailableError as error:
+                logger.warning("the tokens of keys wait for the database: %s", error.reason)
+                return
+
+    async def _save(self) -> None:
+        self._saving, self._unsaved = self._unsaved, Counter()
+        try:
+            await self._store.add(self._saving)
+        except BaseException:
+            self._unsaved.update(self._saving)
+            raise
+        finally:
+            self._saving = Counter()
+
+    def _today(self) -> date:
+        return self._now().astimezone(UTC).date()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersWithinBudget:
+    """Answers questions of keys that have tokens left: before anything is searched."""
+
+    answer: QuestionAnswering
+    budget: TokenBudget
+
+    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+        await self.budget.require()
+        return await self.answer.execute(request, principal=principal)
+
+    async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
+        await self.budget.require()
+        async with aclosing(self.answer.stream(request, principal=principal)) as events:
+            async for event in events:
+                yield event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractsWithinBudget:
+    """Extracts facts for keys that have tokens left."""
+
+    extractor: FactExtractor
+    budget: TokenBudget
+
+    @property
+    def version(self) -> ExtractorVersion:
+        return self.extractor.version
+
+    async def extract(self, *, title: str, text: str) -> Extraction:
+        await self.budget.require()
+        return await self.extractor.extract(title=title, text=text)
+
+    async def aclose(self) -> None:
+        await self.extractor.aclose()

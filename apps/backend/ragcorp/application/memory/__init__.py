@@ -1,0 +1,1 @@
+"""Use cases of items in memory and history, and the memory briefing. No embedding, no ranking."""

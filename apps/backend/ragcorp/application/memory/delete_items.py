@@ -1,0 +1,31 @@
+"""Use case: delete items of memory or history for good."""
+
+from __future__ import annotations
+
+from ragcorp.application.validation.attribute_checks import require_external_id
+from ragcorp.application.validation.deletion_guard import require_selection
+from ragcorp.domain.collections import Collection, ItemSelection
+from ragcorp.domain.ports.collections import ItemRepository
+from ragcorp.domain.principal import Principal
+
+
+class DeleteItems:
+    """Removes items with their vectors: what is to be forgotten is not kept for a restore."""
+
+    def __init__(self, *, collection: Collection, repository: ItemRepository) -> None:
+        self._collection = collection
+        self._repository = repository
+
+    async def execute(self, external_id: str, *, principal: Principal) -> None:
+        """Raises NotFoundError, or InvalidInputError for what can name no item."""
+        require_external_id(external_id)
+        await self._repository.delete_one(external_id, principal=principal)
+
+    async def execute_selection(self, selection: ItemSelection, *, principal: Principal) -> int:
+        """Delete what the prefix and the filters select; return how many.
+
+        Raises InvalidInputError for an empty selection: nobody deletes everything by leaving a field out; and for a
+        prefix that no name can have.
+        """
+        require_selection(selection.prefix, selection.filters, collection=self._collection)
+        return await self._repository.delete(selection, principal=principal)

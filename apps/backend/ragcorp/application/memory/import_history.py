@@ -1,0 +1,115 @@
+"""Use case: import a chat export, one JSON object a line, into history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import anyio.to_thread
+
+from ragcorp.application.memory.chat_turns import TurnDefaults, TurnReader
+from ragcorp.application.validation.json_lines import read_object
+from ragcorp.domain.collections import ItemDraft, ItemOutcome
+from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.domain.ports.use_cases import ItemSaving
+from ragcorp.domain.principal import Principal
+
+BATCH_LINES = 500
+MAX_NAMED_FAILURES = 1_000
+
+LinesDone = Callable[[int], None]
+"""Told how many lines are done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineFailure:
+    """A line, counted from 1, that was not stored, and why."""
+
+    line: int
+    error: RagcorpError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What became of the turns, by status, and the first MAX_NAMED_FAILURES of the ``failed`` lines in order."""
+
+    created: int
+    updated: int
+    unchanged: int
+    failed: int
+    failures: tuple[LineFailure, ...]
+
+    @property
+    def total(self) -> int:
+        return self.created + self.updated + self.unchanged + self.failed
+
+
+class ImportHistory:
+    """Stores the turns of an export, a batch of lines a transaction. One bad line stops no other."""
+
+    def __init__(self, *, save: ItemSaving) -> None:
+        self._save = save
+
+    async def execute(
+        self,
+        lines: Iterable[bytes],
+        *,
+        principal: Principal,
+        defaults: TurnDefaults,
+        on_progress: LinesDone | None = None,
+    ) -> ImportReport:
+        """Import the lines, which are read in a worker thread; blank ones are passed over.
+
+        What was imported before is unchanged, so an interrupted import goes on when it is started again.
+        Raises StorageUnavailableError; what was stored until then stays.
+        """
+        reader = TurnReader(defaults=defaults, principal=principal)
+        counts: Counter[IngestStatus] = Counter()
+        failures: list[LineFailure] = []
+        left = iter(lines)
+        done = failed_lines = 0
+        while batch := await anyio.to_thread.run_sync(lambda: tuple(islice(left, BATCH_LINES))):
+            saved, failed = await self._store(reader, batch, first=done + 1, principal=principal)
+            counts.update(outcome.status for outcome in saved)
+            failures += failed[: MAX_NAMED_FAILURES - len(failures)]
+            failed_lines += len(failed)
+            done += len(batch)
+            if on_progress:
+                on_progress(done)
+        return ImportReport(
+            created=counts[IngestStatus.CREATED],
+            updated=counts[IngestStatus.UPDATED],
+            unchanged=counts[IngestStatus.UNCHANGED],
+            failed=failed_lines,
+            failures=tuple(failures),
+        )
+
+    async def _store(
+        self, reader: TurnReader, batch: Sequence[bytes], *, first: int, principal: Principal
+    ) -> tuple[list[ItemOutcome], list[LineFailure]]:
+        runs: list[dict[str, tuple[int, ItemDraft]]] = [{}]
+        failures: list[LineFailure] = []
+        for number, line in enumerate(batch, start=first):
+            if not line.strip():
+                continue
+            try:
+                draft = reader.read(read_object(line))
+            except RagcorpError as error:
+                failures.append(LineFailure(line=number, error=error))
+                continue
+            name = draft.external_id or draft.named_after or ""
+            if name in runs[-1]:  # stored after it, so that no outcome depends on where batches end
+                runs.append({})
+            runs[-1][name] = (number, draft)
+        saved: list[ItemOutcome] = []
+        for run in runs:
+            outcomes = await self._save.execute_many([draft for _, draft in run.values()], principal=principal)
+            for (number, _), outcome in zip(run.values(), outcomes, strict=True):
+                if isinstance(outcome, ItemOutcome):
+                    saved.append(outcome)
+                else:
+                    failures.append(LineFailure(line=number, error=outcome.error))
+        return saved, sorted(failures, key=lambda failure: failure.line)

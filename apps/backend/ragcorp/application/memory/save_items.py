@@ -1,0 +1,130 @@
+"""Use case: add, replace and change items of memory or history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ragcorp.application.validation.attribute_checks import MAX_METADATA_BYTES, require_external_id
+from ragcorp.application.validation.item_changes import ItemChange
+from ragcorp.application.validation.item_drafts import checked_draft
+from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemFailure, ItemOutcome, SaveOutcome
+from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.exceptions import ConflictError, InvalidInputError, RagcorpError
+from ragcorp.domain.ports.collections import ItemRepository
+from ragcorp.domain.principal import Principal
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class SaveItems:
+    """Stores items of one collection; an equal item is left as it is. Vectors follow."""
+
+    def __init__(
+        self,
+        *,
+        collection: Collection,
+        repository: ItemRepository,
+        clock: Callable[[], datetime] = _utc_now,
+        max_metadata_bytes: int = MAX_METADATA_BYTES,
+    ) -> None:
+        self._collection = collection
+        self._repository = repository
+        self._clock = clock
+        self._max_metadata_bytes = max_metadata_bytes
+
+    @property
+    def collection(self) -> Collection:
+        return self._collection
+
+    async def execute(self, draft: ItemDraft, *, principal: Principal) -> ItemOutcome:
+        """Create or replace one item. Without a time it keeps the one it has; a new one is of now.
+
+        Raises InvalidInputError, or ConflictError where the external_id given is that of an item that the principal
+        may not read.
+        """
+        checked = self._checked(self._dated(draft), principal)
+        (outcome,) = await self._repository.save_many([checked], principal=principal)
+        return outcome
+
+    async def execute_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]:
+        """Store a batch in one transaction, in order of ``drafts``; bad ones are reported and stop no other.
+
+        An item that is named twice counts as its last occurrence; said twice alike, it is unchanged the second time.
+        """
+        outcomes: list[SaveOutcome | None] = [None] * len(drafts)
+        repeated: list[tuple[int, int]] = []
+        checked: dict[tuple[str | None, str | None], tuple[int, ItemDraft]] = {}
+        for position, draft in enumerate(drafts):
+            try:
+                ready = self._checked(self._dated(draft), principal)
+            except RagcorpError as error:
+                outcomes[position] = ItemFailure(external_id=draft.external_id, error=error)
+                continue
+            name = (ready.external_id, ready.named_after)
+            earlier = checked.pop(name, None)
+            if earlier is not None and earlier[1] == ready:
+                repeated.append((position, earlier[0]))
+                checked[name] = earlier
+                continue
+            if earlier is not None:
+                outcomes[earlier[0]] = ItemFailure(external_id=ready.external_id, error=_superseded())
+            checked[name] = (position, ready)
+        for position, outcome in await self._save(list(checked.values()), principal):
+            outcomes[position] = outcome
+        for position, first in repeated:
+            outcomes[position] = _again(outcomes[first])
+        return [outcome for outcome in outcomes if outcome is not None]
+
+    async def change(self, external_id: str, change: ItemChange, *, principal: Principal) -> ItemOutcome:
+        """Change what ``change`` names of a stored item; no other write is lost by it.
+
+        Raises NotFoundError or InvalidInputError.
+        """
+        require_external_id(external_id)
+
+        def changed(item: Item) -> ItemDraft:
+            return self._checked(change.apply(item, collection=self._collection), principal)
+
+        return await self._repository.change(external_id, changed, principal=principal)
+
+    def _checked(self, draft: ItemDraft, principal: Principal) -> ItemDraft:
+        return checked_draft(draft, principal=principal, max_metadata_bytes=self._max_metadata_bytes)
+
+    def _dated(self, draft: ItemDraft) -> ItemDraft:
+        """Date a turn that is to be named after its content: the same words may be said again."""
+        undated = draft.external_id is None and draft.attributes.occurred_at is None
+        if self._collection is not Collection.HISTORY or not undated:
+            return draft
+        return replace(draft, attributes=replace(draft.attributes, occurred_at=self._clock()))
+
+    async def _save(
+        self, drafts: Sequence[tuple[int, ItemDraft]], principal: Principal
+    ) -> list[tuple[int, SaveOutcome]]:
+        if not drafts:
+            return []
+        try:
+            saved = await self._repository.save_many([draft for _, draft in drafts], principal=principal)
+        except ConflictError as error:
+            if len(drafts) == 1:
+                position, draft = drafts[0]
+                return [(position, ItemFailure(external_id=draft.external_id, error=error))]
+            # one item of the batch is in the way of all: the half without it is stored at once
+            half = len(drafts) // 2
+            return [*await self._save(drafts[:half], principal), *await self._save(drafts[half:], principal)]
+        return [(position, outcome) for (position, _), outcome in zip(drafts, saved, strict=True)]
+
+
+def _again(outcome: SaveOutcome | None) -> SaveOutcome | None:
+    return replace(outcome, status=IngestStatus.UNCHANGED) if isinstance(outcome, ItemOutcome) else outcome
+
+
+def _superseded() -> InvalidInputError:
+    return InvalidInputError(
+        "A later line of this batch names the same external_id.",
+        field="external_id",
+        remedy="Send each item once.",
+    )

@@ -1,0 +1,103 @@
+"""Cuts off, before fusion, the hits whose score by their own source is too low, or whose distance is too large.
+
+A threshold names its source and its kind of score: there is none on a fused score.
+
+cosine distance = 1 - cosine similarity, in [0, 2]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
+
+MAX_DISTANCE = 2.0
+"""The cosine distance of opposite vectors."""
+
+DIGITS = 9
+"""Distances are compared to so many decimals: 1 - .8 is .2 here, whatever the floating point says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """Hits of list ``source`` that do not meet the bound on their score of kind ``score_type`` are left out.
+
+    ``minimum``: a score below it is out. ``below``, of ``cosine_distance`` alone: a distance at or above it is out.
+    ``evidence_share`` is also told by hits that are ranked by another score (``Hit.evidence``), ``cosine_distance`` by
+    lists of ``cosine_similarity``. Raises InvalidInputError.
+    """
+
+    source: str
+    score_type: str
+    minimum: float | None = None
+    below: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.below is not None) != self.is_distance or (self.minimum is None) != self.is_distance:
+            raise InvalidInputError(
+                "A threshold has one bound: a distance stays below it, any other score is at least it.",
+                field="thresholds",
+                remedy="Give below for cosine_distance, and minimum for any other kind of score.",
+            )
+
+    @property
+    def is_distance(self) -> bool:
+        return self.score_type == ScoreType.COSINE_DISTANCE
+
+    def admits(self, score: float) -> bool:
+        """Say whether a hit of this score (of kind ``score_type``) stays."""
+        if self.below is not None:
+            return round(score, DIGITS) < self.below
+        return self.minimum is None or score >= self.minimum
+
+
+def distance_thresholds(sources: Iterable[str], below: float) -> tuple[Threshold, ...]:
+    """Return the threshold of cosine distance for each list of ``sources``. Raises InvalidInputError."""
+    if not 0 < below <= MAX_DISTANCE:
+        raise InvalidInputError(
+            "vector_score_threshold is out of range.",
+            field="vector_score_threshold",
+            limit=f"above 0, up to {MAX_DISTANCE:g}, as a cosine distance",
+            remedy="Choose a distance in the range, or leave it to the profile.",
+        )
+    return tuple(Threshold(source=source, score_type=ScoreType.COSINE_DISTANCE, below=below) for source in sources)
+
+
+def distances_of(thresholds: Iterable[Threshold]) -> tuple[Threshold, ...]:
+    """Return the thresholds of distance: those hold for a lone list, too, and where another source is out."""
+    return tuple(threshold for threshold in thresholds if threshold.is_distance)
+
+
+def applicable(lists: Sequence[RankedList], thresholds: Sequence[Threshold]) -> list[Threshold]:
+    """Return the thresholds whose list and kind of score are there."""
+    return [
+        threshold
+        for threshold in thresholds
+        if any(ranked.source == threshold.source and _tells(ranked, threshold.score_type) for ranked in lists)
+    ]
+
+
+def above_thresholds(lists: Sequence[RankedList], thresholds: Sequence[Threshold]) -> list[RankedList]:
+    """Return the lists without the hits that a threshold meant for them leaves out; order and ranks close up."""
+    kept = []
+    for ranked in lists:
+        ours = [each for each in thresholds if each.source == ranked.source and _tells(ranked, each.score_type)]
+        hits = tuple(hit for hit in ranked.hits if all(each.admits(_score(hit, ranked, each)) for each in ours))
+        kept.append(replace(ranked, hits=hits) if len(hits) < len(ranked) else ranked)
+    return kept
+
+
+def _tells(ranked: RankedList, score_type: str) -> bool:
+    if score_type == ScoreType.COSINE_DISTANCE:
+        return ranked.score_type == ScoreType.COSINE_SIMILARITY
+    if ranked.score_type == score_type:
+        return True
+    return score_type == ScoreType.EVIDENCE_SHARE and all(hit.evidence is not None for hit in ranked.hits)
+
+
+def _score(hit: Hit, ranked: RankedList, threshold: Threshold) -> float:
+    if threshold.is_distance:
+        return 1 - hit.score
+    return hit.score if ranked.score_type == threshold.score_type else hit.evidence or 0.0

@@ -1,0 +1,1 @@
+"""Retrieval profiles: which sources and steps run with which parameters. Pure."""

@@ -1,0 +1,185 @@
+"""A named, immutable way of retrieving: which sources are asked, and how their lists become one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ragcorp.application.retrieval.fusion.rank_fusion import DEFAULT_RANK_CONSTANT
+from ragcorp.application.retrieval.fusion.thresholds import Threshold, distance_thresholds
+from ragcorp.application.retrieval.steps.diversification import Diversification
+from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest
+from ragcorp.domain.search.retrieval import ScoreType
+
+MAX_RANK_WINDOW_SIZE = 1000
+MAX_RANK_CONSTANT = 10_000
+MAX_WEIGHT = 1000.0
+
+MAX_POOL = 40.0
+MAX_NEIGHBOUR_DISTANCE = 5
+
+DENSE = "dense"
+FULL_TEXT = "full_text"
+IDENTIFIERS = "identifiers"
+ALL_WORDS = "all_words"
+
+ARTIFACTS_DENSE = "artifacts.dense"
+ARTIFACTS_FULL_TEXT = "artifacts.full_text"
+MEMORY_DENSE = "memory.dense"
+MEMORY_FULL_TEXT = "memory.full_text"
+HISTORY_DENSE = "history.dense"
+HISTORY_FULL_TEXT = "history.full_text"
+GRAPH_FACTS = "graph"
+GREP = "grep"
+STRUCTURE = "structure"
+
+DENSE_SOURCES = (DENSE, ARTIFACTS_DENSE, MEMORY_DENSE, HISTORY_DENSE)
+FULL_TEXT_SOURCES = (FULL_TEXT, ARTIFACTS_FULL_TEXT, MEMORY_FULL_TEXT, HISTORY_FULL_TEXT)
+OWN_SOURCES = frozenset({*DENSE_SOURCES, *FULL_TEXT_SOURCES, GRAPH_FACTS, GREP, STRUCTURE})
+"""Sources that may find the query or its filters at fault."""
+OWN_LISTS = OWN_SOURCES | {IDENTIFIERS, ALL_WORDS}
+"""Lists that hold what the principal may read and nothing else."""
+
+LISTS = {FULL_TEXT: (FULL_TEXT, IDENTIFIERS, ALL_WORDS)}
+"""The lists of a source that gives several; any other gives one of its name."""
+
+WHOLE_WINDOW = 4.0
+"""A pool is a multiple of a quarter of the window: never of ``limit``, on which the head must not depend."""
+
+A_FIFTH_OF_THE_EVIDENCE = Threshold(source=FULL_TEXT, score_type=ScoreType.EVIDENCE_SHARE, minimum=0.2)
+"""Chunks that hold less of a question's evidence are noise beside a dense list (docs/retrieval.md has the figures)."""
+
+HALF_OF_THE_TERMS = Threshold(source=GREP, score_type=ScoreType.EVIDENCE_SHARE, minimum=0.5)
+"""Passages that hold less of the terms taken from a question, by number and rarity, say little beside a dense list."""
+
+RRF_WEIGHTS = {IDENTIFIERS: 3.0, STRUCTURE: 3.0}
+"""A chunk that holds an identifier of the query, or what it names, outweighs one that two other lists put first."""
+
+LINEAR_WEIGHTS = {FULL_TEXT: 0.17, IDENTIFIERS: 0.08, ALL_WORDS: 0.0}
+"""Measured for multilingual-e5-small (docs/retrieval.md); stored with the model, anew by `ragcorp eval --calibrate`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """What happens to the fused ranking, in this order; None and False leave a step out.
+
+    ``neighbours`` is how many chunks before and behind each passage are shown with it.
+    """
+
+    decay: TemporalDecay | None = None
+    deduplicate: bool = False
+    rerank: bool = True
+    diversify: Diversification | None = None
+    neighbours: int = 0
+
+    def __post_init__(self) -> None:
+        _require_range("expand_neighbors", self.neighbours, 0, MAX_NEIGHBOUR_DISTANCE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalProfile:
+    """``sources`` are asked side by side. ``stand_in`` is asked where the first source cannot see everything.
+
+    ``fallback`` takes over where the method needs evidence that is missing. ``chosen_weights`` names the lists whose
+    weight the caller chose: no source emphasises those. ``pools`` says how many hits a source gives, in quarters of the
+    window (default 4), ``lookback_hours`` how far back in time it looks (default: without bound), and ``narrowing``
+    what it leaves out where the request does not say itself, by artifact_type or session, what it wants.
+    """
+
+    name: str
+    mode: SearchMode
+    sources: tuple[str, ...]
+    stand_in: str | None = None
+    method: FusionMethod = FusionMethod.RRF
+    rank_constant: int = DEFAULT_RANK_CONSTANT
+    weights: Mapping[str, float] = field(default_factory=dict)
+    chosen_weights: frozenset[str] = frozenset()
+    rank_window_size: int = 100
+    thresholds: tuple[Threshold, ...] = ()
+    fallback: RetrievalProfile | None = None
+    pools: Mapping[str, float] = field(default_factory=dict)
+    lookback_hours: Mapping[str, float] = field(default_factory=dict)
+    narrowing: Mapping[str, Filters] = field(default_factory=dict)
+    steps: Steps = field(default_factory=Steps)
+
+    def __post_init__(self) -> None:
+        _require_range("fusion.rank_window_size", self.rank_window_size, 1, MAX_RANK_WINDOW_SIZE)
+        _require_range("fusion.rank_constant", self.rank_constant, 1, MAX_RANK_CONSTANT)
+        for name, pool in self.pools.items():
+            if not 0 < pool <= MAX_POOL:
+                raise InvalidInputError(
+                    "A source's pool is out of range.",
+                    field=f"pools.{name}",
+                    limit=f"above 0, up to {MAX_POOL:g} quarters of the window",
+                    remedy="Choose a value in the range; 4 is the whole window.",
+                )
+        for name, weight in self.weights.items():
+            if not (math.isfinite(weight) and 0 <= weight <= MAX_WEIGHT):
+                raise InvalidInputError(
+                    "A fusion weight is out of range.",
+                    field=f"fusion.weights.{name}",
+                    limit=f"0 to {MAX_WEIGHT:g}",
+                    remedy="Use 1 for a source of normal weight, 0 to leave it out of the score.",
+                )
+
+    def pool(self, source: str) -> int:
+        """Return how many hits the source is asked for."""
+        return min(MAX_RANK_WINDOW_SIZE, math.ceil(self.pools.get(source, WHOLE_WINDOW) * self.rank_window_size / 4))
+
+    def with_memory(self) -> RetrievalProfile:
+        """Return the profile with the channels of ``memory`` beside those of the same kind that it asks already.
+
+        A fusion of scores is left for the fallback by rank: its weights are not those of other collections' scores.
+        """
+        profile = self if self.method is FusionMethod.RRF or self.fallback is None else self.fallback
+        added = [MEMORY_DENSE] if any(source in DENSE_SOURCES for source in profile.sources) else []
+        added += [MEMORY_FULL_TEXT] if any(source in FULL_TEXT_SOURCES for source in profile.sources) else []
+        return replace(profile, sources=tuple(dict.fromkeys((*profile.sources, *added))))
+
+    def overridden_by(self, request: SearchRequest) -> RetrievalProfile:
+        """Return the profile with what the request sets. Raises InvalidInputError for a value out of range."""
+        if request.include_memory and not {MEMORY_DENSE, MEMORY_FULL_TEXT} & set(self.sources):
+            return self.with_memory().overridden_by(replace(request, include_memory=False))
+        thresholds = self.thresholds
+        if request.vector_score_threshold is not None:
+            others = [each for each in thresholds if not each.is_distance]
+            dense = [source for source in self.sources if source in DENSE_SOURCES]
+            thresholds = (*others, *distance_thresholds(dense, request.vector_score_threshold))
+        asked = [name for source in self.sources for name in LISTS.get(source, (source,))]
+        if self.stand_in:
+            asked += LISTS.get(self.stand_in, (self.stand_in,))
+        if request.weights.keys() - set(asked):
+            raise InvalidInputError(
+                "fusion.weights names a list that this mode does not have.",
+                field="fusion.weights",
+                limit=", ".join(asked),
+                remedy="Name only the listed ones.",
+            )
+        return replace(
+            self,
+            rank_constant=self.rank_constant if request.rank_constant is None else request.rank_constant,
+            weights={**self.weights, **request.weights},
+            chosen_weights=frozenset(request.weights),
+            rank_window_size=self.rank_window_size if request.rank_window_size is None else request.rank_window_size,
+            thresholds=thresholds,
+            fallback=self.fallback and self.fallback.overridden_by(replace(request, weights={})),
+            steps=replace(
+                self.steps,
+                rerank=self.steps.rerank and request.rerank is not False,
+                neighbours=request.expand_neighbors or self.steps.neighbours,
+            ),
+        )
+
+
+def _require_range(name: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise InvalidInputError(
+            f"{name} is out of range.",
+            field=name,
+            limit=f"{low} to {high}",
+            remedy="Choose a value in the range, or leave the field out.",
+        )

@@ -1,0 +1,86 @@
+"""Who gets the new profile: a stable share of the queries of mode auto (ADR-028)."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from dataclasses import dataclass, replace
+
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest
+from ragcorp.domain.search.rollout import Arm
+
+BUCKETS = 10_000
+"""A bucket is a hundredth of a percent of the queries."""
+
+DIGEST_BYTES = 8
+
+
+def query_digest(workspace: str, query: str) -> bytes:
+    """Return the first 8 bytes of SHA-256 over workspace, NUL and the query in NFC, case and white space folded."""
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", query).casefold())
+    text = f"{workspace}\0{' '.join(folded.split())}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
+
+
+def bucket(workspace: str, query: str) -> int:
+    """Return the query's bucket in [0, 10000): its digest as a big-endian number, modulo 10000."""
+    return int.from_bytes(query_digest(workspace, query), "big") % BUCKETS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmProfile:
+    """What mode auto means in an arm. ``method`` fuses where the caller names none."""
+
+    mode: SearchMode
+    method: FusionMethod = FusionMethod.RRF
+
+    @property
+    def name(self) -> str:
+        return f"{self.mode.value}_{self.method.value}" if self.mode is SearchMode.HYBRID else self.mode.value
+
+    def applied_to(self, request: SearchRequest) -> SearchRequest:
+        """Return the request with this mode in place of auto; its cursors then belong to this arm alone."""
+        if self.mode is not SearchMode.HYBRID:
+            return replace(request, mode=self.mode)
+        return replace(request, mode=self.mode, method=request.method or self.method)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """``percent`` of the queries get ``new``. Raises ConfigurationError outside 0 to 100.
+
+    The new arm holds the buckets b with b / 100 < percent, so a larger percentage only ever adds queries to it.
+    """
+
+    old: ArmProfile
+    new: ArmProfile
+    percent: float
+    shadow: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.percent <= 100:
+            raise ConfigurationError(
+                "The share of a roll-out is out of range.", field="HYBRID_ROLLOUT_PERCENT", limit="0 to 100"
+            )
+
+    def arm_of(self, *, workspace: str, query: str) -> Arm:
+        return Arm.NEW if bucket(workspace, query) / 100 < self.percent else Arm.OLD
+
+    def profile(self, arm: Arm) -> ArmProfile:
+        return self.new if arm is Arm.NEW else self.old
+
+
+def planned_rollout(*, hybrid: bool, method: FusionMethod, shadow: bool, percent: float | None) -> Rollout:
+    """Return the roll-out that the settings mean.
+
+    New is hybrid search by ``method``. Old is the step before it: hybrid by RRF where ``hybrid`` is on and ``method``
+    is another, else dense. Where ``percent`` is None, everybody gets new if ``hybrid`` is on, and old if it is off
+    or new is only to run as a shadow.
+    """
+    new = ArmProfile(mode=SearchMode.HYBRID, method=method)
+    fused_before = hybrid and method is not FusionMethod.RRF
+    old = ArmProfile(mode=SearchMode.HYBRID if fused_before else SearchMode.DENSE)
+    if percent is None:
+        percent = 100.0 if hybrid and not shadow else 0.0
+    return Rollout(old=old, new=new, percent=percent, shadow=shadow)

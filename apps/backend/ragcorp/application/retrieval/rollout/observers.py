@@ -1,0 +1,28 @@
+"""Tells whoever watches a roll-out; a library has nobody."""
+
+from __future__ import annotations
+
+from ragcorp.application.retrieval.rollout.assignment import Rollout
+from ragcorp.domain.ports.observers import RolloutObserver
+from ragcorp.domain.search.rollout import Arm, ShadowOutcome
+
+
+class RolloutObservers:
+    """Any number of observers as one. They come after the search is wired, with the interface that counts."""
+
+    def __init__(self, rollout: Rollout) -> None:
+        self._rollout = rollout
+        self._observers: list[RolloutObserver] = []
+
+    def add(self, observer: RolloutObserver) -> None:
+        self._observers.append(observer)
+        observer.rollout_set(percent=self._rollout.percent, shadow=self._rollout.shadow)
+
+    def arm_served(self, arm: Arm) -> None:
+        profile = self._rollout.profile(arm).name
+        for observer in self._observers:
+            observer.arm_served(arm, profile=profile)
+
+    def shadow_ended(self, outcome: ShadowOutcome, *, overlap: float | None = None) -> None:
+        for observer in self._observers:
+            observer.shadow_ended(outcome, overlap=overlap)

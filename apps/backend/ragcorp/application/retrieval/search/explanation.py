@@ -1,0 +1,103 @@
+"""Says how a ranking came about, so that every score can be added up by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ragcorp.application.retrieval.fusion.lexical_scores import K1, B
+from ragcorp.application.retrieval.fusion.thresholds import Threshold
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
+from ragcorp.domain.ports.sources import SourceResult
+from ragcorp.domain.search.candidates import StepReport
+from ragcorp.domain.search.lexical import LexicalEvidence
+from ragcorp.domain.search.requests import FusionMethod, SearchHit
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+
+FORMULAS = {
+    FusionMethod.RRF: "score = sum of weight / (rank_constant + rank)",
+    FusionMethod.LINEAR: "score = sum of weight * score; of weight / (rank_constant + rank) if scores are not absolute",
+}
+
+
+async def explain_hits(
+    hits: Sequence[SearchHit], results: Sequence[SourceResult], *, linear: bool
+) -> tuple[SearchHit, ...]:
+    """Return the hits with the lexemes behind the scores of those lists that count lexemes.
+
+    ``linear``: the main lists are scored anew by their sources' scorers.
+    """
+    chunk_ids = [hit.chunk.id for hit in hits if hit.chunk.collection == CHUNK_COLLECTION]
+    evidence: dict[str, Mapping[str, LexicalEvidence]] = {}
+    for result in results:
+        if result.answer is None or result.answer.scorer is None or not chunk_ids:
+            continue
+        scorer = result.answer.scorer
+        score_type = scorer.score_type if linear else result.answer.ranked_list.score_type
+        evidence[result.report.source] = await scorer.evidence(chunk_ids, score_type=score_type)
+    return tuple(
+        replace(
+            hit,
+            evidence={
+                part.source: evidence[part.source][hit.chunk.id]
+                for part in hit.sources
+                if hit.chunk.collection == CHUNK_COLLECTION and hit.chunk.id in evidence.get(part.source, {})
+            },
+        )
+        for hit in hits
+    )
+
+
+def explanation(
+    profile: RetrievalProfile,
+    results: Sequence[SourceResult],
+    *,
+    weights: Mapping[str, float] | None,
+    thresholds: Sequence[Threshold],
+    window: int,
+    steps: Sequence[StepReport] = (),
+) -> Mapping[str, object]:
+    """Return profile, formula, weights and thresholds as they were applied, the steps, and what the sources say."""
+    return {
+        "profile": profile.name,
+        "formula": "score = the source's own score" if weights is None else FORMULAS[profile.method],
+        "rank_constant": None if weights is None else profile.rank_constant,
+        "weights": dict(weights or {}),
+        "thresholds": [
+            {"source": threshold.source, "score_type": threshold.score_type, **_bound(threshold)}
+            for threshold in thresholds
+        ],
+        "rank_window_size": profile.rank_window_size,
+        "window": window,
+        "bm25": {"k1": K1, "b": B},
+        "pools": {source: profile.pool(source) for source in profile.sources},
+        "lookback_hours": dict(profile.lookback_hours),
+        "steps": [
+            {
+                "step": step.step,
+                "before": step.before,
+                "after": step.after,
+                "removed": step.removed,
+                "formula": step.formula,
+                "parameters": dict(step.parameters),
+                "skipped": step.skipped,
+            }
+            for step in steps
+        ],
+        "sources": [
+            {
+                "source": result.report.source,
+                "outcome": result.report.outcome.value,
+                "reason": result.report.reason,
+                "hits": result.report.hits,
+                "cut": result.report.cut,
+                "elapsed_ms": result.report.elapsed_ms,
+                **(result.answer.notes if result.answer else {}),
+            }
+            for result in results
+        ],
+    }
+
+
+def _bound(threshold: Threshold) -> dict[str, float | None]:
+    return {"below": threshold.below} if threshold.is_distance else {"minimum": threshold.minimum}

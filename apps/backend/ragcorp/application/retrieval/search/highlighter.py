@@ -1,0 +1,90 @@
+"""Marks the words of a page that match, by the analysis of the index: after the ranking, and only if asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.retrieval.profiles.profile import GREP
+from ragcorp.application.retrieval.search.highlights import Token, disjoint, literal, matching, spellings, tokens_of
+from ragcorp.application.retrieval.search.step_pipeline import step_out
+from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.domain.ports.sources import SourceResult
+from ragcorp.domain.ports.text import TextAnalyzer
+from ragcorp.domain.search.requests import Highlight, SearchHit
+from ragcorp.domain.search.retrieval import SourceReport
+
+HIGHLIGHT = "highlight"
+"""The name of marks that could not be made, in reports."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedHits:
+    """The hits with their marks; or without any, and a report of why."""
+
+    hits: tuple[SearchHit, ...]
+    reports: tuple[SourceReport, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Analysis:
+    """What the index sees in a language: the lexemes of each spelling, and those that are looked for."""
+
+    lexemes: Mapping[str, frozenset[str]]
+    wanted: frozenset[str]
+
+
+class Highlighter:
+    """Analyses the distinct words of the shown passages, in one call a language."""
+
+    def __init__(self, *, analyzer: TextAnalyzer) -> None:
+        self._analyzer = analyzer
+        self._time_bound = TimeBound()
+
+    async def mark(
+        self, hits: Sequence[SearchHit], results: Sequence[SourceResult], *, query: str, deadline: float
+    ) -> MarkedHits:
+        """Return the hits with their highlights: words that hold a lexeme of the query or of what the sources made of
+        it (corrections, codes typed with spaces), and what was looked for literally, where it was found so.
+
+        What cannot be analysed before the deadline leaves every hit without, and is named.
+        """
+        answers = [result.answer for result in results if result.answer is not None]
+        looked_for = frozenset(term.lexeme for answer in answers for term in answer.terms)
+        literals = tuple(dict.fromkeys(term for answer in answers for term in answer.literals))
+        tokens = [tokens_of(hit.chunk.content) for hit in hits]
+        started = time.perf_counter()
+        try:
+            look = self._analyses(hits, tokens, query, looked_for)
+            analyses = await self._time_bound.run(look, deadline=deadline)
+        except (TimeoutError, StorageUnavailableError) as error:
+            return MarkedHits(hits=tuple(hits), reports=(step_out(HIGHLIGHT, error, started),))
+        return MarkedHits(
+            hits=tuple(
+                replace(hit, highlights=_marks(hit, of_hit, analyses[hit.chunk.language], literals))
+                for hit, of_hit in zip(hits, tokens, strict=True)
+            )
+        )
+
+    async def _analyses(
+        self, hits: Sequence[SearchHit], tokens: Sequence[Sequence[Token]], query: str, looked_for: frozenset[str]
+    ) -> dict[str, _Analysis]:
+        by_language: dict[str, dict[str, None]] = {}
+        for hit, of_hit in zip(hits, tokens, strict=True):
+            by_language.setdefault(hit.chunk.language, {}).update(dict.fromkeys(spellings(of_hit)))
+        analyses = {}
+        for language, spelt in by_language.items():
+            of_query, *lexemes = await self._analyzer.lexemes([query, *spelt], language=language)
+            analyses[language] = _Analysis(lexemes=dict(zip(spelt, lexemes, strict=True)), wanted=looked_for | of_query)
+        return analyses
+
+
+def _marks(
+    hit: SearchHit, tokens: Sequence[Token], analysis: _Analysis, literals: Sequence[str]
+) -> tuple[Highlight, ...]:
+    marks = list(matching(tokens, analysis.lexemes, analysis.wanted))
+    if any(part.source == GREP for part in hit.sources):
+        marks += literal(hit.chunk.content, literals)
+    return disjoint(marks)

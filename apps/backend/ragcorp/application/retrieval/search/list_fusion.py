@@ -1,0 +1,185 @@
+"""Makes one ranking of what the sources answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ragcorp.application.retrieval.fusion.thresholds import Threshold, above_thresholds, applicable, distances_of
+from ragcorp.application.retrieval.profiles.profile import DENSE, FULL_TEXT, IDENTIFIERS, RetrievalProfile
+from ragcorp.application.retrieval.search.candidate_scoring import can_score_all, complete
+from ragcorp.domain.exceptions import SourceUnavailableError
+from ragcorp.domain.ports.sources import FusionService, SourceResult
+from ragcorp.domain.search.requests import FusionMethod, SearchMode
+from ragcorp.domain.search.retrieval import Contribution, FusedHit, RankedList, ScoreType
+
+logger = logging.getLogger(__name__)
+
+SCORE_TYPE = {FusionMethod.RRF: ScoreType.RRF, FusionMethod.LINEAR: ScoreType.LINEAR}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The ranking, the mode that was used after all, the kind of score, and how lists were fused, if they were."""
+
+    mode_used: SearchMode
+    hits: Sequence[FusedHit]
+    score_type: str
+    profile: RetrievalProfile
+    weights: Mapping[str, float] | None = None
+    thresholds: Sequence[Threshold] = ()
+
+
+class ListFusion:
+    """Fuses the lists of the usable results as a profile says. ``modes``: the mode that asks just one source."""
+
+    def __init__(
+        self, *, fusions: Mapping[FusionMethod, FusionService], modes: Mapping[tuple[str, ...], SearchMode]
+    ) -> None:
+        self._fusions = dict(fusions)
+        self._modes = dict(modes)
+
+    def knows(self, method: FusionMethod) -> bool:
+        return method in self._fusions
+
+    @property
+    def knows_any(self) -> bool:
+        return bool(self._fusions)
+
+    async def rank(self, profile: RetrievalProfile, results: Sequence[SourceResult], *, deadline: float) -> Ranking:
+        """Make one ranking of the lists.
+
+        A list that saw only a share of the evidence (vectors pending) weighs so much less: a first rank among a
+        few embedded chunks says little.
+        """
+        usable = usable_results(results)
+        lists = _lists(usable)
+        if len(usable) > 1:  # alone, a source has met its own conditions
+            lists = await _admitted(lists, usable)
+        distances = applicable(lists, distances_of(profile.thresholds))
+        lists = above_thresholds(lists, distances)
+        if FusionMethod.RRF not in self._fusions:
+            lists = [next((ranked for ranked in lists if ranked.hits), lists[0])]
+        if len(lists) == 1:
+            (ranked,) = lists
+            return Ranking(
+                mode_used=self._mode_of(usable, profile),
+                hits=_as_ranked(ranked),
+                score_type=ranked.score_type,
+                profile=profile,
+                thresholds=distances,
+            )
+        if profile.method is FusionMethod.LINEAR:
+            completed = await _completed(results, lists, deadline)
+            if completed is None and profile.fallback is not None:
+                return await self.rank(profile.fallback, results, deadline=deadline)
+            lists = completed or lists
+        # where a source is out, could not see everything or found nothing, each bit of evidence of the others counts
+        healthy = all(result.report.reason is None for result in results) and sum(map(bool, map(len, lists))) > 1
+        shares = [each for each in profile.thresholds if not each.is_distance]
+        thresholds = applicable(lists, shares) if healthy else []
+        lists = above_thresholds(lists, thresholds)
+        weights = _weights(profile, usable, lists)
+        fused = self._fusions[profile.method].fuse(lists, weights=weights, k=profile.rank_constant)
+        return Ranking(
+            mode_used=self._mode_of(usable, profile),
+            hits=fused,
+            score_type=SCORE_TYPE[profile.method],
+            profile=profile,
+            weights=weights,
+            thresholds=(*distances, *thresholds),
+        )
+
+    def _mode_of(self, usable: Sequence[SourceResult], profile: RetrievalProfile) -> SearchMode:
+        """Return the mode that asks just the sources that were usable; of several, hybrid."""
+        if len(usable) > 1:
+            return SearchMode.HYBRID
+        return self._modes.get((usable[0].report.source,), profile.mode)
+
+
+def usable_results(results: Sequence[SourceResult]) -> list[SourceResult]:
+    """Return the results to fuse. A source that could see nothing yet gives none, as long as another replied."""
+    answered = [result for result in results if result.answer is not None]
+    seeing = [result for result in answered if result.report.hits or result.report.reason is None]
+    return seeing or answered
+
+
+def _lists(usable: Sequence[SourceResult]) -> list[RankedList]:
+    """Return the lists to fuse. Where one source alone replied, its main list is the ranking, but for identifiers."""
+    answers = [result.answer for result in usable if result.answer is not None]
+    if len(answers) == 1:
+        (answer,) = answers
+        named = any(ranked.source == IDENTIFIERS and ranked.hits for ranked in answer.further)
+        return list(answer.lists) if named else [answer.ranked_list]
+    return [ranked for answer in answers for ranked in answer.lists]
+
+
+async def _admitted(lists: list[RankedList], usable: Sequence[SourceResult]) -> list[RankedList]:
+    """Return the lists without what the query's operators exclude: only of chunks can it be told what they meet."""
+    for result in usable:
+        if result.answer is not None and result.answer.admits is not None:
+            chunks = dict.fromkeys(hit.chunk_id for ranked in lists for hit in ranked.hits if hit.chunk_id is not None)
+            admitted = await result.answer.admits(list(chunks))
+            lists = [
+                replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.chunk_id in admitted)) for ranked in lists
+            ]
+    return lists
+
+
+def _weights(
+    profile: RetrievalProfile, usable: Sequence[SourceResult], lists: Sequence[RankedList]
+) -> dict[str, float]:
+    """Return the weight of each list: the profile's, times what its source says of it on this query.
+
+    Only a fusion of scores emphasises: multiplied, the ranks of one list would decide alone.
+    """
+    emphasised = profile.method is FusionMethod.LINEAR
+    factors = {
+        ranked.source: result.answer.seen
+        * (
+            result.answer.emphasis.get(ranked.source, 1.0)
+            if emphasised and ranked.source not in profile.chosen_weights
+            else 1.0
+        )
+        for result in usable
+        if result.answer is not None
+        for ranked in result.answer.lists
+    }
+    return {ranked.source: profile.weights.get(ranked.source, 1.0) * factors[ranked.source] for ranked in lists}
+
+
+def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:
+    """A single list keeps its source's scores and order."""
+    return tuple(
+        FusedHit(
+            hit=hit,
+            score=hit.score,
+            contributions=(
+                Contribution(
+                    source=ranked.source,
+                    rank=rank,
+                    score=hit.score,
+                    score_type=ranked.score_type,
+                    weight=1.0,
+                    value=hit.score,
+                ),
+            ),
+        )
+        for rank, hit in enumerate(ranked.hits, start=1)
+    )
+
+
+async def _completed(
+    results: Sequence[SourceResult], lists: Sequence[RankedList], deadline: float
+) -> list[RankedList] | None:
+    """Return the lists with every candidate's exact scores, or None where a score cannot be had."""
+    if not can_score_all(results, (DENSE, FULL_TEXT)):
+        return None
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await complete(results, lists)
+    except (TimeoutError, SourceUnavailableError):
+        logger.warning("candidates could not be scored: fusing by rank", exc_info=True)
+        return None

@@ -1,0 +1,161 @@
+"""Asks the sources of a profile, each with a query of its own, and sees to it that their hits may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from ragcorp.application.retrieval.profiles.profile import OWN_LISTS, RetrievalProfile
+from ragcorp.application.retrieval.search.fan_out import (
+    FILTERED,
+    NO_EMBEDDER,
+    NOT_CONFIGURED,
+    OPERATORS,
+    SCOPED,
+    SourceFanOut,
+)
+from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
+from ragcorp.domain.filters import Filters, fields_of
+from ragcorp.domain.keys import ForbiddenError, Scope
+from ragcorp.domain.ports.collections import CandidateStore
+from ragcorp.domain.ports.sources import SourceQuery, SourceResult
+from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.requests import SearchRequest
+from ragcorp.domain.search.retrieval import Hit, HitKey, RankedList, SourceOutcome
+
+OPEN_NARROWING = frozenset({"artifact_type", "session"})
+"""Fields by which a request says itself what kind of passage it wants: a profile's narrowing then says nothing."""
+
+
+class SourceRetrieval:
+    """Asks the sources side by side, and the stand-in where the first of them cannot see everything."""
+
+    def __init__(self, *, fan_out: SourceFanOut, repository: DocumentRepository, store: CandidateStore) -> None:
+        self._fan_out = fan_out
+        self._repository = repository
+        self._store = store
+
+    async def retrieve(
+        self, profile: RetrievalProfile, request: SearchRequest, *, principal: Principal, now: datetime, deadline: float
+    ) -> list[SourceResult]:
+        """Return one result a source.
+
+        Raises InvalidInputError where the filters, the operators or what is set up here leave no source to ask, or not
+        every one that the request requires, ForbiddenError where it is the caller's key that leaves none of them, and
+        AllSourcesFailedError where those did not reply.
+        """
+        narrows = not fields_of(request.filters) & OPEN_NARROWING
+
+        def query_of(source: str) -> SourceQuery:
+            hours = profile.lookback_hours.get(source)
+            return SourceQuery(
+                text=request.query,
+                principal=principal,
+                filters=(*request.filters, *profile.narrowing.get(source, ())) if narrows else request.filters,
+                limit=profile.pool(source),
+                syntax=request.syntax,
+                explain=request.explain,
+                now=now,
+                since=None if hours is None else now - timedelta(hours=hours),
+                keywords=request.exact_keywords,
+            )
+
+        identify = partial(self._identified, filters=request.filters)
+        results = await self._fan_out.ask(
+            profile.sources,
+            query_of,
+            deadline=deadline,
+            identify=identify,
+            replaceable=profile.stand_in is not None,
+        )
+        if profile.stand_in and results[0].report.reason is not None:
+            results += await self._fan_out.ask([profile.stand_in], query_of, deadline=deadline, identify=identify)
+        _require_answers(results, request)
+        return results
+
+    async def _identified(self, ranked: RankedList, principal: Principal, *, filters: Filters) -> RankedList:
+        """Give hits that are named by document and position their chunk ids, so that one chunk has one identity.
+
+        A position where no chunk is (any more) is left out, as is the second name of a chunk, and of a source of the
+        user's own what the principal may not read or the filters exclude: it must not even be counted.
+        """
+        positions = [
+            (hit.document_id, hit.chunk_index)
+            for hit in ranked.hits
+            if hit.chunk_id is None and hit.document_id is not None and hit.chunk_index is not None
+        ]
+        if positions:
+            known = await self._repository.find_chunk_ids(positions, principal=principal)
+            hits: dict[HitKey, Hit] = {}
+            for hit in ranked.hits:
+                chunk_id = hit.chunk_id or known.get((hit.document_id, hit.chunk_index))  # type: ignore[arg-type]
+                if hit.item_id is not None:
+                    hits.setdefault(hit.key, hit)
+                elif chunk_id is not None:
+                    named = replace(hit, chunk_id=chunk_id)
+                    hits.setdefault(named.key, named)
+            ranked = replace(ranked, hits=tuple(hits.values()))
+        if ranked.source in OWN_LISTS or not ranked.hits:
+            return ranked
+        keys = [hit.key for hit in ranked.hits]
+        described = await self._store.describe(keys, principal=principal, filters=filters)
+        return replace(ranked, hits=tuple(hit for hit in ranked.hits if hit.key in described))
+
+
+def _is_for_good(reason: str) -> bool:
+    """Say whether asking again later cannot help."""
+    return reason in (NOT_CONFIGURED, NO_EMBEDDER) or reason.startswith((FILTERED, OPERATORS))
+
+
+def _require_answers(results: Sequence[SourceResult], request: SearchRequest) -> None:
+    reports = [result.report for result in results]
+    if all(
+        report.outcome is SourceOutcome.SKIPPED and (report.reason or FILTERED).startswith((FILTERED, OPERATORS))
+        for report in reports
+    ):
+        by_syntax = any((report.reason or "").startswith(OPERATORS) for report in reports)
+        raise InvalidInputError(
+            f"No source of this search can apply the {'operators' if by_syntax else 'filters'}.",
+            field="syntax" if by_syntax else "filters",
+            remedy=(
+                "Use syntax plain, or a profile that searches chunks."
+                if by_syntax
+                else "Name a profile whose collections have these fields, or leave the filter out."
+            ),
+        )
+    if all(report.reason == NOT_CONFIGURED for report in reports):
+        raise InvalidInputError(
+            "No source of this profile is set up here.",
+            field="profile",
+            remedy="Name another profile; one of files needs ALLOWED_PATHS.",
+        )
+    lacking = [report.reason for report in reports if report.reason is not None]
+    if any(reason.startswith(SCOPED) for reason in lacking) and (
+        request.require_all or all(report.outcome is SourceOutcome.SKIPPED for report in reports)
+    ):
+        raise ForbiddenError(Scope.TOOLS)
+    if lacking and (request.require_all or len(lacking) == len(reports)) and all(map(_is_for_good, lacking)):
+        raise InvalidInputError(
+            "This search needs what its sources do not have here: "
+            + ", ".join(sorted({f"{report.source} ({report.reason})" for report in reports if report.reason}))
+            + ".",
+            field="require_all" if request.require_all else "profile",
+            remedy="Leave out require_all, the filter or the profile; an operator can set up what is missing.",
+        )
+    reasons = ",".join(sorted({f"{report.source}:{report.reason}" for report in reports if report.reason is not None}))
+    if all(result.answer is None for result in results):
+        raise AllSourcesFailedError(
+            "No retrieval source could answer.",
+            reason=reasons,
+            remedy="Try again shortly; `ragcorp doctor` explains what is down.",
+        )
+    if request.require_all and reasons:
+        raise AllSourcesFailedError(
+            f"require_all takes no answer without every source, and these did not do their part: {reasons}.",
+            field="require_all",
+            reason=reasons,
+            remedy="Leave require_all out, name a profile without them, or see `ragcorp doctor`.",
+        )

@@ -1,0 +1,151 @@
+"""The two retrieval sources over the chunks: dense by embedding, sparse by full text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from ragcorp.application.embedding.query import embed_query
+from ragcorp.application.retrieval.fusion.lexical_scores import lexical_evidence, term_factors, total
+from ragcorp.application.retrieval.profiles.profile import IDENTIFIERS
+from ragcorp.application.retrieval.sources.lexical_notes import lexical_notes
+from ragcorp.domain.filters import DOCUMENT_FIELDS
+from ragcorp.domain.ports.models import Embedder, Vector
+from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
+from ragcorp.domain.ports.storage import DocumentRepository, LexicalChunks, VisibleFrequencies
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.lexical import LexicalEvidence
+from ragcorp.domain.search.requests import QuerySyntax
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, ScoreType
+
+VECTORS_PENDING = "vectors_pending"
+
+COMES_FIRST = 30.0
+"""Emphasis of the identifiers: with the standard weights one that is held whole outweighs all that cosine (from -1 to
+1) and share can differ."""
+
+
+class DenseChunkSource:
+    """Nearest chunks by cosine similarity. The model runs before a connection is taken."""
+
+    name = "dense"
+    collection = CHUNK_COLLECTION
+    filter_fields = DOCUMENT_FIELDS
+
+    def __init__(self, *, embedder: Embedder, repository: DocumentRepository) -> None:
+        self._embedder = embedder
+        self._repository = repository
+
+    async def retrieve(self, query: SourceQuery) -> SourceAnswer:
+        embedding = await embed_query(self._embedder, query.text, workspace=query.principal.workspace)
+        similar = await self._repository.find_similar_chunks(
+            embedding, principal=query.principal, filters=query.filters, limit=query.limit
+        )
+        return SourceAnswer(
+            ranked_list=similar.ranked_list,
+            incomplete=VECTORS_PENDING if similar.seen < 1 else None,
+            seen=similar.seen,
+            scorer=SimilarityScorer(repository=self._repository, embedding=embedding, principal=query.principal),
+        )
+
+
+class SimilarityScorer:
+    """Half-centred cosine of any chunk.
+
+    Embeddings of many models crowd around their mean m, which says nothing of a query; cos(q - m/2, p - m/2) spreads
+    them out and, unlike full centring, keeps some of what the workspace is about (docs/retrieval.md has the figures).
+    """
+
+    score_type = ScoreType.HALF_CENTRED_COSINE
+
+    def __init__(self, *, repository: DocumentRepository, embedding: Vector, principal: Principal) -> None:
+        self._repository = repository
+        self._embedding = embedding
+        self._principal = principal
+
+    async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
+        return await self._repository.half_centred_similarities(self._embedding, chunk_ids, principal=self._principal)
+
+    async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
+        del chunk_ids, score_type
+        return {}
+
+
+class FullTextChunkSource:
+    """Chunks that match the words of the query; those that hold its identifiers or all its words stand out."""
+
+    name = "full_text"
+    collection = CHUNK_COLLECTION
+    filter_fields = DOCUMENT_FIELDS
+
+    def __init__(self, *, repository: DocumentRepository) -> None:
+        self._repository = repository
+
+    async def retrieve(self, query: SourceQuery) -> SourceAnswer:
+        found = await self._repository.find_chunks_full_text(
+            query.text, principal=query.principal, filters=query.filters, limit=query.limit, syntax=query.syntax
+        )
+        visible = await self._visible(found, query.principal) if query.explain else None
+        return SourceAnswer(
+            ranked_list=found.ranked_list,
+            further=(found.identifiers, found.all_words),
+            emphasis={IDENTIFIERS: COMES_FIRST} if found.identifiers.hits else {},
+            cut=found.cut,
+            scorer=LexicalScorer(
+                repository=self._repository,
+                found=found,
+                principal=query.principal,
+                tell_idf=visible is not None and visible.everything,
+            ),
+            admits=(
+                partial(self._repository.admitted_chunks, query.text, principal=query.principal)
+                if query.syntax is QuerySyntax.WEBSEARCH
+                else None
+            ),
+            notes={} if visible is None else lexical_notes(found, visible),
+            terms=found.terms,
+        )
+
+    async def _visible(self, found: LexicalChunks, principal: Principal) -> VisibleFrequencies:
+        lexemes = [term.lexeme for term in found.terms]
+        return await self._repository.visible_frequencies(lexemes, principal=principal)
+
+
+class LexicalScorer:
+    """Share of the query's evidence that any chunk holds, and the lexemes behind it.
+
+    ``tell_idf`` False leaves out what is counted over a workspace of which the principal may not read everything.
+    """
+
+    score_type = ScoreType.EVIDENCE_SHARE
+
+    def __init__(
+        self, *, repository: DocumentRepository, found: LexicalChunks, principal: Principal, tell_idf: bool
+    ) -> None:
+        self._repository = repository
+        self._found = found
+        self._principal = principal
+        self._tell_idf = tell_idf
+
+    async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
+        found = await self.evidence(chunk_ids, score_type=self.score_type)
+        return {chunk_id: min(1.0, total(evidence)) for chunk_id, evidence in found.items()}
+
+    async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
+        if score_type not in (ScoreType.BM25, ScoreType.EVIDENCE_SHARE):
+            return {}
+        counted = await self._repository.count_lexemes(
+            [term.lexeme for term in self._found.terms], chunk_ids, principal=self._principal
+        )
+        factors = term_factors(self._found.terms, score_type=score_type)
+        return {
+            chunk_id: lexical_evidence(
+                self._found.terms,
+                factors,
+                each.counts,
+                length=each.length,
+                average_length=self._found.average_length,
+                tell_idf=self._tell_idf,
+            )
+            for chunk_id, each in counted.items()
+        }

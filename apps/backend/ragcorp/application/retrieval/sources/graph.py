@@ -1,0 +1,45 @@
+"""The retrieval source over the knowledge graph: facts around the entities that a query names or is near to."""
+
+from __future__ import annotations
+
+from ragcorp.application.embedding.query import embed_query
+from ragcorp.domain.collections import GRAPH
+from ragcorp.domain.exceptions import EmbedderUnavailableError
+from ragcorp.domain.filters import FACT_FIELDS
+from ragcorp.domain.ports.graph import GraphSearch
+from ragcorp.domain.ports.models import Embedder, Vector
+from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
+
+EMBEDDER_OUT = "embedder_unavailable"
+
+
+class GraphSource:
+    """Facts as passages. Without vectors, for an embedder that is out, the entities are looked up by name alone."""
+
+    name = GRAPH
+    collection = GRAPH
+    filter_fields = FACT_FIELDS
+
+    def __init__(self, *, embedder: Embedder, search: GraphSearch) -> None:
+        self._embedder = embedder
+        self._search = search
+
+    async def retrieve(self, query: SourceQuery) -> SourceAnswer:
+        embedding, incomplete = await self._embedded(query.text, query.principal.workspace)
+        found = await self._search.find_facts(
+            query.text,
+            embedding,
+            principal=query.principal,
+            filters=query.filters,
+            limit=query.limit,
+            now=query.now,
+        )
+        return SourceAnswer(ranked_list=found, incomplete=incomplete)
+
+    async def _embedded(self, text: str, workspace: str) -> tuple[Vector | None, str | None]:
+        if self._embedder.model.dimensions == 0:
+            return None, None
+        try:
+            return await embed_query(self._embedder, text, workspace=workspace), None
+        except EmbedderUnavailableError:
+            return None, EMBEDDER_OUT

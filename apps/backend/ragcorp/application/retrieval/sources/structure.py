@@ -1,0 +1,40 @@
+"""The retrieval source over the structure of documents: chunks in which begins what a query names."""
+
+from __future__ import annotations
+
+from ragcorp.application.structure.anchor_lookup import AnchorLookup
+from ragcorp.application.structure.mentions.parsing import mentions
+from ragcorp.domain.filters import DOCUMENT_FIELDS
+from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
+from ragcorp.domain.ports.structure import StructureIndex
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, Hit, RankedList, ScoreType
+
+
+class StructureSource:
+    """Anchors in their order, as hydration has them (ADR-040) but for what an episode showed; no model is asked.
+
+    The score is priority / 100. Of several entities that begin in one chunk the first counts.
+    """
+
+    name = "structure"
+    collection = CHUNK_COLLECTION
+    filter_fields = DOCUMENT_FIELDS
+
+    def __init__(self, *, index: StructureIndex, anchors: AnchorLookup) -> None:
+        self._index = index
+        self._anchors = anchors
+
+    async def retrieve(self, query: SourceQuery) -> SourceAnswer:
+        found = await self._anchors.find(mentions(query.text), principal=query.principal, filters=query.filters)
+        anchors = found.anchors[: query.limit]
+        texts = (
+            await self._index.texts([each.entity.id for each in anchors], principal=query.principal) if anchors else {}
+        )
+        hits: dict[str, Hit] = {}
+        for anchor in anchors:
+            text = texts.get(anchor.entity.id)
+            if text is not None and text.chunk_id is not None:
+                hits.setdefault(text.chunk_id, Hit(chunk_id=text.chunk_id, score=anchor.priority / 100))
+        return SourceAnswer(
+            ranked_list=RankedList(source=self.name, score_type=ScoreType.ANCHOR, hits=tuple(hits.values()))
+        )

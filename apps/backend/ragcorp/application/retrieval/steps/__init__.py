@@ -1,0 +1,1 @@
+"""Pure steps after fusion: decay, deduplication, visibility, reranking, diversification, neighbours. No I/O."""

@@ -1,0 +1,79 @@
+"""Deduplication: one candidate an artifact.
+
+Of the candidates of one artifact a chunk is preferred over the whole artifact, being more specific; then the higher
+score; then the smaller key (ADR-003). The one that stays keeps its own score, also where the one that goes had a higher
+one, and takes the place that this score gives it: the scores of two passages are no evidence for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+
+STEP = "deduplication"
+FORMULA = "one an artifact: chunk before whole artifact, then the higher score, then the smaller key"
+
+MAX_NOTED = 5
+
+
+class Duplicate(TypedDict):
+    """What an explanation says of a candidate that made way."""
+
+    collection: str
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactDeduplication:
+    """Has no parameters. What belongs to no artifact is never a duplicate."""
+
+    def apply(self, candidates: Sequence[Candidate]) -> StepOutcome:
+        """Return what stays, by score, ties by key.
+
+        Noted on it are the collections that the artifact was found in, the count of what went, and the best of these.
+        """
+        ranked = sorted(candidates, key=lambda candidate: (-candidate.score, candidate.key))
+        groups: dict[str, list[Candidate]] = {}
+        for candidate in ranked:
+            artifact = candidate.description.artifact
+            if artifact is not None:
+                groups.setdefault(artifact, []).append(candidate)
+        staying = {artifact: next(filter(_is_chunk, group), group[0]) for artifact, group in groups.items()}
+        kept = []
+        for candidate in ranked:
+            artifact = candidate.description.artifact
+            if artifact is None:
+                kept.append(candidate)
+            elif staying[artifact] is candidate:
+                kept.append(_noted(candidate, groups[artifact]))
+        return StepOutcome(
+            candidates=tuple(kept),
+            report=StepReport(step=STEP, before=len(ranked), after=len(kept), formula=FORMULA),
+        )
+
+
+def collections_of(candidate: Candidate) -> tuple[str, ...]:
+    """Return the collections that a candidate was found in: its own, then those of what made way for it."""
+    noted = candidate.notes.get(STEP, {}).get("collections")
+    return noted if isinstance(noted, tuple) else (candidate.description.collection,)
+
+
+def _is_chunk(candidate: Candidate) -> bool:
+    return candidate.description.collection == CHUNK_COLLECTION
+
+
+def _noted(candidate: Candidate, group: Sequence[Candidate]) -> Candidate:
+    dropped = [each for each in group if each is not candidate]
+    if not dropped:
+        return candidate
+    duplicates = tuple(
+        Duplicate(collection=each.description.collection, id=each.key[0], score=each.score)
+        for each in dropped[:MAX_NOTED]
+    )
+    collections = tuple(dict.fromkeys(each.description.collection for each in (candidate, *dropped)))
+    return candidate.noted(STEP, duplicates=duplicates, removed=len(dropped), collections=collections)

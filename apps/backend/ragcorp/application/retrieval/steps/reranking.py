@@ -1,0 +1,81 @@
+"""Reranking: the pool in the order of a reranker, behind it the others in theirs.
+
+A reranker reads query and passage together, which is dearer and more exact than any source; so it judges the first
+``pool_size`` candidates only. Their score becomes the reranker's, in units of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
+from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
+from ragcorp.domain.search.retrieval import HitKey
+
+STEP = "rerank"
+FORMULA = "the reranker's score, for the first pool_size; behind them the others in their order"
+
+MAX_POOL_SIZE = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reranking:
+    """``pool_size`` candidates are judged by the reranker of that name. Raises InvalidInputError."""
+
+    reranker: str = ""
+    pool_size: int = 20
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.pool_size <= MAX_POOL_SIZE:
+            raise InvalidInputError(
+                "The pool of reranking is out of range.",
+                field="rerank_pool_size",
+                limit=f"1 to {MAX_POOL_SIZE}",
+                remedy="Rerank some twenty; the cost of the reranker grows with the pool.",
+            )
+
+    def pool(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+        """Return the candidates whose texts the reranker is to judge."""
+        return tuple(candidates[: self.pool_size])
+
+    def apply(self, candidates: Sequence[Candidate], scores: Mapping[HitKey, float]) -> StepOutcome:
+        """Return the candidates that ``scores`` names by the reranker's score, ties by key, and the others behind.
+
+        One of the pool without a score, for its text was gone, stands with the others.
+        Raises InvalidRankingError for a score that is not finite.
+        """
+        if not all(math.isfinite(score) for score in scores.values()):
+            raise InvalidRankingError("A reranker's score must be finite.", field="score")
+        judged = [
+            each.noted(STEP, scores[each.key], rerank_score=scores[each.key], previous_score=each.score)
+            for each in candidates
+            if each.key in scores
+        ]
+        judged.sort(key=lambda candidate: (-candidate.score, candidate.key))
+        others = [each for each in candidates if each.key not in scores]
+        return StepOutcome(
+            candidates=(*judged, *others),
+            report=StepReport(
+                step=STEP,
+                before=len(candidates),
+                after=len(candidates),
+                formula=FORMULA,
+                parameters={"reranker": self.reranker, "pool_size": self.pool_size, "judged": len(judged)},
+            ),
+        )
+
+    def skipped(self, candidates: Sequence[Candidate], *, reason: str) -> StepOutcome:
+        """Return the candidates as they are, and why the reranker did not judge them."""
+        return StepOutcome(
+            candidates=tuple(candidates),
+            report=StepReport(
+                step=STEP,
+                before=len(candidates),
+                after=len(candidates),
+                formula=FORMULA,
+                parameters={"reranker": self.reranker, "pool_size": self.pool_size, "judged": 0},
+                skipped=reason,
+            ),
+        )

@@ -1,0 +1,57 @@
+"""Visibility: what a principal may read. The rule that SQL enforces in every statement, enforced once more.
+
+readable(p, d) = workspace(p) = workspace(d)  and  sensitivity(d) <= clearance(p)  and
+                 (scope(d) = workspace, or group and owner(d) in groups(p), or private and owner(d) = subject(p))
+
+``infrastructure/postgres/predicates.py`` says the same in SQL; a property test holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragcorp.domain.documents import Chunk, VisibilityScope
+from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.search.candidates import Candidate, Description, StepOutcome, StepReport
+
+STEP = "visibility"
+FORMULA = "same workspace, sensitivity <= clearance, scope workspace | group of the owner | private to the owner"
+
+
+def readable(principal: Principal, description: Description) -> bool:
+    """Say whether the principal may read what is so described. An unknown scope is read by no one."""
+    return description.workspace == principal.workspace and _passes(
+        principal, description.sensitivity, description.visibility_scope, description.owner
+    )
+
+
+def readable_passage(principal: Principal, passage: Chunk) -> bool:
+    """Say the same of a passage, which was read in the principal's workspace."""
+    return _passes(principal, passage.sensitivity, passage.visibility_scope, passage.owner)
+
+
+def _passes(principal: Principal, sensitivity: Sensitivity, scope: VisibilityScope, owner: str) -> bool:
+    if sensitivity > principal.clearance:
+        return False
+    if scope == VisibilityScope.GROUP:
+        return owner in principal.groups
+    if scope == VisibilityScope.PRIVATE:
+        return owner == principal.subject
+    return scope == VisibilityScope.WORKSPACE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisibilityPolicy:
+    """Has no parameters: what may be read is a matter of the principal.
+
+    The report's count of what went should be 0: what may not be read is taken out of every list before it is fused.
+    """
+
+    def apply(self, candidates: Sequence[Candidate], *, principal: Principal) -> StepOutcome:
+        """Return the candidates that the principal may read, in their order."""
+        kept = tuple([each for each in candidates if readable(principal, each.description)])
+        return StepOutcome(
+            candidates=kept,
+            report=StepReport(step=STEP, before=len(candidates), after=len(kept), formula=FORMULA),
+        )

@@ -1,0 +1,1 @@
+"""What the service reports about its own health."""

@@ -1,0 +1,254 @@
+"""Use case: say how the service is, to one caller, in bounded time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+
+from ragcorp.application.resilience.circuit_breaker import CircuitState
+from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.retrieval.profiles.profile import (
+    ARTIFACTS_DENSE,
+    DENSE,
+    FULL_TEXT,
+    GRAPH_FACTS,
+    GREP,
+    HISTORY_DENSE,
+    MEMORY_DENSE,
+    OWN_SOURCES,
+)
+from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
+from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
+from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, failed, name_of, waits
+from ragcorp.domain.collections import GRAPH, Collection
+from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.domain.keys import Scope
+from ragcorp.domain.ports.status import ContentCounter, DatabaseLook
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+from ragcorp.domain.status import ContentCounts, Flag, Overall, PartState, PartStatus, ServiceStatus, Waiting
+
+SECONDS = 1.8
+"""What is not known by then is not told: whoever asks is waiting, and a database that hangs may take minutes."""
+
+SLOW = frozenset({"timeout", "busy", "pool_exhausted"})
+"""Reasons for which counting may fail although the database answers."""
+
+WAITING = {
+    DENSE: CHUNK_COLLECTION,
+    ARTIFACTS_DENSE: CHUNK_COLLECTION,
+    MEMORY_DENSE: Collection.MEMORY,
+    HISTORY_DENSE: Collection.HISTORY,
+    GRAPH_FACTS: GRAPH,
+}
+"""Whose vectors a source searches."""
+
+WITHOUT = {ANSWERER: "an answer fails", RERANK: "results come in the order that they had before"}
+"""What is so while a model fails; without the embedder's, sources by text are left."""
+
+Turn = Callable[[], AbstractAsyncContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceFacts:
+    """What does not change while the service runs.
+
+    ``off`` are the parts that are so by configuration, ``models`` those beside the sources that are on.
+    """
+
+    version: str
+    model: str | None
+    off: tuple[PartStatus, ...]
+    models: tuple[str, ...]
+    flags: tuple[Flag, ...]
+
+
+class ReportStatus:
+    """``circuits`` has the state of each source's circuit, ``failed_calls`` why the last call failed of a
+    model, or of a source that asks one.
+    """
+
+    def __init__(
+        self,
+        *,
+        facts: ServiceFacts,
+        circuits: Callable[[], Mapping[str, str]],
+        failed_calls: Callable[[], Mapping[str, str]],
+        look: DatabaseLook,
+        counter: ContentCounter,
+        seconds: float = SECONDS,
+    ) -> None:
+        self._facts = facts
+        self._circuits = circuits
+        self._failed_calls = failed_calls
+        self._look = look
+        self._counter = counter
+        self._seconds = seconds
+        self._bound = TimeBound()
+
+    async def execute(self, *, principal: Principal, turn: Turn = nullcontext) -> ServiceStatus:
+        """Return the status; no outage raises. Counting, which costs the database most, is done inside ``turn()``."""
+        deadline = asyncio.get_running_loop().time() + self._seconds
+        looked, counted = await asyncio.gather(
+            self._looked(deadline), self._counted(principal, turn, deadline=deadline)
+        )
+        counts = counted if isinstance(counted, ContentCounts) else None
+        troubles = {part.source: part for part in looked}
+        if isinstance(counted, PartStatus) and DATABASE not in troubles:
+            troubles[DATABASE] = counted
+        parts = tuple(self._parts(troubles, counts, principal))
+        return ServiceStatus(
+            overall=overall(parts),
+            version=self._facts.version,
+            parts=parts,
+            counts=counts,
+            model=self._facts.model,
+            flags=self._facts.flags,
+        )
+
+    async def _looked(self, deadline: float) -> Sequence[PartStatus]:
+        try:
+            return await self._bound.run(_looked_at(self._look), deadline=deadline)
+        except TimeoutError:
+            return (database_out("timeout", "The database did not answer in time.", "`ragcorp doctor` tells more."),)
+        except RagcorpError as error:
+            return (database_out(_reason(error), error.message, error.remedy),)
+
+    async def _counted(self, principal: Principal, turn: Turn, *, deadline: float) -> ContentCounts | PartStatus:
+        async def count() -> ContentCounts:
+            async with turn():
+                return await self._counter.count(principal=principal)
+
+        try:
+            return await self._bound.run(count(), deadline=deadline)
+        except TimeoutError:
+            return _slow("timeout")
+        except RagcorpError as error:
+            reason = _reason(error)
+            return _slow(reason) if reason in SLOW else database_out(reason, error.message, error.remedy)
+
+    def _parts(
+        self, troubles: Mapping[str, PartStatus], counts: ContentCounts | None, principal: Principal
+    ) -> Iterator[PartStatus]:
+        database = troubles.get(DATABASE, PartStatus(source=DATABASE))
+        yield database
+        off = {part.source: part for part in self._facts.off}
+        circuits, failures = self._circuits(), self._failed_calls()
+        for source in dict.fromkeys((*circuits, *(name for name in off if name in OWN_SOURCES))):
+            if source == GREP and not principal.may_read_files:
+                yield _unreachable_with_this_key(source)
+            elif source in off:
+                yield off[source]
+            elif database.state is PartState.OUT and source in OWN_SOURCES:
+                yield _without_database(source, database)
+            elif source in troubles:
+                yield troubles[source]
+            elif source in failures and circuits[source] == CircuitState.CLOSED:
+                yield _last_call(source, failures[source])
+            else:
+                yield _by_itself(source, circuits[source], counts)
+        for source in self._facts.models:
+            yield _last_call(source, failures.get(source))
+        yield from (part for source, part in off.items() if source not in OWN_SOURCES)
+
+
+async def _looked_at(look: DatabaseLook) -> Sequence[PartStatus]:
+    return await look()
+
+
+def overall(parts: Iterable[PartStatus]) -> Overall:
+    """Return the state of the whole: what is off by configuration is no fault."""
+    by_name = {part.source: part.state for part in parts}
+    finds = {PartState.OK, PartState.DEGRADED}
+    if by_name.get(DATABASE) is PartState.OUT or not finds & {by_name.get(DENSE), by_name.get(FULL_TEXT)}:
+        return Overall.UNAVAILABLE
+    return Overall.OK if set(by_name.values()) <= {PartState.OK, PartState.OFF} else Overall.DEGRADED
+
+
+def database_out(reason: str, says: str, remedy: str | None) -> PartStatus:
+    return PartStatus(source=DATABASE, state=PartState.OUT, reason=reason, says=says, remedy=remedy)
+
+
+def _slow(reason: str) -> PartStatus:
+    return PartStatus(
+        source=DATABASE,
+        state=PartState.DEGRADED,
+        reason=reason,
+        says="The database is busy or slow: what it holds could not be counted in time.",
+        remedy="Look again in a moment; if this lasts, `ragcorp doctor` tells more.",
+    )
+
+
+def _unreachable_with_this_key(source: str) -> PartStatus:
+    return PartStatus(
+        source=source,
+        state=PartState.OFF,
+        reason=f"scope:{Scope.TOOLS}",
+        says=f"{name_of(source)} is not for this key.",
+        remedy=f"Use a key with the scope `{Scope.TOOLS}`.",
+    )
+
+
+def _without_database(source: str, database: PartStatus) -> PartStatus:
+    return PartStatus(
+        source=source,
+        state=PartState.OUT,
+        reason=database.reason,
+        says=f"{name_of(source)} does not work without the database.",
+        remedy=database.remedy,
+    )
+
+
+def _by_itself(source: str, circuit: str, counts: ContentCounts | None) -> PartStatus:
+    if circuit == CircuitState.OPEN:
+        return PartStatus(
+            source=source,
+            state=PartState.OUT,
+            reason="circuit_open",
+            says=f"{name_of(source)} failed several times in a row and is left alone for a while.",
+            remedy="It is tried again by itself; if this lasts, the service's log and `ragcorp doctor` tell more.",
+        )
+    if circuit == CircuitState.HALF_OPEN:
+        return PartStatus(
+            source=source,
+            state=PartState.DEGRADED,
+            reason="circuit_half_open",
+            says=f"{name_of(source)} failed several times in a row; the next search tries it again.",
+            remedy="Search for something, and look again.",
+        )
+    waiting = None if counts is None or source not in WAITING else counts.waiting.get(WAITING[source])
+    if waiting is not None and waiting.pending:
+        return _pending(source, waiting)
+    return PartStatus(source=source)
+
+
+def _pending(source: str, waiting: Waiting) -> PartStatus:
+    remedy = "Wait: the service makes them in the background. Until then these texts are found by their words."
+    if waiting.failed:
+        remedy = "`ragcorp embed --pending` tries those that were refused again, and says what is wrong with them."
+    return PartStatus(
+        source=source,
+        state=PartState.DEGRADED,
+        reason=VECTORS_PENDING,
+        says=waits(source, waiting),
+        remedy=remedy,
+    )
+
+
+def _last_call(source: str, reason: str | None) -> PartStatus:
+    if reason is None:
+        return PartStatus(source=source)
+    without = WITHOUT.get(source, "results are found by their words")
+    return PartStatus(
+        source=source,
+        state=PartState.DEGRADED,
+        reason=reason,
+        says=failed(source, reason),
+        remedy=f"Check its address, key and model (`ragcorp doctor`); while it fails, {without}.",
+    )
+
+
+def _reason(error: RagcorpError) -> str:
+    return str(getattr(error, "reason", error.code))

@@ -1,0 +1,1 @@
+"""Finds, refreshes and relates the entities of documents. No hydration budgets."""

@@ -1,0 +1,253 @@
+"""Looks up what a query mentions and what an episode showed before, and makes anchors of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from ragcorp.application.structure.anchors import (
+    AnchorOptions,
+    Resolution,
+    anchors,
+    mentioned_files,
+    resolve,
+    wanted_names,
+)
+from ragcorp.application.structure.mentions.files import FEW_CHUNKS
+from ragcorp.application.structure.mentions.parsing import Mention
+from ragcorp.application.structure.mentions.path_proximity import near_words
+from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.ports.episodes import EpisodeStore
+from ragcorp.domain.ports.file_search import TermFrequencies
+from ragcorp.domain.ports.structure import Named, StructureIndex, SyntaxNeighbours
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.structure.entities import EntityRef, FileRef
+from ragcorp.domain.structure.hydration import Anchor, HydrationWarning, WarningCode
+from ragcorp.domain.text.place_words import place_words
+
+MOST_PREVIOUS = 1000
+"""Entities of earlier turns that stay, those of the latest turns first."""
+
+MOST_FILES = 50
+MOST_NAMED = 200
+"""Of one name: enough that the nearest is among them."""
+
+MOST_OF_DOCUMENT = 1000
+MOST_WITHIN = 1000
+MOST_NEIGHBOURS = 8
+MOST_SHOWN = 50
+"""Paths of earlier turns whose words tell which of very many is near."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundAnchors:
+    """``episodes_out`` is why earlier turns could not be read, None where they could."""
+
+    anchors: tuple[Anchor, ...]
+    warnings: tuple[HydrationWarning, ...] = ()
+    episodes_out: StorageUnavailableError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Earlier:
+    entities: tuple[EntityRef, ...] = ()
+    out: StorageUnavailableError | None = None
+
+
+class AnchorLookup:
+    """At most eleven calls of the ports, mostly seven: side by side files, names and the episode (whose two follow one
+    another); those names again by what the episode showed of which there are too many; how rare the plain words are
+    that are names, too, and how many chunks there are if they are not; the entities of the files in question; side by
+    side what is inside an anchor and what is near it.
+
+    A query without a word that could be a name costs the two of the episode.
+    """
+
+    def __init__(
+        self,
+        *,
+        index: StructureIndex,
+        episodes: EpisodeStore | None,
+        frequencies: TermFrequencies,
+        options: AnchorOptions,
+    ) -> None:
+        self._index = index
+        self._episodes = episodes
+        self._frequencies = frequencies
+        self._options = options
+
+    async def find(
+        self, said: Sequence[Mention], *, episode_id: str | None = None, principal: Principal, filters: Filters
+    ) -> FoundAnchors:
+        """Return the anchors of what a query mentions (``said``) and of what its episode showed before.
+
+        Raises StorageUnavailableError, though not for earlier turns that cannot be read: they are left out.
+        """
+        wanted = wanted_names(said, options=self._options)
+        look = _Look(index=self._index, principal=principal, filters=filters, near=near_words(said))
+        async with _side_by_side() as group:
+            naming_files = group.create_task(look.files(wanted.files))
+            naming = group.create_task(look.named(wanted.entities))
+            remembering = group.create_task(self._earlier(episode_id, look, needed=bool(said)))
+        earlier = remembering.result()
+        shown = tuple(dict.fromkeys(entity.path for entity in earlier.entities))[:MOST_SHOWN]
+        async with _side_by_side() as group:
+            again_files = group.create_task(look.nearer_files(naming_files.result(), shown))
+            again = group.create_task(look.nearer(naming.result(), shown))
+        named, found_files = again.result(), again_files.result()
+        frequencies, chunks = await self._counted(_found_words(said, {*named, *found_files}), principal)
+        files = mentioned_files(
+            said, found_files, named, previous=earlier.entities, frequencies=frequencies, chunks=chunks
+        )
+        of_documents = await look.of_documents(files.documents)
+        resolution = resolve(
+            said,
+            files,
+            named,
+            of_documents=of_documents,
+            previous=earlier.entities,
+            frequencies=frequencies,
+            chunks=chunks,
+            options=self._options,
+        )
+        async with _side_by_side() as group:
+            inside = group.create_task(look.within(resolution.containers))
+            near = group.create_task(look.neighbours(resolution.symbols))
+        return FoundAnchors(
+            anchors=anchors(
+                resolution,
+                of_documents=of_documents,
+                within=inside.result(),
+                neighbours=near.result(),
+                previous=earlier.entities,
+                options=self._options,
+            ),
+            warnings=(*resolution.warnings, *_not_listed(of_documents, inside.result(), resolution, earlier.entities)),
+            episodes_out=earlier.out,
+        )
+
+    async def _counted(self, words: Sequence[str], principal: Principal) -> tuple[Mapping[str, int], int]:
+        """Return how many chunks hold each word, and how many there are where that decides."""
+        if not words:
+            return {}, 0
+        counted = await self._frequencies.document_frequencies(" ".join(words), principal=principal)
+        if max(counted.values(), default=0) <= FEW_CHUNKS:
+            return counted, 0
+        return counted, await self._frequencies.count_chunks(principal=principal)
+
+    async def _earlier(self, episode_id: str | None, look: _Look, *, needed: bool) -> _Earlier:
+        """Return what earlier turns showed, latest first. It also tells which of several files is the nearest."""
+        if episode_id is None or self._episodes is None or not (needed or self._options.previous):
+            return _Earlier()
+        try:
+            shown = await self._episodes.hydrated(episode_id, principal=look.principal, limit=MOST_PREVIOUS)
+        except StorageUnavailableError as error:
+            return _Earlier(out=error)
+        if not shown:
+            return _Earlier()
+        known = await self._index.known(shown, principal=look.principal, filters=look.filters)
+        return _Earlier(entities=tuple(known[identity] for identity in shown if identity in known))
+
+
+def _not_listed(
+    of_documents: Mapping[UUID, tuple[EntityRef, ...]],
+    within: Mapping[int, tuple[EntityRef, ...]],
+    resolution: Resolution,
+    previous: Sequence[EntityRef],
+) -> Iterator[HydrationWarning]:
+    """Yield a warning for each list that is as long as it may be: the others were not looked at."""
+    for file in resolution.files:
+        if len(of_documents.get(file.file.document_id, ())) >= MOST_OF_DOCUMENT:
+            yield _longer(file.file.path or file.file.external_id, MOST_OF_DOCUMENT, file.file.document_id)
+    for container in resolution.containers:
+        if len(within.get(container.id, ())) >= MOST_WITHIN:
+            yield _longer(container.key, MOST_WITHIN, container.document_id, container.key)
+    if len(previous) >= MOST_PREVIOUS:
+        yield _longer("What earlier turns showed", MOST_PREVIOUS)
+
+
+def _longer(what: str, most: int, document_id: UUID | None = None, key: str | None = None) -> HydrationWarning:
+    return HydrationWarning(
+        code=WarningCode.NOT_LISTED,
+        message=f"{what} has {most} or more entities: the others were not looked at.",
+        key=key,
+        document_id=document_id,
+    )
+
+
+def _found_words(said: Sequence[Mention], found: Collection[str]) -> list[str]:
+    """Return the plain words that are names, too: how rare they are tells whether they are meant so."""
+    names = frozenset(found)
+    return [each.word for each in said if each.word is not None and not names.isdisjoint(each.names)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """The index as one caller sees it; nothing is asked for what is empty."""
+
+    index: StructureIndex
+    principal: Principal
+    filters: Filters
+    near: tuple[str, ...] = ()
+
+    async def files(self, names: Sequence[str], shown: Sequence[str] = ()) -> Mapping[str, Named[FileRef]]:
+        if not names:
+            return {}
+        return await self.index.files(
+            names, principal=self.principal, filters=self.filters, limit=MOST_FILES, near=self.near, shown=shown
+        )
+
+    async def named(self, names: Sequence[str], shown: Sequence[str] = ()) -> Mapping[str, Named[EntityRef]]:
+        if not names:
+            return {}
+        return await self.index.named(
+            names, principal=self.principal, filters=self.filters, limit=MOST_NAMED, near=self.near, shown=shown
+        )
+
+    async def nearer_files(
+        self, found: Mapping[str, Named[FileRef]], shown: Sequence[str]
+    ) -> Mapping[str, Named[FileRef]]:
+        """Ask again, by the words of paths that were shown, for the names of which not all were found."""
+        many = [name for name, named in found.items() if shown and named.matches > len(named.found)]
+        return {**found, **await self.files(many, _words_of(shown))}
+
+    async def nearer(
+        self, found: Mapping[str, Named[EntityRef]], shown: Sequence[str]
+    ) -> Mapping[str, Named[EntityRef]]:
+        many = [name for name, named in found.items() if shown and named.matches > len(named.found)]
+        return {**found, **await self.named(many, _words_of(shown))}
+
+    async def of_documents(self, ids: Sequence[UUID]) -> Mapping[UUID, tuple[EntityRef, ...]]:
+        if not ids:
+            return {}
+        return await self.index.of_documents(
+            ids, principal=self.principal, filters=self.filters, limit=MOST_OF_DOCUMENT
+        )
+
+    async def within(self, entities: Sequence[EntityRef]) -> Mapping[int, tuple[EntityRef, ...]]:
+        return await self.index.within(entities, principal=self.principal, limit=MOST_WITHIN) if entities else {}
+
+    async def neighbours(self, entities: Sequence[EntityRef]) -> Mapping[int, SyntaxNeighbours]:
+        if not entities:
+            return {}
+        return await self.index.neighbours(
+            entities, principal=self.principal, filters=self.filters, limit=MOST_NEIGHBOURS
+        )
+
+
+def _words_of(paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for path in paths for word in place_words(path)))
+
+
+@asynccontextmanager
+async def _side_by_side() -> AsyncIterator[asyncio.TaskGroup]:
+    """Yield a group of tasks that ends with the first error of one of them, and raises that error itself."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None

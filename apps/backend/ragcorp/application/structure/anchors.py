@@ -1,0 +1,243 @@
+"""From what a query mentions, and what was shown before, to anchors: what is shown whatever its similarity. Pure.
+
+The lookups lie between the steps: ``wanted_names`` says which names, ``mentioned_files`` which documents, ``resolve``
+of which entities the parts and the neighbours are needed; ``anchors`` puts them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from uuid import UUID
+
+from ragcorp.application.structure.mentions.entities import (
+    Evidence,
+    MentionedEntities,
+    MentionedEntity,
+    mentioned_entities,
+)
+from ragcorp.application.structure.mentions.files import FILE_NAMES, MentionedFile, MentionedFiles, mentioned_files
+from ragcorp.application.structure.mentions.shapes import Mention
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.ports.structure import Named, SyntaxNeighbours
+from ragcorp.domain.structure.entities import CODE_KINDS, EntityIdentity, EntityKind, EntityRef
+from ragcorp.domain.structure.hydration import PRIORITIES, Anchor, AnchorReason, HydrationWarning
+
+MENTIONED = frozenset(reason for reason in AnchorReason if reason.value.startswith(("explicit", "probable")))
+CONTAINERS = frozenset({EntityKind.CLASS, EntityKind.SECTION, EntityKind.CLAUSE, EntityKind.ARTICLE})
+
+__all__ = [
+    "AnchorOptions", "MentionedFiles", "Resolution", "Wanted", "anchors", "mentioned_files", "resolve", "wanted_names",
+]  # fmt: skip
+
+_UNKNOWN: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorOptions:
+    """Which anchors there are, and how many neighbours: so many of each kind for one symbol, ``neighbours`` in all.
+
+    ``symbol_mentions`` are all but those of files. Raises ConfigurationError for a number below zero.
+    """
+
+    file_mentions: bool = True
+    symbol_mentions: bool = True
+    previous: bool = True
+    calls: int = 3
+    called_by: int = 3
+    same_file: int = 2
+    neighbours: int = 8
+
+    def __post_init__(self) -> None:
+        for name in ("calls", "called_by", "same_file", "neighbours"):
+            if getattr(self, name) < 0:
+                raise ConfigurationError(f"{name} is below zero.", field=name, limit="0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Stored names to look up among files and among entities."""
+
+    files: tuple[str, ...]
+    entities: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What the mentions of a query are."""
+
+    files: tuple[MentionedFile, ...] = ()
+    entities: tuple[MentionedEntity, ...] = ()
+    warnings: tuple[HydrationWarning, ...] = ()
+
+    @property
+    def containers(self) -> tuple[EntityRef, ...]:
+        """Those with parts that are anchored with them."""
+        return tuple(each.entity for each in self.entities if each.entity.kind in CONTAINERS)
+
+    @property
+    def symbols(self) -> tuple[EntityRef, ...]:
+        """Those whose neighbours in the syntax tree are anchored: symbols that were named themselves."""
+        return tuple(
+            each.entity
+            for each in self.entities
+            if each.reason is AnchorReason.EXPLICIT_SYMBOL_MENTION and each.entity.kind in CODE_KINDS
+        )
+
+
+_DEFAULT = AnchorOptions()
+
+
+def wanted_names(mentions: Sequence[Mention], *, options: AnchorOptions = _DEFAULT) -> Wanted:
+    """Return the names to look up, each once. Files are asked for in any case: they say which entity is near."""
+    names = tuple(dict.fromkeys(name for mention in mentions for name in (*mention.names, *mention.outer)))
+    if not (options.file_mentions or options.symbol_mentions):
+        return Wanted(files=(), entities=())
+    return Wanted(
+        files=tuple(name for name in names if name.startswith(FILE_NAMES)),
+        entities=tuple(name for name in names if not name.startswith(FILE_NAMES)) if options.symbol_mentions else (),
+    )
+
+
+def resolve(
+    mentions: Sequence[Mention],
+    files: MentionedFiles,
+    named: Mapping[str, Named[EntityRef]],
+    *,
+    of_documents: Mapping[UUID, tuple[EntityRef, ...]],
+    previous: Sequence[EntityRef] = (),
+    frequencies: Mapping[str, int] = _UNKNOWN,
+    chunks: int = 0,
+    options: AnchorOptions = _DEFAULT,
+) -> Resolution:
+    """Return the files and entities that are mentioned, with a warning for each mention that names several.
+
+    ``of_documents`` are the entities of ``files.documents``; ``previous`` what the episode showed, latest turn first;
+    ``frequencies`` how many of the ``chunks`` hold each word.
+    """
+    evidence = Evidence(
+        named=named, of_documents=of_documents, previous=previous, frequencies=frequencies, chunks=chunks
+    )
+    found = mentioned_entities(mentions, files, evidence) if options.symbol_mentions else MentionedEntities()
+    return Resolution(
+        files=files.files if options.file_mentions else (),
+        entities=found.entities,
+        warnings=(*(files.warnings if options.file_mentions else ()), *found.warnings),
+    )
+
+
+def anchors(
+    resolution: Resolution,
+    *,
+    of_documents: Mapping[UUID, tuple[EntityRef, ...]],
+    within: Mapping[int, tuple[EntityRef, ...]],
+    neighbours: Mapping[int, SyntaxNeighbours],
+    previous: Sequence[EntityRef],
+    options: AnchorOptions = _DEFAULT,
+) -> tuple[Anchor, ...]:
+    """Return the anchors, each entity once, with all its reasons.
+
+    Order: priority; strong mentions before weak ones; then what the query names itself before the rest of a file or
+    container, and of several of these the first of each before the second of any, in the text's order; then that of the
+    mention in the query, of what was shown before (latest turn first), or of the symbol whose neighbour it is.
+    A container comes with its parts, a file without its identifiers, which repeat a line of another entity. A file that
+    only plain words name comes behind every strong mention.
+    """
+    kept: dict[EntityIdentity, _Reasons] = {}
+    named = frozenset(each.entity.identity for each in resolution.entities)
+
+    def add(entity: EntityRef, reason: AnchorReason, order: int, turn: int = 0, *, weak: bool = False) -> None:
+        place = (weak, turn, order)
+        orders = kept.setdefault(entity.identity, _Reasons(entity=entity)).orders
+        orders[reason] = min(place, orders.get(reason, place))
+
+    for file in resolution.files:
+        reason = AnchorReason.PROBABLE_FILE_MENTION if file.weak else AnchorReason.EXPLICIT_FILE_MENTION
+        for entity, turn in _in_turn(of_documents.get(file.file.document_id, ()), named):
+            add(entity, reason, file.order, turn)
+    for each in resolution.entities:
+        add(each.entity, each.reason, each.order, weak=each.weak)
+        for inner, turn in _in_turn(within.get(each.entity.id, ()), named):
+            add(inner, each.reason, each.order, turn, weak=each.weak)
+    if options.previous:
+        for order, entity in enumerate(previous):
+            add(entity, AnchorReason.HYDRATED_PREVIOUS_TURN, order)
+    if options.symbol_mentions:
+        known = frozenset(kept)
+        for entity, reason, order in _neighbours(resolution.symbols, neighbours, known, options):
+            add(entity, reason, order)
+    ordered = sorted(kept.values(), key=_Reasons.key)
+    return tuple(
+        Anchor(
+            entity=each.entity,
+            reasons=each.reasons,
+            along=each.reasons[0] in MENTIONED and each.entity.identity not in named,
+        )
+        for each in ordered
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reasons:
+    """An entity's reasons with the order of what each came from."""
+
+    entity: EntityRef
+    orders: dict[AnchorReason, tuple[bool, int, int]] = field(default_factory=dict)
+
+    @property
+    def reasons(self) -> tuple[AnchorReason, ...]:
+        return tuple(sorted(self.orders, key=lambda reason: (-PRIORITIES[reason], reason.value)))
+
+    def key(self) -> tuple[int, tuple[bool, int, int], str, str, int, str]:
+        priority = PRIORITIES[self.reasons[0]]
+        order = min(order for reason, order in self.orders.items() if PRIORITIES[reason] == priority)
+        entity = self.entity
+        return (-priority, order, entity.path, entity.external_id, entity.position, entity.key)
+
+
+def _in_turn(entities: Sequence[EntityRef], named: Collection[EntityIdentity]) -> Iterator[tuple[EntityRef, int]]:
+    """Yield entities with their number among those that come along, from 1; those that are named have 0."""
+    turn = 0
+    for entity in sorted(entities, key=lambda each: (each.position, each.key)):
+        if entity.kind is EntityKind.IDENTIFIER:
+            continue
+        turn += entity.identity not in named
+        yield entity, turn if entity.identity not in named else 0
+
+
+def _neighbours(
+    symbols: Sequence[EntityRef],
+    found: Mapping[int, SyntaxNeighbours],
+    known: frozenset[EntityIdentity],
+    options: AnchorOptions,
+) -> Iterator[tuple[EntityRef, AnchorReason, int]]:
+    """Yield neighbours with the order of their symbol: calls before callers before the same file, the nearest first.
+
+    Those that are anchors anyway take no place. Where there are too many, each symbol has its first before any has its
+    second.
+    """
+    limits = {
+        AnchorReason.AST_CALLS: options.calls,
+        AnchorReason.AST_CALLED_BY: options.called_by,
+        AnchorReason.AST_SAME_FILE: options.same_file,
+    }
+    taken: set[EntityIdentity] = set()
+    for reason, limit in limits.items():
+        ranked: list[tuple[int, int, EntityRef]] = []
+        for order, symbol in enumerate(symbols):
+            of_symbol = _of_kind(found.get(symbol.id, SyntaxNeighbours()), reason)
+            others = [entity for entity in of_symbol if entity.identity != symbol.identity]
+            new = [entity for entity in others if entity.identity not in known][:limit]
+            ranked += [(place, order, entity) for place, entity in enumerate(new)]
+            yield from ((entity, reason, order) for entity in others if entity.identity in known)
+        for _, order, entity in sorted(ranked, key=lambda each: each[:2]):
+            if entity.identity in taken or len(taken) < options.neighbours:
+                taken.add(entity.identity)
+                yield entity, reason, order
+
+
+def _of_kind(found: SyntaxNeighbours, reason: AnchorReason) -> tuple[EntityRef, ...]:
+    if reason is AnchorReason.AST_CALLS:
+        return found.calls
+    return found.called_by if reason is AnchorReason.AST_CALLED_BY else found.same_file

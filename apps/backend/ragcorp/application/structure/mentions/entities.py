@@ -1,0 +1,323 @@
+"""From the symbols, clauses, headings and codes that a query mentions to entities: the best of each by path. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from uuid import UUID
+
+from ragcorp.application.structure.mentions.containment import is_within, qualified, without_count
+from ragcorp.application.structure.mentions.files import (
+    FILE_NAMES,
+    MentionedFiles,
+    ambiguous,
+    crosses,
+    is_rare,
+    longest_first,
+    told_of,
+)
+from ragcorp.application.structure.mentions.path_proximity import surroundings
+from ragcorp.application.structure.mentions.scopes import NUMBERED, Scopes, not_found
+from ragcorp.application.structure.mentions.shapes import Mention
+from ragcorp.domain.ports.structure import Named
+from ragcorp.domain.structure.entities import CODE_KINDS, EntityIdentity, EntityKind, EntityRef, NameKind
+from ragcorp.domain.structure.hydration import AnchorReason, HydrationWarning
+from ragcorp.domain.text.entity_names import article_name, clause_name, heading_name, is_empty, symbol_name
+
+NEARER_BEHIND = 10
+"""Characters by which a file that is named behind a mention is nearer than one before it."""
+
+_REASONS: Mapping[str, AnchorReason] = MappingProxyType(
+    {
+        NameKind.SYMBOL.value: AnchorReason.EXPLICIT_SYMBOL_MENTION,
+        NameKind.CLAUSE.value: AnchorReason.EXPLICIT_CLAUSE_MENTION,
+        NameKind.ARTICLE.value: AnchorReason.EXPLICIT_CLAUSE_MENTION,
+        NameKind.HEADING.value: AnchorReason.EXPLICIT_HEADING_MENTION,
+        NameKind.IDENTIFIER.value: AnchorReason.EXPLICIT_IDENTIFIER_MENTION,
+    }
+)
+_NUMBERED = re.compile(r"^[\W\d]*\d[\d.]*\W+")
+_IDENTIFIER = re.compile(r"\w+")
+_STOP = re.compile(r"[.:\u2013\u2014-]+\s+")
+_COMPOUND = re.compile(r"[\W_]|[^\W_A-Z][A-Z]|[A-Z]{2}[^\W_A-Z]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MentionedEntity:
+    """An entity with the reason for which it is one, and the place of its mention among the others."""
+
+    entity: EntityRef
+    reason: AnchorReason
+    order: int
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MentionedEntities:
+    entities: tuple[MentionedEntity, ...] = ()
+    warnings: tuple[HydrationWarning, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What was looked up for a query: entities by name, those of its files, what was shown, and how rare words are."""
+
+    named: Mapping[str, Named[EntityRef]]
+    of_documents: Mapping[UUID, tuple[EntityRef, ...]]
+    previous: Sequence[EntityRef]
+    frequencies: Mapping[str, int]
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Choice:
+    """``entities`` are one, or the overloads of one in the order of the text; ``others`` says that there are more."""
+
+    name: str
+    entities: tuple[EntityRef, ...]
+    matches: int
+
+    @property
+    def others(self) -> bool:
+        return self.matches > len(self.entities)
+
+
+def mentioned_entities(mentions: Sequence[Mention], files: MentionedFiles, evidence: Evidence) -> MentionedEntities:
+    """Return one entity (all overloads of a symbol) for each mention that finds any, in the order of the mentions; one
+    of each file for a mention that is bound to several.
+
+    Of several the nearest is taken: in a file that the query names (the one that is named nearest to it), in what the
+    query says that it stands in, of the kind that it says, one that is written just so, in a file that is near, then by
+    ``Surroundings.nearness``. What a file in question does not hold is not taken from elsewhere (``Scopes``), and a
+    warning says so. A weak mention counts where exactly one entity of a file that the query names has its name, or
+    exactly one of all: for words together, of a compound name; for a word, a rare one, if the query speaks of code.
+    """
+    chooser = _Chooser(mentions, files, evidence)
+    found: list[MentionedEntity] = []
+    warnings: dict[str, HydrationWarning] = {}
+    taken: list[tuple[int, int]] = [(each.start, each.end) for each in files.files]
+
+    def take(order: int, mention: Mention, choice: _Choice) -> None:
+        reason = _REASONS[choice.name.partition(":")[0]]
+        found.extend(
+            MentionedEntity(entity=entity, reason=reason, order=order, weak=mention.weak) for entity in choice.entities
+        )
+        taken.append(mention.span_of(choice.name) if choice.name in mention.names else (mention.start, mention.end))
+
+    for order, mention in enumerate(mentions):
+        if mention.weak:
+            continue
+        chosen, missing = chooser.strong(mention)
+        for warning in missing:
+            warnings.setdefault(warning.message, warning)
+        for choice in chosen:
+            take(order, mention, choice)
+            if choice.others and len(chosen) == 1:
+                first = choice.entities[0]
+                shown = f"the one in {first.path or first.external_id} is shown"
+                written = mention.written(choice.name) if choice.name in mention.names else mention.text
+                warning = ambiguous(
+                    written, choice.matches, "entities", shown, document_id=first.document_id, key=first.key
+                )
+                warnings.setdefault(warning.message, warning)
+    for order, mention in longest_first(mentions):
+        weak = chooser.weak(mention, taken)
+        if weak is not None:
+            take(order, mention, weak)
+    found.sort(key=lambda each: each.order)
+    return MentionedEntities(entities=tuple(found), warnings=tuple(warnings.values()))
+
+
+def names_of(entity: EntityRef) -> frozenset[str]:
+    """Return the stored names that an entity's key and name tell; those of constants and codes are not among them."""
+    if entity.kind in CODE_KINDS:
+        parts = qualified(entity)
+        return frozenset(symbol_name(".".join(parts[start:])) for start in range(len(parts)))
+    lead, _, title = _STOP.sub("\n", entity.name, count=1).partition("\n")
+    written = (entity.name, _NUMBERED.sub("", entity.name), lead, title)
+    names = {name for name in map(heading_name, written) if not is_empty(name)}
+    kind, _, number = entity.key.removeprefix(f"{entity.path}#").partition(" ")
+    if entity.kind is EntityKind.CLAUSE and kind == EntityKind.CLAUSE:
+        names.add(clause_name(without_count(number)))
+    if entity.kind is EntityKind.ARTICLE and kind == EntityKind.ARTICLE:
+        names.add(article_name(without_count(number)))
+    return frozenset(names) if entity.kind not in {EntityKind.FILE, EntityKind.IDENTIFIER} else frozenset()
+
+
+class _Chooser:
+    def __init__(self, mentions: Sequence[Mention], files: MentionedFiles, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._around = surroundings(mentions, evidence.previous)
+        self._scopes = Scopes(mentions, files)
+        self._files = frozenset(each.order for each in files.files)
+        self._orders = {id(mention): order for order, mention in enumerate(mentions)}
+        self._places: dict[UUID, list[tuple[int, int]]] = {}
+        for each in files.files:
+            self._places.setdefault(each.file.document_id, []).append((each.start, each.end))
+        self._near = frozenset(files.near)
+        self._shown = frozenset(entity.identity for entity in evidence.previous)
+        self._owners: set[tuple[int, int]] = set()
+        self._told: dict[EntityRef, float] = {}
+        for named in evidence.named.values():
+            self._told.update(told_of(named))
+        self._by_name: dict[str, list[EntityRef]] = {}
+        here = (entity for entities in evidence.of_documents.values() for entity in entities)
+        for entity in _each_once((*here, *evidence.previous)):
+            for name in names_of(entity):
+                self._by_name.setdefault(name, []).append(entity)
+
+    def strong(self, mention: Mention) -> tuple[list[_Choice], list[HydrationWarning]]:
+        """Return what a mention names, in each file to which it is bound; and what of them lacks it."""
+        scopes = {name: self._scopes.of(mention, name) for name in mention.names if not name.startswith(FILE_NAMES)}
+        bound = next((scope for scope in scopes.values() if scope is not None), None)
+        if bound is None:
+            return self._anywhere(mention, tuple(scopes)), []
+        here = [name for name, scope in scopes.items() if scope is not None]
+        chosen: list[_Choice] = []
+        missing: list[HydrationWarning] = []
+        for label, document in bound:
+            choice = self._first(mention, here, document) if document else None
+            if choice is not None:
+                chosen.append(choice)
+            else:
+                missing.append(not_found(mention.text, label, document))
+        if chosen:
+            numbered = chosen[0].name.startswith(NUMBERED)
+            return chosen, missing if numbered else []
+        free = self._anywhere(mention, [name for name in scopes if name not in here])
+        certain = any(name.startswith(NUMBERED) or self._fitting(mention, name)[0] for name in here)
+        return free, missing if certain and not free else []
+
+    def _anywhere(self, mention: Mention, names: Sequence[str]) -> list[_Choice]:
+        choices = [choice for name in names if (choice := self._choice(mention, name))]
+        numbered = [choice for choice in choices if choice.name.startswith(NUMBERED)]
+        of_files = [choice for choice in numbered if choice.entities[0].document_id in self._places]
+        found = next(iter(of_files or choices), None)
+        if found is None and self._orders.get(id(mention)) not in self._files:
+            found = next((choice for name in mention.outer if (choice := self._outer(mention, name))), None)
+        return [found] if found else []
+
+    def _first(self, mention: Mention, names: Sequence[str], document: UUID) -> _Choice | None:
+        """Return the first of the names that the document has; what it calls an article may be called its clause."""
+        either = [*names, *(other for name in names if (other := _otherwise(name)))]
+        return next((choice for name in either if (choice := self._choice(mention, name, document))), None)
+
+    def _outer(self, mention: Mention, name: str) -> _Choice | None:
+        """Return the class of a member that is no entity: ``Role`` of ``Role.Admin``, written just so."""
+        written = frozenset(_IDENTIFIER.findall(mention.text))
+        fits, _ = self._fitting(replace(mention, qualifiers=mention.qualifiers[:-1]), name)
+        classes = [each for each in fits if each.kind is EntityKind.CLASS and qualified(each)[-1] in written]
+        if not classes:
+            return None
+        ranked = sorted(classes, key=self._rank(mention, mention.text))
+        return _Choice(name=name, entities=tuple(ranked[:1]), matches=len(classes))
+
+    def weak(self, mention: Mention, taken: Sequence[tuple[int, int]]) -> _Choice | None:
+        for name in mention.names:
+            start, end = mention.span_of(name)
+            if name.startswith(FILE_NAMES) or crosses(start, end, taken) or (start, end) in self._owners:
+                continue
+            fits, matches = self._fitting(mention, name)
+            fits, matches = self._narrowed(mention, fits, matches)
+            of_files = [entity for entity in fits if entity.document_id in self._places]
+            here, everywhere = _overloads(of_files), _overloads(fits)
+            if of_files and len(here) == len(of_files):
+                return _Choice(name=name, entities=here, matches=len(here))
+            if fits and matches == len(everywhere) and self._counts(mention, name, fits[0]):
+                return _Choice(name=name, entities=everywhere, matches=matches)
+        return None
+
+    def _counts(self, mention: Mention, name: str, entity: EntityRef) -> bool:
+        if mention.word is not None:
+            return mention.code and is_rare(mention.word, self._evidence.frequencies, self._evidence.chunks)
+        together = name.startswith("symbol:") and re.search(r"\W", mention.written(name)) is not None
+        return not together or entity.kind is EntityKind.FILE or _COMPOUND.search(entity.name) is not None
+
+    def _choice(self, mention: Mention, name: str, document: UUID | None = None) -> _Choice | None:
+        fits, matches = self._fitting(mention, name)
+        if document is not None:
+            fits = [entity for entity in fits if entity.document_id == document]
+            matches = len(fits)
+        elif of_files := [entity for entity in fits if entity.document_id in self._places]:
+            fits, matches = of_files, len(of_files)
+        if not fits:
+            return None
+        fits, matches = self._narrowed(mention, fits, matches)
+        return _Choice(
+            name=name,
+            entities=_overloads(sorted(fits, key=self._rank(mention, mention.written(name)))),
+            matches=matches,
+        )
+
+    def _narrowed(self, mention: Mention, fits: list[EntityRef], matches: int) -> tuple[list[EntityRef], int]:
+        """Return those in what the query says that they stand in, and of the kind that it says, where there are any."""
+        owned = [entity for entity in fits if mention.owners and is_within(entity, mention.owners)]
+        if owned and mention.owner_span:
+            self._owners.add(mention.owner_span)
+        for some in (owned, [entity for entity in owned or fits if entity.kind in mention.kinds]):
+            if some and len(some) < len(fits):
+                fits, matches = some, len(some)
+        return fits, matches
+
+    def _fitting(self, mention: Mention, name: str) -> tuple[list[EntityRef], int]:
+        of_name = self._evidence.named.get(name)
+        found = of_name.found if of_name else ()
+        known = _each_once((*found, *self._by_name.get(name, ())))
+        fits = [
+            entity
+            for entity in known
+            if not mention.qualifiers or is_within(entity, mention.qualifiers, itself=name not in names_of(entity))
+        ]
+        matches = of_name.matches if of_name and len(fits) == len(known) else len(fits)
+        return fits, max(matches, len(fits))
+
+    def _rank(self, mention: Mention, written: str) -> Callable[[EntityRef], tuple[object, ...]]:
+        identifiers = frozenset(_IDENTIFIER.findall(written))
+
+        def rank(entity: EntityRef) -> tuple[object, ...]:
+            places = self._places.get(entity.document_id)
+            return (
+                places is None,
+                min((_gap(mention, start, end) for start, end in places), default=0) if places else 0,
+                entity.kind in CODE_KINDS and qualified(entity)[-1] not in identifiers,  # Animator is not animator
+                entity.document_id not in self._near,
+                *self._around.nearness(entity.path, self._told.get(entity)),
+                entity.identity not in self._shown,
+                entity.external_id,
+                entity.position,
+                entity.key,
+            )
+
+        return rank
+
+
+def _otherwise(name: str) -> str | None:
+    """Return the article of a clause's number and the other way round: a document has the one or the other."""
+    kind, _, number = name.partition(":")
+    if kind == NameKind.CLAUSE:
+        return article_name(number)
+    return clause_name(number) if kind == NameKind.ARTICLE else None
+
+
+def _overloads(entities: Sequence[EntityRef]) -> tuple[EntityRef, ...]:
+    """Return the first of some entities with those of the same qualified name in its file: ``work``, ``work (2)``."""
+    first = entities[:1]
+    if not first or first[0].kind not in CODE_KINDS:
+        return tuple(first)
+    key = without_count(first[0].key)
+    same = [each for each in entities if each.document_id == first[0].document_id and without_count(each.key) == key]
+    return tuple(sorted(same, key=lambda each: (each.position, each.key)))
+
+
+def _gap(mention: Mention, start: int, end: int) -> int:
+    """Return how far a file is from a mention in the query: behind it ("login in auth.go") is nearer than before."""
+    return start - mention.end if start >= mention.end else mention.start - end + NEARER_BEHIND
+
+
+def _each_once(entities: Iterable[EntityRef]) -> list[EntityRef]:
+    kept: dict[EntityIdentity, EntityRef] = {}
+    for entity in entities:
+        kept.setdefault(entity.identity, entity)
+    return list(kept.values())

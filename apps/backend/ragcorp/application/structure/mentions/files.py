@@ -1,0 +1,259 @@
+"""From the files that a query mentions to documents: the best by path, and a warning where there are others. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeVar
+from uuid import UUID
+
+from ragcorp.application.structure.mentions.containment import is_within
+from ragcorp.application.structure.mentions.path_proximity import steps_of, surroundings
+from ragcorp.application.structure.mentions.shapes import Mention
+from ragcorp.domain.ports.structure import Named
+from ragcorp.domain.structure.entities import EntityRef, FileRef
+from ragcorp.domain.structure.hydration import HydrationWarning, WarningCode
+from ragcorp.domain.text.entity_names import file_name
+
+FEW_CHUNKS, FEW_SHARE = 10, 0.01
+"""Chunks that may hold a plain word that is a name: so many, or so large a share of all."""
+
+MAX_NEAR = 3
+"""Documents that a weak mention may bring near without anchoring them."""
+
+MANY = 1000
+"""Matches are counted so far."""
+
+MAX_SHOWN = 80
+"""Characters of a mention in a warning."""
+
+FILE_NAMES = ("file:", "stem:")
+
+Found = TypeVar("Found", bound=Hashable)
+
+_UNKNOWN: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MentionedFile:
+    """A document with the place of its first mention: ``order`` among the mentions, and where it stands.
+
+    ``weak``: plain words name it.
+    """
+
+    file: FileRef
+    order: int
+    start: int
+    end: int
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MentionedFiles:
+    """``strong`` are all places of those of ``files`` that are named for certain; ``beside`` are documents that are not
+    anchored, but preferred where a mention is ambiguous.
+    """
+
+    files: tuple[MentionedFile, ...] = ()
+    strong: tuple[MentionedFile, ...] = ()
+    beside: tuple[MentionedFile, ...] = ()
+    warnings: tuple[HydrationWarning, ...] = ()
+
+    @property
+    def near(self) -> tuple[UUID, ...]:
+        return tuple(dict.fromkeys(each.file.document_id for each in self.beside))
+
+    @property
+    def documents(self) -> tuple[UUID, ...]:
+        """The documents whose entities are asked for."""
+        return tuple(dict.fromkeys((*(each.file.document_id for each in self.files), *self.near)))
+
+
+def mentioned_files(
+    mentions: Sequence[Mention],
+    files: Mapping[str, Named[FileRef]],
+    named: Mapping[str, Named[EntityRef]],
+    *,
+    previous: Sequence[EntityRef] = (),
+    frequencies: Mapping[str, int] = _UNKNOWN,
+    chunks: int = 0,
+) -> MentionedFiles:
+    """Return the documents that are mentioned, in the order of their mentions.
+
+    A path finds the documents whose path ends with it. Of several, the nearest is taken. The stem of something that
+    may be a symbol too (`` `login` ``) counts where no symbol has that name. A weak mention counts where exactly one
+    code file has that stem, a plain word only if it is rare (``is_rare``), the query speaks of code, and the word does
+    not say what a symbol stands in ("close de Client"); up to MAX_NEAR documents of its name are near.
+    """
+    around = surroundings(mentions, previous)
+    strong: list[MentionedFile] = []
+    warnings: dict[str, HydrationWarning] = {}
+    for order, mention in enumerate(mentions):
+        if mention.weak:
+            continue
+        name, fits, matches = _fitting(mention, files, symbols=_names_a_symbol(mention, named))
+        if not fits:
+            continue
+        told = told_of(files[name])
+        chosen = min(fits, key=lambda file: (*around.nearness(file.path, told.get(file)), file.external_id))
+        start, end = mention.span_of(name)
+        strong.append(MentionedFile(file=chosen, order=order, start=start, end=end))
+        if matches > 1 and not _is_whole(mention, chosen):
+            shown = f"{chosen.path or chosen.external_id} is shown"
+            warning = ambiguous(mention.written(name), matches, "files", shown, document_id=chosen.document_id)
+            warnings.setdefault(warning.message, warning)
+    owners = _owners(mentions, named)
+    meant = [
+        each
+        for each in mentions
+        if each.word is None
+        or (each.code and (each.start, each.end) not in owners and is_rare(each.word, frequencies, chunks))
+    ]
+    taken = [(each.start, each.end) for each in strong]
+    weak, beside = _weak(mentions, files, named, frozenset(map(id, meant)), taken)
+    return MentionedFiles(
+        files=_each_once([*strong, *weak]),
+        strong=tuple(strong),
+        beside=tuple(beside),
+        warnings=tuple(warnings.values()),
+    )
+
+
+def told_of(named: Named[Found]) -> Mapping[Found, float]:
+    """Return how near the index says that each is; nothing where it was not asked."""
+    return dict(zip(named.found, named.nearness, strict=False))
+
+
+def is_rare(word: str, frequencies: Mapping[str, int], chunks: int) -> bool:
+    """Say whether so few of the chunks hold a plain word that it may be meant as a name."""
+    return frequencies.get(word, 0) <= max(FEW_CHUNKS, FEW_SHARE * chunks)
+
+
+def ambiguous(
+    written: str, matches: int, what: str, shown: str, *, document_id: UUID, key: str | None = None
+) -> HydrationWarning:
+    count = f"{MANY} or more" if matches >= MANY else str(matches)
+    return HydrationWarning(
+        code=WarningCode.AMBIGUOUS_MENTION,
+        message=f"`{short(written)}` names {count} {what}; {shown}.",
+        key=key,
+        document_id=document_id,
+    )
+
+
+def short(written: str) -> str:
+    """Return a mention as a warning shows it."""
+    text = " ".join(written.replace("`", "'").split())
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+
+
+def crosses(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
+    """Say whether a span overlaps one of others without being it."""
+    return any(begin < end and start < finish and (begin, finish) != (start, end) for begin, finish in spans)
+
+
+def longest_first(mentions: Sequence[Mention]) -> list[tuple[int, Mention]]:
+    """Return the weak mentions with their order, the longest first."""
+    weak = [(order, mention) for order, mention in enumerate(mentions) if mention.weak]
+    return sorted(weak, key=lambda each: (each[1].start - each[1].end, each[1].start, each[0]))
+
+
+def _weak(
+    mentions: Sequence[Mention],
+    files: Mapping[str, Named[FileRef]],
+    named: Mapping[str, Named[EntityRef]],
+    meant: frozenset[int],
+    taken: list[tuple[int, int]],
+) -> tuple[list[MentionedFile], list[MentionedFile]]:
+    found: list[MentionedFile] = []
+    beside: list[MentionedFile] = []
+    for order, mention in longest_first(mentions):
+        for name in (name for name in mention.names if name.startswith(FILE_NAMES)):
+            start, end = mention.span_of(name)
+            of_name = files.get(name)
+            if of_name is None or crosses(start, end, taken):
+                continue
+            fits = [file for file in of_name.found if _fits(mention, name, file)]
+            code = [file for file in fits if file.is_code]
+            whole = of_name.matches == len(of_name.found)
+            if whole and len(code) == 1 and id(mention) in meant:
+                found.append(MentionedFile(file=code[0], order=order, start=start, end=end, weak=True))
+                taken.append((start, end))
+                break
+            if whole and 0 < len(fits) <= MAX_NEAR:
+                beside += [MentionedFile(file=file, order=order, start=start, end=end, weak=True) for file in fits]
+                taken.append((start, end))
+                break
+        if mention.word is None and any(name in named and named[name].matches == 1 for name in mention.names):
+            taken.append((mention.start, mention.end))
+    return found, beside
+
+
+def _owners(mentions: Sequence[Mention], named: Mapping[str, Named[EntityRef]]) -> frozenset[tuple[int, int]]:
+    """Return the places of words that say what a symbol stands in, where one does."""
+    found: set[tuple[int, int]] = set()
+    for each in mentions:
+        known = [entity for name in each.names if name in named for entity in named[name].found]
+        if each.owner_span and any(is_within(entity, each.owners) for entity in known):
+            found.add(each.owner_span)
+    return frozenset(found)
+
+
+def _fitting(mention: Mention, files: Mapping[str, Named[FileRef]], *, symbols: bool) -> tuple[str, list[FileRef], int]:
+    for name in mention.names:
+        of_name = files.get(name)
+        if of_name is None or not name.startswith(FILE_NAMES) or (symbols and name.startswith("stem:")):
+            continue
+        fits = [file for file in of_name.found if _fits(mention, name, file)] or _nearest_tail(mention, of_name.found)
+        if fits:
+            return name, fits, of_name.matches if len(fits) == len(of_name.found) else len(fits)
+    return "", [], 0
+
+
+def _fits(mention: Mention, name: str, file: FileRef) -> bool:
+    """Say whether a document's path ends with the folders of a mention, or a rooted mention with all of the path."""
+    if mention.extension and name.startswith("stem:") and not file.path.casefold().endswith(f".{mention.extension}"):
+        return False
+    return any(_ends_alike(mention, steps_of(path)) for path in (file.path, file.external_id))
+
+
+def _ends_alike(mention: Mention, steps: tuple[str, ...]) -> bool:
+    folders = steps[:-1]
+    if not mention.folders:
+        return True
+    if len(folders) >= len(mention.folders):
+        return folders[len(folders) - len(mention.folders) :] == mention.folders
+    return mention.rooted and bool(folders) and mention.folders[len(mention.folders) - len(folders) :] == folders
+
+
+def _nearest_tail(mention: Mention, files: Sequence[FileRef]) -> list[FileRef]:
+    """Return the documents that share most folders with the end of an absolute path: they lie under another prefix."""
+    if not mention.rooted or not mention.extension:
+        return []
+    shared = {file: _shared_tail(steps_of(file.path)[:-1], mention.folders) for file in files}
+    most = max(shared.values(), default=0)
+    return [file for file in files if most and shared[file] == most]
+
+
+def _shared_tail(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    count = 0
+    while count < min(len(one), len(other)) and one[-1 - count] == other[-1 - count]:
+        count += 1
+    return count
+
+
+def _is_whole(mention: Mention, file: FileRef) -> bool:
+    """Say whether a mention is a path in full, so that no other is meant."""
+    return bool(mention.folders) and steps_of(file.path) == (*mention.folders, steps_of(mention.text)[-1])
+
+
+def _names_a_symbol(mention: Mention, named: Mapping[str, Named[EntityRef]]) -> bool:
+    return any(name in named and named[name].matches for name in mention.names if not name.startswith(FILE_NAMES))
+
+
+def _each_once(files: Sequence[MentionedFile]) -> tuple[MentionedFile, ...]:
+    kept: dict[UUID, MentionedFile] = {}
+    for each in sorted(files, key=lambda each: (each.order, file_name(each.file.path))):
+        kept.setdefault(each.file.document_id, each)
+    return tuple(kept.values())

@@ -1,0 +1,168 @@
+"""What the words between two names say: "the method close of Session", "clause 9 of lease.txt". Pure, by rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ragcorp.application.structure.mentions.shapes import Mention, bare, is_code_file, is_file
+from ragcorp.application.structure.mentions.tokens import Token, plain, plain_word
+from ragcorp.domain.structure.entities import EntityKind
+
+MAX_GAP = 90
+"""Characters between a name and the file to which a preposition binds it."""
+
+_OF = "del?|do|da|dos|das|of|from"
+_IN = "en|in|inside|within|em|no|na|segun|dentro de"
+_ARTICLES = "el|la|los|las|the|o|a|mi|my|este|esta|this|su|its|nuestro|nuestra|our"
+_LEADING_AWAY = "con|que|a|al|para|por|to|with|for|y|and|o|or|es|is|se"
+_KINDS_OF_TEXT = (
+    "contrato|contract|agreement|acuerdo|convenio|documento|document|archivo|fichero|file|manual|guia|guide"
+)
+_AND = r"[,;&/]|y|e|o|u|and|or|con|with|vs|versus|contra"
+_OPENING = r"[\s\"'`*(\[«\u201c\u201e\u2018<]{0,4}"
+_CLOSING = r"[\s\"'`*)\]»\u201d\u2019>]{0,4}"
+_LISTED = rf"(?:{_CLOSING}(?:[,;&]|\b(?:y|e|o|u|and|or)\b)\s{{1,2}}[\w.ªº`]{{1,60}}){{0,8}}"
+_BINDING = re.compile(
+    rf"{_LISTED}{_CLOSING},?\s{{0,2}}(?:(?P<of>\b(?:{_OF})\b)|\b(?:{_IN})\b)\s{{1,2}}(?:(?:{_ARTICLES})\s{{1,2}})?"
+    rf"(?P<between>(?:(?!(?:{_LEADING_AWAY})\s)[\w.]{{1,40}}\s{{1,2}}){{0,2}}){_OPENING}"
+)
+_USED_IN = re.compile(rf"\b(?:{_IN})\s")
+_OF_SOMETHING = re.compile(
+    rf"\s{{1,2}}(?:{_OF})\s{{1,2}}(?:(?:{_ARTICLES})\s{{1,2}})?(?!(?:{_KINDS_OF_TEXT})\b)[\w\"'`«]"
+)
+_BESIDE = re.compile(r"[\"'`*»\u201d]{0,2}\s?(?:\([\"'`*«\u201c]{0,2}|[\"'`*«\u201c]{0,2})")
+_JOINING = re.compile(
+    rf"{_CLOSING}(?:(?:{_AND}){_OPENING})(?:\s{{0,2}}(?:(?:la|el|the|that|one|{_OF}|{_IN}|{_ARTICLES})\s{{1,2}}){{0,3}})"
+    rf"(?:[\w.]{{1,40}}\s{{1,2}})?{_OPENING}"
+)
+_KINDS = {
+    EntityKind.METHOD: "metodo metodos method methods",
+    EntityKind.FUNCTION: "funcion funciones funcao funcoes function functions func funcs def",
+    EntityKind.CLASS: "clase clases classe classes class interfaz interfaces interface tipo tipos type types struct "
+    "structs estructura enum",
+}
+_KIND_OF = {word: kind for kind, words in _KINDS.items() for word in words.split()}
+_WORDS_BEFORE_OWNERS = "el la los las the o a clase struct estructura tipo interfaz enum class type interface objeto"
+_BEFORE_OWNERS = frozenset(_WORDS_BEFORE_OWNERS.split())
+_OWNING = frozenset({"de", "del", "do", "da", "of", "en", "in"})
+_WORDS_OF_CODE = """
+    bug bugs fix refactor refactoriza refactorizar refactoring codigo code codebase implementa implementar
+    implementacion implement implements implemented implementation endpoint endpoints backend frontend debug debugging
+    depura depurar stacktrace traceback exception excepcion compila compilar compile commit repo repository repositorio
+    script scripts callback handler parser parametro parametros parameter parameters api
+    funcion funciones metodo metodos simbolo funcao funcoes function functions func funcs method methods class struct
+    structs enum decorador constructor decorator def module modulo
+"""
+_OF_CODE = frozenset(_WORDS_OF_CODE.split())
+
+
+def kinds_of(cue: str) -> frozenset[EntityKind]:
+    """Return the kind of entity that a cue names: a method of "método", any of "símbolo" (none is said)."""
+    kind = _KIND_OF.get(plain_word(cue))
+    return frozenset({kind}) if kind else frozenset()
+
+
+def with_owner(text: str, found: Sequence[Token], behind: int, mention: Mention) -> Mention:
+    """Return a symbol with what it is said to stand in by the words behind it: ``Session`` of "close de Session"."""
+    if behind >= len(found) or plain_word(found[behind].text) not in _OWNING or not found[behind].glued:
+        return mention
+    place = behind + 1
+    while place < len(found) and found[place].glued and plain_word(found[place].text) in _BEFORE_OWNERS:
+        place += 1
+    if place >= len(found) or text[found[place - 1].outer_end : found[place].outer_start].strip():
+        return mention
+    owner = found[place]
+    if is_file(owner.text) or len(owner.text.split()) > 1 or not bare(owner.text):
+        return mention
+    parts = tuple(bare(each) for each in re.split(r"::|->|[./\\#]", owner.text) if bare(each))
+    return replace(mention, owners=parts, owner_span=(owner.start, owner.end))
+
+
+def speaks_of_code(found: Sequence[Token], strong: Iterable[Mention]) -> bool:
+    """Say whether a query is about code: a word of the trade, a name written as in code, a file of code, or a word
+    alone.
+    """
+    if len(found) == 1 or any(not token.quote and plain_word(token.text) in _OF_CODE for token in found):
+        return True
+    return any(
+        is_code_file(each.text) if each.extension else each.names[0].startswith("symbol:") and not each.weak
+        for each in strong
+    )
+
+
+def bound_to_files(text: str, said: Sequence[Mention]) -> list[Mention]:
+    """Return the mentions with the files to which the words between bind each: "clauses 3 and 4 of a.md and b.md".
+
+    ``files`` are the places of the one that the words lead to and of those that are listed with it.
+    """
+    files = [each for each in said if _names_a_file(each)]
+    if not files:
+        return list(said)
+    folded = plain(text)
+    loose = [each.weak or each in files for each in said]
+    return [each if free else _bound(folded, each, files) for each, free in zip(said, loose, strict=True)]
+
+
+def _bound(text: str, mention: Mention, files: Sequence[Mention]) -> Mention:
+    if mention.qualifiers and any(_holds(mention, file) for file in files):
+        return mention
+    for number, file in enumerate(files):
+        bound = {
+            place: owned
+            for place in _spans(file)
+            if mention.end <= place[0] <= mention.end + MAX_GAP
+            and (owned := _binds(text[mention.end : place[0]], beside=bool(file.extension))) is not None
+        }
+        if bound:
+            places = (*bound, *_listed(text, file.end, files[number + 1 :]))
+            return replace(mention, files=places, owned=any(bound.values()))
+    return replace(mention, owned=_OF_SOMETHING.match(text, mention.end) is not None)
+
+
+def _binds(gap: str, *, beside: bool) -> bool | None:
+    """Say whether what lies between a name and a file is an "of"; None: it does not bind them."""
+    if beside and gap and _BESIDE.fullmatch(gap):
+        return True
+    binding = _BINDING.fullmatch(gap)
+    return _is_owned(binding) if binding else None
+
+
+def _is_owned(binding: re.Match[str]) -> bool:
+    return bool(binding["of"]) and not _USED_IN.search(binding["between"])
+
+
+def _listed(text: str, end: int, files: Sequence[Mention]) -> list[tuple[int, int]]:
+    """Return the places of the files that are listed behind one that ends there."""
+    places: list[tuple[int, int]] = []
+    for file in files:
+        joined = [
+            place
+            for place in _spans(file)
+            if end <= place[0] <= end + MAX_GAP and _JOINING.fullmatch(text[end : place[0]])
+        ]
+        if not joined:
+            break
+        places += joined
+        end = file.end
+    return places
+
+
+def _spans(file: Mention) -> list[tuple[int, int]]:
+    """Return where the names that a file may have begin and end, the shortest first: with the words before or not."""
+    return sorted(set(file.spans) or {(file.start, file.end)}, reverse=True)
+
+
+def _names_a_file(mention: Mention) -> bool:
+    """Say whether a mention is the name of a file for certain, or a compound word that may be the stem of one."""
+    if mention.word is not None or not any(name.startswith(("file:", "stem:")) for name in mention.names):
+        return False
+    if mention.extension or (not mention.weak and mention.names[0].startswith(("file:", "stem:"))):
+        return True
+    return mention.weak and re.fullmatch(r"[^\s/\\.:]*[-_][^\s/\\:]*", mention.text) is not None
+
+
+def _holds(mention: Mention, file: Mention) -> bool:
+    """Say whether a mention says itself that it stands in a file: ``auth.go::login``."""
+    return file.end < mention.start <= file.end + 2

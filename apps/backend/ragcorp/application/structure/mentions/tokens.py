@@ -1,0 +1,191 @@
+"""A query cut into words, compounds and quotations, with their places. Pure; linear in the length of the query.
+
+Addresses (URLs, e-mail) are left out. A text is taken in its composed form (NFC), which places refer to.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragcorp.domain.text.utterances import content_words
+
+MAX_TOKEN = 200
+"""Characters: what is longer (an encoded blob) names nothing."""
+
+_QUOTED = re.compile(
+    r"«([^«»\n]{1,200})»|“([^“”\n]{1,200})”|„([^„“”\n]{1,200})[\u201c\u201d]|\"([^\"\n]{1,200})\""
+    r"|(?<!`)`([^`\n]{1,200})`|\u2018([^\u2018\u2019\n]{1,200})\u2019(?!\w)|(?<!\w)'([^'\n]{1,200})'(?!\w)"
+    r"|\u2039([^\u2039\u203a\n]{1,200})\u203a"
+)
+_TOKEN = re.compile(
+    r"(?:(?<!\w)(?:[A-Za-z]:[\\/]|~?(?:\.{0,2}[/\\]){1,9}|[.$@]))?\w+(?:(?:::|->|[/\\](?:\.{1,2}[/\\]){0,9}|[-.:#~@+])\w+)*"
+)
+_CALL = re.compile(r"\((?:|\.{3}|…|[\w.]{3,40}|\w{1,40}(?:, ?\w{1,40}){1,9})\)")
+_CHUNK = re.compile(r"\S+")
+_HYPHEN = re.compile(r"(?<=\w)[\u2010-\u2013\u2212](?=\w)")
+_GO_FRAME = re.compile(
+    r"[\w.-]{1,80}(?:/[\w.~-]{1,80}){1,12}\.(?:\(\*?\w{1,60}\)\.)?\w{1,60}(?:\.func\d+[\d.]{0,9})?\("
+)
+_GO_RECEIVER = re.compile(r"\w+\.\((\*?)(\w+)\)\.(?=\w)")
+_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]{0,15}://|www\.|mailto:)", re.IGNORECASE)
+_MAIL = re.compile(r"(?<=[\w.+-])@[\w-]{1,63}\.\w")
+_TOP_LEVEL = "com|org|net|edu|gov|es|eu|pt|br|mx|uk"
+_HOST = re.compile(
+    r"(?<![\w./\\@])[a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9-]{1,63}){0,3}"
+    rf"\.(?:{_TOP_LEVEL})(?![\w(.]*\w)(?:[/:?#]\S*)?"
+)
+_PLURAL_ENDINGS = frozenset({"(s)", "(es)", "(as)", "(os)", "(a)", "(o)"})
+_WORDS_THAT_ASK = """
+    fix add find get show give tell list look make use need want help please change update remove delete check see
+    explain describe summarize summarise compare write read open close edit refactor improve review rename move
+    happens does done doing work works working mean means used using there here
+    arregla arreglar corrige corregir busca buscar encuentra encontrar muestra mostrar dime dame explica explicame
+    explicar anade anadir cambia cambiar quita quitar borra borrar revisa revisar mira mirar mejora mejorar abre abrir
+    resume resumir compara comparar necesito quiero puedo puedes puede hace hacer haz dice dicen decir pasa funciona
+    significa ayuda ayudame llama llamada llamado utiliza usa usar
+    corrija mostre explique procure preciso quero faz fazer
+"""
+_ASKING = frozenset(_WORDS_THAT_ASK.split())
+"""Words that say what to do with something, in lower case without accents: they name nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A word or compound of a query, or what stands between quotes. ``outer_*`` are its places with them.
+
+    ``called``: parentheses follow, as those of a function do. ``glued``: only blanks lie between it and the one before.
+    """
+
+    text: str
+    start: int
+    end: int
+    outer_start: int
+    outer_end: int
+    quote: str = ""
+    called: bool = False
+    glued: bool = False
+
+    @property
+    def is_word(self) -> bool:
+        return not self.quote and not self.called and self.text.isalpha()
+
+
+def composed(query: str) -> str:
+    """Return the text in NFC, with the hyphens of Word and PDF (U+2010 to U+2013, U+2212) between words as ``-``."""
+    return _HYPHEN.sub("-", unicodedata.normalize("NFC", query))
+
+
+def plain(text: str) -> str:
+    """Return the text in lower case without accents, character for character."""
+    return "".join(map(_plain_character, text))
+
+
+@lru_cache(maxsize=4096)
+def plain_word(word: str) -> str:
+    return plain(word)
+
+
+def tokens(text: str) -> tuple[Token, ...]:
+    """Return the tokens of a composed text in its order. Of several quoted words, the quotation comes before them."""
+    found = sorted(_found(_without_addresses(text)), key=lambda each: (each.outer_start, -each.end))
+    return tuple(_joined(text, found))
+
+
+@lru_cache(maxsize=4096)
+def says_something(word: str) -> bool:
+    """Say whether a word speaks of something: no function word, no word that asks, three letters at least."""
+    return len(word) > 2 and plain_word(word) not in _ASKING and bool(content_words(word))
+
+
+def _found(text: str) -> Iterator[Token]:
+    whole: list[tuple[int, int]] = []
+    for quoted in _QUOTED.finditer(text):
+        number = quoted.lastindex or 1
+        content = quoted[number].strip()
+        if not content or not any(character.isalnum() for character in content):
+            continue
+        start = quoted.start(number) + quoted[number].index(content)
+        yield Token(
+            text=content,
+            start=start,
+            end=start + len(content),
+            outer_start=quoted.start(),
+            outer_end=quoted.end(),
+            quote=quoted[0][0],
+        )
+        if len(content.split()) == 1:
+            whole.append(quoted.span())
+    whole.reverse()
+    for token in _TOKEN.finditer(text):
+        while whole and whole[-1][1] <= token.start():
+            whole.pop()
+        if len(token[0]) > MAX_TOKEN or (whole and whole[-1][0] < token.start()):
+            continue
+        call = _CALL.match(text, token.end())
+        called = call is not None and call[0] not in _PLURAL_ENDINGS and not token[0].isdecimal()
+        end = call.end() if call and called else token.end()
+        yield Token(
+            text=token[0],
+            start=token.start(),
+            end=token.end(),
+            outer_start=token.start(),
+            outer_end=end,
+            called=called,
+        )
+
+
+def _joined(text: str, found: list[Token]) -> Iterator[Token]:
+    """Mark tokens that only blanks separate from the one before; words in a call are left to it."""
+    end, called_until = 0, 0
+    for token in found:
+        if token.start < called_until:
+            continue
+        if token.called:
+            called_until = token.outer_end
+        between = text[end : token.outer_start] if token.outer_start >= end else "|"
+        glued = between != "" and between.isspace() and "\n" not in between and end > 0
+        yield Token(
+            text=token.text,
+            start=token.start,
+            end=token.end,
+            outer_start=token.outer_start,
+            outer_end=token.outer_end,
+            quote=token.quote,
+            called=token.called,
+            glued=glued,
+        )
+        end = token.outer_end
+
+
+def _without_addresses(text: str) -> str:
+    """Return the text with bars in the places of addresses; as long as it was."""
+
+    def barred(chunk: re.Match[str]) -> str:
+        if frame := _GO_FRAME.match(chunk[0]):
+            name = frame[0].rindex("/") + 1
+            return "|" * name + _GO_RECEIVER.sub(_unwrapped, chunk[0][name:])
+        if len(chunk[0]) > MAX_TOKEN * 10:
+            return "|" * len(chunk[0])
+        if address := _ADDRESS.search(chunk[0]):
+            return chunk[0][: address.start()] + "|" * (len(chunk[0]) - address.start())
+        if "@" in chunk[0] and _MAIL.search(chunk[0]):
+            return "|" * len(chunk[0])
+        if "." in chunk[0]:
+            return _HOST.sub(lambda host: "|" * len(host[0]), chunk[0])
+        return chunk[0]
+
+    return _CHUNK.sub(barred, text)
+
+
+def _unwrapped(receiver: re.Match[str]) -> str:
+    """Return ``auth.(*Server).`` as ``||||||Server::``, as long as it was."""
+    return "|" * (len(receiver[0]) - len(receiver[2]) - 2) + f"{receiver[2]}::"
+
+
+@lru_cache(maxsize=4096)
+def _plain_character(character: str) -> str:
+    return unicodedata.normalize("NFKD", character.casefold())[0]

@@ -1,0 +1,1 @@
+"""Background maintenance: purging what has expired, and the progress of long tasks."""

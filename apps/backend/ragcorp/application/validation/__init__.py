@@ -1,0 +1,1 @@
+"""Checks and normalises what callers send before it reaches a use case. Pure; no storage."""

@@ -1,0 +1,147 @@
+"""What describes a document or an item: checked, cleaned, and given an owner."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
+from ragcorp.domain.exceptions import InvalidInputError, UnreadableDocumentError
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.text.checks import clean_text, is_blank, require_length, require_storable
+
+MAX_EXTERNAL_ID = 500
+MAX_TITLE = 500
+MAX_LABEL = 100
+MAX_OWNER = 200
+"""As long as a principal's subject may be."""
+MAX_METADATA_BYTES = 16 * 1024
+MAX_METADATA_DEPTH = 8
+LANGUAGE_PATTERN = re.compile(r"[a-z]{2,3}")
+
+
+def checked_attributes(
+    attributes: DocumentAttributes, *, max_metadata_bytes: int = MAX_METADATA_BYTES
+) -> DocumentAttributes:
+    """Return the attributes cleaned, times in UTC. Raises InvalidInputError."""
+    title = clean_text(attributes.title, field="title").strip()
+    require_length(title, field="title", limit=MAX_TITLE)
+    labels = (("artifact_type", attributes.artifact_type, MAX_LABEL), ("owner", attributes.owner, MAX_OWNER))
+    for field, value, limit in labels:
+        require_storable(value, field=field)
+        require_length(value, field=field, limit=limit)
+    if not LANGUAGE_PATTERN.fullmatch(attributes.language):
+        raise InvalidInputError(
+            "language is not an ISO 639 code.", field="language", remedy="Use a code such as 'es', 'en' or 'pt'."
+        )
+    if attributes.path is not None:
+        require_storable(attributes.path, field="path")
+        require_length(attributes.path, field="path", limit=1000)
+    metadata = _storable_metadata(attributes.metadata, depth=1)
+    size = len(json.dumps(metadata, ensure_ascii=False).encode())
+    if size > max_metadata_bytes:
+        raise InvalidInputError(
+            "metadata is too large.",
+            field="metadata",
+            limit=f"{max_metadata_bytes} bytes as JSON",
+            remedy="Keep only what filters and results need.",
+        )
+    occurred_at = attributes.occurred_at and in_utc(attributes.occurred_at)
+    return replace(attributes, title=title, metadata=metadata, occurred_at=occurred_at)
+
+
+def in_utc(moment: datetime) -> datetime:
+    """Return the moment in UTC; one without a zone is taken to be in UTC already."""
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise InvalidInputError(
+            "occurred_at is out of range.",
+            field="occurred_at",
+            limit="years 1 to 9999 in UTC",
+            remedy="Give a time in that range.",
+        ) from None
+
+
+def owned_attributes(attributes: DocumentAttributes, principal: Principal) -> DocumentAttributes:
+    """Return the attributes with the owner that their scope needs.
+
+    Raises InvalidInputError for what the writer could not read back: above its clearance, private to
+    somebody else, or of a group that it is not in.
+    """
+    if attributes.sensitivity > principal.clearance:
+        raise InvalidInputError(
+            "sensitivity is above your own clearance.",
+            field="sensitivity",
+            limit=principal.clearance.label,
+            remedy="Choose a level that you may read.",
+        )
+    if attributes.visibility_scope is VisibilityScope.PRIVATE:
+        if attributes.owner not in ("", principal.subject):
+            raise InvalidInputError(
+                "What is private belongs to its writer.",
+                field="owner",
+                remedy="Leave owner out, or choose another visibility_scope.",
+            )
+        return replace(attributes, owner=principal.subject)
+    if attributes.visibility_scope is VisibilityScope.GROUP and attributes.owner not in principal.groups:
+        raise InvalidInputError(
+            "What is a group's needs one of your groups as its owner.",
+            field="owner",
+            remedy="Name a group that you are in, or choose another visibility_scope.",
+        )
+    return attributes
+
+
+def require_external_id(external_id: str) -> None:
+    """Raise InvalidInputError unless ``external_id`` can name a document or an item."""
+    require_storable(external_id, field="external_id")
+    require_length(external_id, field="external_id", limit=MAX_EXTERNAL_ID, minimum=1)
+    if any(ord(character) < 32 or ord(character) == 127 for character in external_id) or is_blank(external_id):
+        raise InvalidInputError(
+            "external_id is blank or holds a control character.",
+            field="external_id",
+            remedy="Use a path or a plain name.",
+        )
+
+
+def require_text(text: str) -> None:
+    """Raise UnreadableDocumentError for a document's text in which nothing visible stands."""
+    if is_blank(text):
+        raise UnreadableDocumentError("text is empty.", field="text", remedy="Send a text with at least one word.")
+
+
+def _storable_metadata(metadata: Mapping[str, object], *, depth: int) -> dict[str, object]:
+    cleaned: dict[str, object] = {}
+    for key, value in metadata.items():
+        require_storable(key, field="metadata")
+        cleaned[key] = _storable_value(value, depth=depth)
+    return cleaned
+
+
+def _storable_value(value: object, *, depth: int) -> object:
+    if depth > MAX_METADATA_DEPTH:
+        raise InvalidInputError(
+            "metadata is nested too deeply.", field="metadata", limit=f"{MAX_METADATA_DEPTH} levels"
+        )
+    match value:
+        case str():
+            require_storable(value, field="metadata")
+            return value
+        case bool() | int() | None:
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case Mapping():
+            return _storable_metadata(value, depth=depth + 1)
+        case list() | tuple():
+            return [_storable_value(item, depth=depth + 1) for item in value]
+    raise InvalidInputError(
+        "metadata holds a value that JSON cannot carry.",
+        field="metadata",
+        remedy="Use text, finite numbers, booleans, null, lists and objects.",
+    )

@@ -1,0 +1,98 @@
+"""Makes items of memory and history from what callers send, and tells what names are made of. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragcorp.application.validation.attribute_checks import (
+    MAX_METADATA_BYTES,
+    checked_attributes,
+    owned_attributes,
+    require_external_id,
+)
+from ragcorp.domain.collections import Collection, ItemDraft, MemoryKind
+from ragcorp.domain.documents import DocumentAttributes
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.text.checks import clean_text
+
+NAME_DIGITS = 32
+
+
+def item_draft(
+    *,
+    collection: Collection,
+    text: str,
+    attributes: DocumentAttributes,
+    external_id: str | None = None,
+    session: str | None = None,
+    speaker: str | None = None,
+    entities: Sequence[str] = (),
+) -> ItemDraft:
+    """Return an item whose texts are cleaned as those of documents are: NFC, no control characters, NUL as a space.
+
+    Names are of one line; an empty session or speaker is none; an entity that is named twice counts once.
+    Raises InvalidInputError.
+    """
+    kinds = list(MemoryKind)
+    if collection is Collection.MEMORY and attributes.artifact_type not in kinds:
+        raise InvalidInputError(
+            "artifact_type is not a kind of memory.",
+            field="artifact_type",
+            limit=", ".join(kinds),
+            remedy="Use one of the listed kinds.",
+        )
+    return ItemDraft(
+        text=clean_text(text.replace("\x00", " "), field="text"),
+        attributes=attributes,
+        external_id=external_id,
+        session=_name(session, field="session") or None,
+        speaker=_name(speaker, field="speaker") or None,
+        entities=tuple(dict.fromkeys(_name(entity, field="entities") for entity in entities)),
+    )
+
+
+def _name(name: str | None, *, field: str) -> str:
+    return " ".join(clean_text((name or "").replace("\x00", " "), field=field).split())
+
+
+def checked_draft(draft: ItemDraft, *, principal: Principal, max_metadata_bytes: int = MAX_METADATA_BYTES) -> ItemDraft:
+    """Return the draft with checked attributes and an owner. Raises InvalidInputError.
+
+    One without external_id is to be named after its content (see ``content_name``), so that its writer may store it
+    again and nothing changes.
+    """
+    if draft.external_id is not None:
+        require_external_id(draft.external_id)
+    attributes = owned_attributes(
+        checked_attributes(draft.attributes, max_metadata_bytes=max_metadata_bytes), principal
+    )
+    checked = replace(draft, attributes=attributes)
+    if draft.external_id is not None or draft.named_after is not None:
+        return checked
+    return replace(checked, named_after=content_name(checked, principal=principal))
+
+
+def content_name(draft: ItemDraft, *, principal: Principal, position: int = 0) -> str:
+    """Return the first 32 hex digits of the SHA-256 over writer, session, speaker, time and text, and who may read it.
+
+    ``position`` counts the equal items before it. The writer is part of it, since a name that two of them share tells
+    one what the other has hidden or deleted. The text can be guessed from it: it is no name before it is keyed.
+    """
+    attributes = draft.attributes
+    told = [
+        principal.subject,
+        draft.session,
+        draft.speaker,
+        attributes.occurred_at.isoformat() if attributes.occurred_at else None,
+        draft.text,
+        attributes.artifact_type,
+        int(attributes.sensitivity),
+        attributes.visibility_scope,
+        attributes.owner,
+        position,
+    ]
+    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()[:NAME_DIGITS]

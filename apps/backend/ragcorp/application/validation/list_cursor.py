@@ -1,0 +1,42 @@
+"""Cursors of lists: the last name of a page and what it names, made opaque."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.text.checks import require_storable
+
+MAX_PAGE = 200
+
+
+def require_page_size(limit: int) -> None:
+    """Raise InvalidInputError for a page of no or too many entries."""
+    if not 1 <= limit <= MAX_PAGE:
+        raise InvalidInputError(
+            "limit is out of range.", field="limit", limit=f"1 to {MAX_PAGE}", remedy="Follow next_cursor."
+        )
+
+
+def encode(name: str, *, kind: str = "name") -> str:
+    return base64.urlsafe_b64encode(f"{kind}:{name}".encode()).decode().rstrip("=")
+
+
+def decode(cursor: str, *, kind: str = "name") -> str:
+    """Return the name. Raises InvalidInputError for what ``encode`` did not make of a name of this kind."""
+    try:
+        told = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+        require_storable(told, field="cursor")
+    except (ValueError, binascii.Error, InvalidInputError):
+        raise foreign_cursor() from None
+    name = told.removeprefix(f"{kind}:")
+    if not name or encode(name, kind=kind) != cursor:
+        raise foreign_cursor()
+    return name
+
+
+def foreign_cursor() -> InvalidInputError:
+    return InvalidInputError(
+        "The cursor is not one of this list.", field="cursor", remedy="Send next_cursor as it came, or none."
+    )

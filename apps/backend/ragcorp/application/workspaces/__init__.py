@@ -1,0 +1,1 @@
+"""Use cases of whole workspaces: language, settling the backlog, removal."""

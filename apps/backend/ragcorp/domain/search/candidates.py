@@ -1,0 +1,85 @@
+"""Values of the steps after fusion: candidates, what is known of them, and what a step did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from ragcorp.domain.documents import VisibilityScope
+from ragcorp.domain.principal import Sensitivity
+from ragcorp.domain.search.retrieval import FusedHit, HitKey, no_metadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What the steps need to know of a stored passage.
+
+    ``artifact`` is the document that it is, or is a part of. ``ages_from`` is the moment from which it grows old, None
+    where it does not: ``occurred_at``, or for a fact the end of its validity.
+    """
+
+    collection: str
+    kind: str
+    workspace: str
+    sensitivity: Sensitivity
+    visibility_scope: VisibilityScope
+    owner: str
+    language: str
+    artifact: str | None = None
+    occurred_at: datetime | None = None
+    ages_from: datetime | None = None
+
+
+class Candidate(NamedTuple):
+    """A fused hit on its way through the steps: its score so far, and by step what an explanation says of it."""
+
+    fused: FusedHit
+    score: float
+    description: Description
+    notes: Mapping[str, Mapping[str, object]] = no_metadata()  # type: ignore[assignment]
+
+    @property
+    def key(self) -> HitKey:
+        return self.fused.hit.key
+
+    def noted(self, step: str, score: float | None = None, **note: object) -> Candidate:
+        """Return the candidate with a note of ``step`` and, if one is given, another score."""
+        notes = {**self.notes, step: note} if self.notes else {step: note}
+        return self._replace(score=self.score if score is None else score, notes=notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReport:
+    """A step's line in an explanation and in the metrics; ``skipped`` says in a short word why it did not run."""
+
+    step: str
+    before: int
+    after: int
+    formula: str = ""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    skipped: str | None = None
+
+    @property
+    def removed(self) -> int:
+        return self.before - self.after
+
+
+class StepOutcome(NamedTuple):
+    """What is left after a step, in its order, and the step's report."""
+
+    candidates: tuple[Candidate, ...]
+    report: StepReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """What tells how alike the candidates of a pool are.
+
+    ``cosines`` holds each pair of keys of which both have a vector, smaller key first; ``lexemes`` those of each key
+    that stands in a pair without a cosine.
+    """
+
+    cosines: Mapping[tuple[HitKey, HitKey], float] = field(default_factory=dict)
+    lexemes: Mapping[HitKey, frozenset[str]] = field(default_factory=dict)

@@ -1,0 +1,205 @@
+"""Values of a search: the request and the response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
+from ragcorp.domain.filters import Filters, require_filters
+from ragcorp.domain.search.candidates import StepReport
+from ragcorp.domain.search.lexical import LexicalEvidence
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, Contribution, SourceReport
+from ragcorp.domain.structure.hydration import MAX_EPISODE_ID, Hydration
+from ragcorp.domain.text.checks import is_blank, require_length, require_storable
+
+MAX_CONVERSATION_ID = 400
+"""As long as the session of an item of history, which it is."""
+
+
+class SearchMode(StrEnum):
+    AUTO = "auto"
+    DENSE = "dense"
+    SPARSE = "sparse"
+    HYBRID = "hybrid"
+
+
+class FusionMethod(StrEnum):
+    RRF = "rrf"
+    LINEAR = "linear"
+
+
+class SparseRanking(StrEnum):
+    BM25 = "bm25"
+    TS_RANK_CD = "ts_rank_cd"
+
+
+class SparseOperator(StrEnum):
+    AND = "and"
+    OR = "or"
+
+
+class QuerySyntax(StrEnum):
+    """``plain``: every character is text. ``websearch``: quotes, ``or`` and a leading dash are operators."""
+
+    PLAIN = "plain"
+    WEBSEARCH = "websearch"
+
+
+def _require_type(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise InvalidInputError(f"{name} is not {wanted}.", field=name, limit=wanted, remedy=f"Give {name} {wanted}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """A search as the caller wants it; what is None is the profile's.
+
+    ``profile`` names one that was wired (dense, sparse, hybrid, linear, or one of the user's own) and then decides in
+    place of ``mode`` and ``method``.
+
+    ``rank_constant`` is the k of RRF, ``weights`` go by the name of a list, and ``rank_window_size`` bounds each list
+    and the fused one: pages are slices of that window, so the head never depends on ``limit``.
+    ``include_memory`` asks the collection of memories too; ``expand_neighbors`` shows so many chunks before and behind
+    each passage with it; ``rerank`` False leaves a configured reranker out; ``require_all`` takes no answer where a
+    source did not do its part; ``facets`` counts what was found; ``highlight`` marks the words of the results that
+    match. ``conversation_id`` is for answers alone: the session of history to which question and answer belong.
+    ``episode_id`` names an episode of the caller's: what it showed before is shown again, and the response carries a
+    ``hydration``; it has no pages (no ``cursor``).
+    Raises InvalidInputError for a value of another type; ranges are for the use case to judge.
+    """
+
+    query: str
+    limit: int = 10
+    cursor: str | None = None
+    mode: SearchMode = SearchMode.AUTO
+    profile: str | None = None
+    filters: Filters = ()
+    syntax: QuerySyntax = QuerySyntax.PLAIN
+    method: FusionMethod | None = None
+    rank_constant: int | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
+    rank_window_size: int | None = None
+    explain: bool = False
+    highlight: bool = False
+    include_memory: bool = False
+    expand_neighbors: int = 0
+    rerank: bool | None = None
+    require_all: bool = False
+    facets: bool = False
+    exact_keywords: str | None = None
+    vector_score_threshold: float | None = None
+    conversation_id: str | None = None
+    episode_id: str | None = None
+
+    def __post_init__(self) -> None:
+        _require_type("query", self.query, str, "text")
+        _require_type("limit", self.limit, int, "a whole number")
+        for name, value, kind, wanted in (
+            ("cursor", self.cursor, str, "text"),
+            ("profile", self.profile, str, "text"),
+            ("fusion.rank_constant", self.rank_constant, int, "a whole number"),
+            ("fusion.rank_window_size", self.rank_window_size, int, "a whole number"),
+            ("expand_neighbors", self.expand_neighbors, int, "a whole number"),
+            ("exact_keywords", self.exact_keywords, str, "text"),
+            ("vector_score_threshold", self.vector_score_threshold, (int, float), "a number"),
+            ("conversation_id", self.conversation_id, str, "text"),
+            ("episode_id", self.episode_id, str, "text"),
+        ):
+            if value is not None:
+                _require_type(name, value, kind, wanted)
+        require_filters(self.filters)
+        _require_type("fusion.weights", self.weights, Mapping, "numbers by the name of a list")
+        for name, weight in self.weights.items():
+            _require_type("fusion.weights", name, str, "numbers by the name of a list")
+            _require_type(f"fusion.weights.{name}", weight, (int, float), "a number")
+        if self.conversation_id is not None:
+            require_length(self.conversation_id, field="conversation_id", limit=MAX_CONVERSATION_ID, minimum=1)
+            require_storable(self.conversation_id, field="conversation_id")
+        if self.episode_id is not None:
+            self._check_episode(self.episode_id)
+
+    def _check_episode(self, episode_id: str) -> None:
+        require_length(episode_id, field="episode_id", limit=MAX_EPISODE_ID, minimum=1)
+        require_storable(episode_id, field="episode_id")
+        if self.episode_id in {".", ".."}:
+            raise InvalidInputError(
+                "A dot names no episode: in a URL it is a step between folders.",
+                field="episode_id",
+                remedy="Give it a name.",
+            )
+        if self.cursor is not None:
+            raise InvalidInputError(
+                "A page is no turn of an episode.",
+                field="cursor",
+                limit="cursor or episode_id",
+                remedy="Leave out episode_id to page on, or the cursor to ask anew.",
+            )
+
+    @property
+    def has_keywords(self) -> bool:
+        return self.exact_keywords is not None and not is_blank(self.exact_keywords)
+
+    @property
+    def by_keywords(self) -> bool:
+        """Whether the keywords decide how to search: there are some, and neither mode nor profile is named."""
+        return self.has_keywords and self.mode is SearchMode.AUTO and self.profile is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Highlight:
+    """Characters (code points) [start, end[ of a text. Raises InvalidRankingError for what holds none."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise InvalidRankingError("A highlight holds at least one character.", field="highlights")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    """A result: the passage, its rank in the whole ranking, and what each list gave to its score.
+
+    ``collections`` are those in which it was found: its own first. ``steps`` has, for an explained search, what each
+    step after fusion did to it. ``matched_lines`` are the lines of its file that hold what was looked for literally.
+    ``evidence`` has, for an explained search, the lexemes behind a list's score, by the name of the list.
+    ``highlights`` are the words of the passage that match, in order and disjoint; None where they were not asked for,
+    or could not be told.
+    """
+
+    rank: int
+    score: float
+    score_type: str
+    chunk: Chunk
+    sources: tuple[Contribution, ...]
+    evidence: Mapping[str, LexicalEvidence] = field(default_factory=dict)
+    collections: tuple[str, ...] = (CHUNK_COLLECTION,)
+    matched_lines: tuple[int, ...] = ()
+    steps: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    highlights: tuple[Highlight, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResponse:
+    """``reports`` has every source that was asked; ``degraded`` those that did not do their part.
+
+    ``steps`` has a report of each step after fusion; ``facets`` counts what was found, if the request asked for it.
+    ``hydration`` is what the turn of an episode shows, if the request named one.
+    """
+
+    mode_used: SearchMode
+    hits: tuple[SearchHit, ...]
+    reports: tuple[SourceReport, ...]
+    next_cursor: str | None = None
+    explanation: Mapping[str, object] | None = None
+    steps: tuple[StepReport, ...] = ()
+    facets: Mapping[str, Mapping[str, int]] | None = None
+    hydration: Hydration | None = None
+
+    @property
+    def degraded(self) -> tuple[SourceReport, ...]:
+        return tuple(report for report in self.reports if report.reason is not None)

@@ -1,0 +1,1 @@
+"""Entities of documents, their fingerprints, and the values of hydration. Values only."""

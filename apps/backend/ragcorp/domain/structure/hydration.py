@@ -1,0 +1,245 @@
+"""Values of hydration: anchors, candidates, and the plan of what is shown within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from uuid import UUID
+
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.search.retrieval import SourceReport
+from ragcorp.domain.structure.entities import EntityIdentity, EntityRef, EntityText
+
+MAX_EPISODE_ID = 200
+SHOWN_CHARACTERS = 200
+"""Of an entity's text in an introspection."""
+
+
+class AnchorReason(StrEnum):
+    EXPLICIT_FILE_MENTION = "explicit_file_mention"
+    EXPLICIT_SYMBOL_MENTION = "explicit_symbol_mention"
+    EXPLICIT_CLAUSE_MENTION = "explicit_clause_mention"
+    EXPLICIT_HEADING_MENTION = "explicit_heading_mention"
+    EXPLICIT_IDENTIFIER_MENTION = "explicit_identifier_mention"
+    PROBABLE_FILE_MENTION = "probable_file_mention"
+    HYDRATED_PREVIOUS_TURN = "hydrated_previous_turn"
+    AST_CALLS = "ast_calls"
+    AST_CALLED_BY = "ast_called_by"
+    AST_SAME_FILE = "ast_same_file"
+
+
+PRIORITIES: Mapping[AnchorReason, int] = MappingProxyType(
+    {
+        AnchorReason.EXPLICIT_FILE_MENTION: 100,
+        AnchorReason.EXPLICIT_SYMBOL_MENTION: 90,
+        AnchorReason.EXPLICIT_CLAUSE_MENTION: 90,
+        AnchorReason.EXPLICIT_HEADING_MENTION: 90,
+        AnchorReason.EXPLICIT_IDENTIFIER_MENTION: 90,
+        AnchorReason.PROBABLE_FILE_MENTION: 85,
+        AnchorReason.HYDRATED_PREVIOUS_TURN: 80,
+        AnchorReason.AST_CALLS: 70,
+        AnchorReason.AST_CALLED_BY: 65,
+        AnchorReason.AST_SAME_FILE: 60,
+    }
+)
+"""The larger, the earlier. Those of the design document, three of ours for neighbours in the syntax tree, and one for
+the files that a plain word names: a weak mention comes behind every strong one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """An entity that is shown whatever its similarity; ``reasons`` by priority, each once.
+
+    ``along``: the query does not name it itself, but the file or container in which it stands.
+    """
+
+    entity: EntityRef
+    reasons: tuple[AnchorReason, ...]
+    along: bool = False
+
+    @property
+    def priority(self) -> int:
+        return PRIORITIES[self.reasons[0]]
+
+
+class Channel(StrEnum):
+    SEMANTIC = "semantic"
+    KEYWORD = "keyword"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HydrationCandidate:
+    """An entity that may be shown where room is left: ``score`` in [0, 1], a cosine or a share of evidence."""
+
+    entity: EntityRef
+    score: float
+    channel: Channel = Channel.SEMANTIC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HydrationLimits:
+    """``max_*`` bound the whole; ``semantic_*`` what is shown for its similarity, within them.
+
+    Raises ConfigurationError for a number below zero.
+    """
+
+    max_tokens: int = 8000
+    max_entities: int = 20
+    semantic_tokens: int = 4000
+    semantic_entities: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "max_entities", "semantic_tokens", "semantic_entities"):
+            if getattr(self, name) < 0:
+                raise ConfigurationError(f"{name} is below zero.", field=name, limit="0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedEntity:
+    """An entity that is shown, at ``position`` (from 1), for ``tokens``; ``cut``: as its head only.
+
+    ``reasons`` are written ``anchor:explicit_file_mention`` and ``semantic:0.85``.
+    """
+
+    entity: EntityRef
+    reasons: tuple[str, ...]
+    priority: int
+    tokens: int
+    position: int
+    cut: bool = False
+
+
+class DropReason(StrEnum):
+    """Which budget an anchor did not fit into."""
+
+    TOKENS = "tokens"
+    ENTITIES = "entities"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedEntity:
+    """An anchor that did not fit, not even as its head."""
+
+    entity: EntityRef
+    reasons: tuple[str, ...]
+    priority: int
+    tokens: int
+    budget: DropReason
+
+
+class WarningCode(StrEnum):
+    ANCHOR_DROPPED = "anchor_dropped"
+    ANCHOR_CUT = "anchor_cut"
+    AMBIGUOUS_MENTION = "ambiguous_mention"
+    NOT_FOUND = "not_found"
+    NO_SEMANTIC_CANDIDATES = "no_semantic_candidates"
+    STRUCTURAL_ONLY = "structural_only"
+    NOT_RECORDED = "not_recorded"
+    NOT_LISTED = "not_listed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HydrationWarning:
+    """``key`` is the entity in question, ``document_id`` the document that the message tells of, where there is one.
+
+    Who may not read that document is not told.
+    """
+
+    code: WarningCode
+    message: str
+    key: str | None = None
+    document_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HydrationUse:
+    """What of the limits is used."""
+
+    limits: HydrationLimits
+    tokens: int = 0
+    entities: int = 0
+    semantic_tokens: int = 0
+    semantic_entities: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HydrationPlan:
+    """What is shown, in order, and what is not."""
+
+    entities: tuple[PlannedEntity, ...]
+    dropped: tuple[DroppedEntity, ...]
+    warnings: tuple[HydrationWarning, ...]
+    use: HydrationUse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HydratedEntity:
+    """A planned entity with its text: ``text.head`` is what is shown where it is cut."""
+
+    planned: PlannedEntity
+    text: EntityText
+
+    @property
+    def shown(self) -> str:
+        return self.text.head if self.planned.cut else self.text.content
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hydration:
+    """What a turn of an episode shows. ``turn`` counts from 1; None where it could not be recorded.
+
+    ``model`` is the embedding model whose similarities were asked, None where there were none.
+    """
+
+    episode_id: str
+    turn: int | None
+    entities: tuple[HydratedEntity, ...]
+    dropped: tuple[DroppedEntity, ...]
+    warnings: tuple[HydrationWarning, ...]
+    use: HydrationUse
+    model: str | None = None
+    reports: tuple[SourceReport, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedEntity:
+    """An entity of a recorded turn. ``content`` is what its document holds of it today, at most SHOWN_CHARACTERS.
+
+    None: the document no longer has that entity. ``budget`` is set for one that was dropped.
+    """
+
+    identity: EntityIdentity
+    kind: str
+    path: str
+    external_id: str
+    reasons: tuple[str, ...]
+    priority: int
+    tokens: int
+    position: int
+    cut: bool
+    content: str | None
+    budget: DropReason | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedTurn:
+    """One turn of an episode as it is told later.
+
+    ``turns`` is how many there are (the oldest may be gone by retention). ``withheld`` counts the entities whose
+    documents the caller may no longer read, or that are deleted: nothing else is said of them.
+    """
+
+    episode_id: str
+    turn: int
+    turns: int
+    query: str
+    created_at: datetime
+    model: str | None
+    entities: tuple[RecordedEntity, ...]
+    dropped: tuple[RecordedEntity, ...]
+    warnings: tuple[HydrationWarning, ...]
+    use: HydrationUse
+    withheld: int

@@ -1,0 +1,44 @@
+"""The words of a path, a title or a query: those that they share tell which of many documents is meant. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from ragcorp.domain.text.entity_names import heading_name
+
+MAX_WORDS = 64
+"""Of a text; of a longer one, its first."""
+
+WORD = "word:"
+"""Before a word among the stored names of a document."""
+
+_STEP = re.compile(r"[^\s/\\]+")
+_EXTENSION = re.compile(r"\.[^\W_]{1,10}$")
+
+
+def place_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, folded, each once: ``authToken.go`` has ``authtoken``, ``auth`` and ``token``.
+
+    A folder and a file without its extension is a word as a whole, too. Single letters are none.
+    """
+    words: dict[str, None] = {}
+    for step in _STEP.findall(text):
+        bare = _EXTENSION.sub("", step)
+        spaced = _words(bare)
+        for word in ("".join(spaced), *spaced, *_words(_humps_apart(bare))):
+            if len(word) > 1:
+                words[word] = None
+        if len(words) >= MAX_WORDS:
+            break
+    return tuple(words)[:MAX_WORDS]
+
+
+def _humps_apart(text: str) -> str:
+    return "".join(
+        f" {letter}" if before.islower() and letter.isupper() else letter
+        for before, letter in zip(f" {text}", text, strict=False)
+    )
+
+
+def _words(text: str) -> list[str]:
+    return heading_name(text).partition(":")[2].split()

@@ -1,0 +1,1 @@
+"""Caches of vectors in memory and on disk, and the checks on vectors that models return. No SQL."""

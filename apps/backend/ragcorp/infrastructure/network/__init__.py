@@ -1,0 +1,1 @@
+"""Outgoing HTTP: which addresses models may be reached at, and the guarded transport."""

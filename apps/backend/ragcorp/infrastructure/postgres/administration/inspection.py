@@ -1,0 +1,147 @@
+"""What a database looks like from the application role, without changing anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from ragcorp.infrastructure.postgres.administration.leakproof import statements, unmarked
+from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
+from ragcorp.infrastructure.postgres.connections.errors import translate
+from ragcorp.infrastructure.postgres.connections.indexes import INVALID_INDEXES_IN_USE
+from ragcorp.infrastructure.postgres.models.embedding_models import BACKLOG_TABLES, has_vectors
+
+CONNECT_TIMEOUT_SECONDS = 5
+
+SERVER = """
+    SELECT current_setting('server_version'), current_setting('server_version_num')::int,
+        (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+        EXISTS (SELECT 1 FROM pg_ts_config WHERE cfgname = 'spanish')
+"""
+
+WAITING = " UNION ALL ".join(f"SELECT failed FROM {table}" for table in BACKLOG_TABLES)
+
+CONTENTS = f"""
+    SELECT (SELECT count(*) FROM documents WHERE deleted_at IS NULL),
+        (SELECT count(*) FROM chunks),
+        count(*), count(*) FILTER (WHERE failed)
+    FROM ({WAITING}) AS waiting
+"""
+
+STORED_MODEL = f"""
+    SELECT name, dimensions, {has_vectors("embedding_models.id")} FROM embedding_models WHERE active
+"""
+
+IS_BOUND = """
+    SELECT NOT EXISTS (
+        SELECT FROM pg_roles r
+        WHERE (r.rolsuper OR r.rolbypassrls) AND pg_has_role(current_user, r.oid, 'MEMBER'))
+"""
+
+OF_NO_WORKSPACE = ("alembic_version", "embedding_models", "item_name_key", "key_secret")
+"""Tables without rows of anybody: they stand under no policy."""
+
+UNPROTECTED = """
+    SELECT c.relname FROM pg_class c
+    WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'documents'::regclass)
+      AND c.relkind IN ('r', 'p') AND c.relname <> ALL (%s)
+      AND NOT (c.relrowsecurity AND c.relforcerowsecurity
+               AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
+    ORDER BY c.relname
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFacts:
+    """``vector`` is pgvector's version, None where the extension is not in the database."""
+
+    version: str
+    version_number: int
+    vector: str | None
+    has_spanish: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredModel:
+    name: str
+    dimensions: int
+    has_vectors: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a migrated database holds; ``failed`` of the ``pending`` chunks and items were given up."""
+
+    documents: int
+    chunks: int
+    pending: int
+    failed: int
+    invalid_indexes: tuple[str, ...]
+    model: StoredModel | None
+
+
+def inspect_server(dsn: str) -> ServerFacts:
+    """Raises ConfigurationError or StorageUnavailableError. Blocking."""
+    try:
+        with _connect(dsn) as connection:
+            ((version, number, vector, has_spanish),) = connection.execute(SERVER).fetchall()
+        return ServerFacts(version=version, version_number=number, vector=vector, has_spanish=has_spanish)
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def inspect_contents(dsn: str) -> Contents:
+    """Look into a database that is migrated to this version. Raises as ``inspect_server``. Blocking."""
+    try:
+        with _connect(dsn) as connection:
+            ((documents, chunks, pending, failed),) = connection.execute(CONTENTS).fetchall()
+            model = connection.execute(STORED_MODEL).fetchone()
+            return Contents(
+                documents=documents,
+                chunks=chunks,
+                pending=pending,
+                failed=failed,
+                invalid_indexes=tuple(row[0] for row in connection.execute(INVALID_INDEXES_IN_USE).fetchall()),
+                model=StoredModel(name=model[0], dimensions=model[1], has_vectors=model[2]) if model else None,
+            )
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def role_is_bound(dsn: str) -> bool:
+    """Return whether policies hold for the role of ``dsn``: it is no superuser, has not BYPASSRLS, nor can become such.
+
+    An owner is bound too, since row-level security is forced. Raises as ``inspect_server``. Blocking.
+    """
+    try:
+        with _connect(dsn) as connection:
+            ((bound,),) = connection.execute(IS_BOUND).fetchall()
+        return bool(bound)
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def unprotected_tables(dsn: str) -> tuple[str, ...]:
+    """Return tables of the schema whose policy was taken away or is not forced. Raises as ``inspect_server``."""
+    try:
+        with _connect(dsn) as connection:
+            found = connection.execute(UNPROTECTED, (list(OF_NO_WORKSPACE),)).fetchall()
+        return tuple(row[0] for row in found)
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def slow_under_policies(dsn: str) -> tuple[str, ...]:
+    """Return what an administrator has yet to run so that searches use their indexes. Raises as ``inspect_server``."""
+    try:
+        with _connect(dsn) as connection:
+            return tuple(statements(unmarked(connection)))
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def _connect(dsn: str) -> Connection[TupleRow]:
+    return psycopg.connect(of_every_workspace(dsn), connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp")

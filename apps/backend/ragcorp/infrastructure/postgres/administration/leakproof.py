@@ -1,0 +1,82 @@
+"""Functions that must be LEAKPROOF, so that conditions made of them reach an index under row-level security (ADR-043).
+
+A condition that could tell of a row before the policy has let it through, by an error or a side effect, is evaluated
+after the policy, and so by no index. None of these can: they compare what they are given, and fail on no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import psycopg
+from psycopg import Connection, sql
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import TupleRow
+
+from ragcorp.infrastructure.postgres.connections.errors import translate
+
+NEEDED = (
+    "arrayoverlap(anyarray, anyarray)",
+    "arraycontains(anyarray, anyarray)",
+    "ts_match_vq(tsvector, tsquery)",
+    "jsonb_contains(jsonb, jsonb)",
+    "similarity_op(text, text)",
+    "bm25_impacts(integer[], integer)",
+    "path_key(text)",
+)
+"""What stands in a condition that an index serves: operators of GIN, and the functions of two indexes."""
+
+UNMARKED = """
+    SELECT n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)
+    FROM unnest(%s::text[]) WITH ORDINALITY AS needed (name, place)
+    JOIN pg_proc p ON p.oid = to_regprocedure(needed.name)
+    JOIN pg_namespace n ON n.oid = p.pronamespace
+    WHERE NOT p.proleakproof
+    ORDER BY needed.place
+"""
+
+IS_SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
+
+
+def unmarked(connection: Connection[TupleRow]) -> list[tuple[str, str, str]]:
+    """Return schema, name and arguments of what is not LEAKPROOF in this database, though it should be."""
+    return [(row[0], row[1], row[2]) for row in connection.execute(UNMARKED, (list(NEEDED),)).fetchall()]
+
+
+def statements(functions: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Return what a superuser runs to mark the functions, a statement each."""
+    return [
+        sql.SQL("ALTER FUNCTION {}({}) LEAKPROOF").format(sql.Identifier(schema, name), sql.SQL(arguments)).as_string()
+        for schema, name, arguments in functions
+    ]
+
+
+def mark_leakproof(dsn: str, *, superuser_dsn: str | None = None) -> list[str]:
+    """Mark what is not, as ``dsn``'s role where it is a superuser, else by ``superuser_dsn``. Blocking.
+
+    Returns the statements that are left to an administrator; without them results are the same, but slow to come.
+    Raises ConfigurationError or StorageUnavailableError.
+    """
+    try:
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            left = statements(unmarked(connection))
+            if not left:
+                return []
+            row = connection.execute(IS_SUPERUSER).fetchone()
+            if row is not None and row[0]:
+                _run(connection, left)
+                return []
+        if superuser_dsn is None:
+            return left
+        # a superuser picks nothing up by name that others could have put into a schema
+        safe = make_conninfo(superuser_dsn, options="-c search_path=pg_catalog")
+        with psycopg.connect(safe, autocommit=True) as connection:
+            _run(connection, left)
+    except psycopg.Error as error:
+        raise translate(error) from error
+    return []
+
+
+def _run(connection: Connection[TupleRow], found: Sequence[str]) -> None:
+    for statement in found:
+        connection.execute(statement.encode())

@@ -1,0 +1,239 @@
+"""Runs Alembic as a library call, and tells how far a database is."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from psycopg import errors as pg
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from ragcorp.domain.exceptions import ConfigurationError, RagcorpError, StorageUnavailableError
+from ragcorp.infrastructure.postgres.administration import row_level_security
+from ragcorp.infrastructure.postgres.administration.leakproof import mark_leakproof
+from ragcorp.infrastructure.postgres.administration.migration_lock import LOCK_TIMEOUT, migration_lock, owner_engine
+from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
+from ragcorp.infrastructure.postgres.connections.errors import translate
+from ragcorp.infrastructure.postgres.connections.indexes import rebuild_invalid_indexes
+from ragcorp.infrastructure.postgres.models.embedding_models import DEFAULT_MODEL, ensure_active_indexes, ensure_model
+
+VERSION = "SELECT version_num FROM alembic_version"
+HAS_VERSION_TABLE = "SELECT to_regclass('alembic_version') IS NOT NULL"
+
+ADD_VECTOR = "CREATE EXTENSION IF NOT EXISTS vector"
+
+STOP_OLDER_PROCESSES = (
+    f"Migration {row_level_security.REVISION} turns row-level security on: a process of an older version sees no rows "
+    "from now on, and says nothing of it. Stop every one."
+)
+
+logger = logging.getLogger(__name__)
+
+GRANT_TO_APPLICATION = """
+    GRANT USAGE ON SCHEMA public TO "{role}";
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "{role}";
+    GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO "{role}";
+    REVOKE INSERT, UPDATE, DELETE ON alembic_version, key_secret, item_name_key FROM "{role}";
+"""
+"""What only the owner writes, the application reads: with another secret each key would be void, or a forger's good."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigrationState:
+    """The schema revision of a database (None: empty) and the newest one that this version carries.
+
+    ``newer``: a version of later migrated the database, and this one knows nothing of its revision.
+    """
+
+    current: str | None
+    head: str
+    newer: bool = False
+
+    @property
+    def up_to_date(self) -> bool:
+        return self.current == self.head
+
+    def require_known(self) -> None:
+        """Raises ConfigurationError for a database that a newer version migrated."""
+        if self.newer:
+            raise ConfigurationError(self.says_newer, remedy=INSTALL_NEWER)
+
+    @property
+    def says_newer(self) -> str:
+        return (
+            f"This database was migrated by a newer version of ragcorp: its schema revision is {self.current}, "
+            f"and this version knows those up to {self.head}."
+        )
+
+
+INSTALL_NEWER = "Install that version, or a newer one."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migrated(MigrationState):
+    """How a database stands after a migration from revision ``before``.
+
+    ``left`` are statements that a superuser has yet to run, so that conditions under policies use their indexes; none
+    where row-level security is ``off``.
+    """
+
+    before: str | None
+    left: tuple[str, ...]
+    off: bool
+
+    @property
+    def turned_on(self) -> bool:
+        """Whether it is this migration that brought the policies to a database with a schema."""
+        return _brings_policies(self.before)
+
+
+def _brings_policies(before: str | None) -> bool:
+    return before is not None and before < row_level_security.REVISION
+
+
+def scripts_folder() -> Path:
+    """Return the folder of the migrations: inside the installed package, else beside it in a checkout."""
+    package = Path(__file__).resolve().parents[3]
+    for folder in (package / "_alembic", package.parent / "alembic"):
+        if (folder / "env.py").is_file():
+            return folder
+    raise ConfigurationError("The migrations are missing from this installation.", remedy="Install ragcorp again.")
+
+
+def alembic_config(dsn: str, *, embedding_model: tuple[str, int] = DEFAULT_MODEL) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(scripts_folder()).replace("%", "%%"))
+    config.attributes["dsn"] = dsn
+    config.attributes["embedding_model"] = embedding_model
+    return config
+
+
+def migrate(
+    dsn: str,
+    *,
+    embedding_model: tuple[str, int] | None,
+    application_dsn: str | None = None,
+    superuser_dsn: str | None = None,
+    protect: bool | None = None,
+) -> Migrated:
+    """Bring the database up to the newest revision, prepared for the model. Blocking; safe to run side by side.
+
+    ``dsn`` is the owner's. INVALID indexes are rebuilt; ``application_dsn``'s role gets what it needs; functions are
+    marked LEAKPROOF, for which it takes a superuser. ``protect`` turns row-level security on or off; None leaves the
+    choice that was made, also for tables that a migration adds.
+    Raises ConfigurationError, IncompatibleEmbeddingsError or StorageUnavailableError.
+    """
+    found = state(dsn)
+    found.require_known()
+    if _brings_policies(found.current):
+        logger.warning(STOP_OLDER_PROCESSES)
+    try:
+        off = _prepare(dsn)
+        command.upgrade(alembic_config(dsn, embedding_model=embedding_model or DEFAULT_MODEL), "head")
+        with (
+            migration_lock(dsn),
+            owner_engine(dsn).connect().execution_options(isolation_level="AUTOCOMMIT") as connection,
+        ):
+            connection.execute(text("select set_config('lock_timeout', :value, false)"), {"value": LOCK_TIMEOUT})
+            rebuild_invalid_indexes(connection)
+            if embedding_model is None:
+                ensure_active_indexes(connection)
+            else:
+                ensure_model(connection, name=embedding_model[0], dimensions=embedding_model[1])
+            role = conninfo_to_dict(application_dsn).get("user") if application_dsn else None
+            if role and role != conninfo_to_dict(dsn).get("user"):
+                connection.execute(text(GRANT_TO_APPLICATION.format(role=str(role).replace('"', '""'))))
+            if protect is not None or off:
+                off = not protect
+                _protect(dsn, on=not off)
+            left = mark_leakproof(dsn, superuser_dsn=superuser_dsn)
+    except (SQLAlchemyError, psycopg.Error) as error:
+        raise _refusal(_driver_error(error)) from error
+    after = state(dsn)
+    return Migrated(
+        current=after.current,
+        head=after.head,
+        newer=after.newer,
+        before=found.current,
+        left=() if off else tuple(left),
+        off=off,
+    )
+
+
+def _prepare(dsn: str) -> bool:
+    """See to the extension, without which no migration ends; return whether row-level security was turned off."""
+    with migration_lock(dsn), psycopg.connect(_plain(dsn), autocommit=True) as connection:
+        try:
+            connection.execute(ADD_VECTOR)
+        except (pg.InsufficientPrivilege, pg.UndefinedFile, pg.FeatureNotSupported) as error:
+            raise ConfigurationError(
+                "The database lacks the extension 'vector', and the role that migrates may not add it.",
+                field="DATABASE_OWNER_URL",
+                remedy="Install pgvector on the server, and run in this database as a superuser: "
+                "CREATE EXTENSION vector; then run `ragcorp migrate` again.",
+            ) from error
+        return row_level_security.chosen_off(connection)
+
+
+def _protect(dsn: str, *, on: bool) -> None:
+    with psycopg.connect(_plain(dsn), autocommit=True) as connection:
+        connection.execute("SELECT set_config('lock_timeout', %s, false)", (LOCK_TIMEOUT,))
+        row_level_security.switch(connection, on=on)
+
+
+def _plain(dsn: str) -> str:
+    return of_every_workspace(dsn.replace("postgresql+psycopg://", "postgresql://", 1))
+
+
+def _refusal(error: BaseException) -> RagcorpError:
+    if isinstance(error, pg.InsufficientPrivilege):
+        return StorageUnavailableError(
+            "The role that migrates may not change this schema.",
+            reason="privilege",
+            remedy="Let DATABASE_OWNER_URL (default: DATABASE_URL) name the owner of the database and of its tables.",
+        )
+    return translate(error)
+
+
+def head_revision() -> str:
+    """Return the newest revision that this version carries. Blocking."""
+    head = ScriptDirectory(str(scripts_folder())).get_current_head()
+    if head is None:
+        raise StorageUnavailableError("This installation carries no migrations.", reason="schema")
+    return head
+
+
+def known_revisions() -> frozenset[str]:
+    """Return every revision that this version can migrate from, the newest too. Blocking."""
+    return frozenset(script.revision for script in ScriptDirectory(str(scripts_folder())).walk_revisions())
+
+
+def state(dsn: str) -> MigrationState:
+    """Return how far the database is. Blocking."""
+    head = head_revision()
+    try:
+        with owner_engine(dsn).connect() as connection:
+            if not connection.execute(text(HAS_VERSION_TABLE)).scalar_one():
+                return MigrationState(current=None, head=head)
+            current = connection.execute(text(VERSION)).scalar_one_or_none()
+            newer = current not in (None, head) and current not in known_revisions()
+            return MigrationState(current=current, head=head, newer=newer)
+    except (SQLAlchemyError, psycopg.Error) as error:
+        raise translate(_driver_error(error)) from error
+
+
+def _driver_error(error: BaseException) -> BaseException:
+    """Return the driver's error behind one of SQLAlchemy's, which may be about the rollback that came after it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, psycopg.Error):
+            return cause
+        cause = (cause.orig if isinstance(cause, DBAPIError) else None) or cause.__cause__ or cause.__context__
+    return error

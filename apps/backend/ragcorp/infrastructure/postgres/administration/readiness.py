@@ -1,0 +1,40 @@
+"""Whether a database can be served from: one statement that looks at all that a search takes for granted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.infrastructure.postgres.administration.migrations import VERSION
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.connections.indexes import INVALID_INDEXES_IN_USE
+
+LOOK = f"""
+    SELECT ({VERSION}),
+        ARRAY(SELECT dimensions FROM embedding_models WHERE name = %s),
+        ARRAY({INVALID_INDEXES_IN_USE})::text[],
+        EXISTS (SELECT 1 FROM pg_ts_config WHERE cfgname = 'spanish')
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What was found. ``widths`` are those of the service's model: more than one where it was kept at several."""
+
+    revision: str | None
+    widths: tuple[int, ...]
+    invalid_indexes: tuple[str, ...]
+    has_spanish: bool
+
+
+async def look(database: Database, *, model: EmbeddingModel) -> Sight:
+    """Raises StorageUnavailableError, of reason ``schema`` for a database that holds none."""
+
+    async def looked() -> tuple[Any, ...] | None:
+        async with database.autocommit(EVERY_WORKSPACE) as connection:
+            return await (await connection.execute(LOOK.encode(), (model.name,))).fetchone()
+
+    row = await database.read(looked)
+    revision, widths, invalid, has_spanish = row or (None, [], [], False)
+    return Sight(revision=revision, widths=tuple(widths), invalid_indexes=tuple(invalid), has_spanish=bool(has_spanish))

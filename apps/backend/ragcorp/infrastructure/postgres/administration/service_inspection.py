@@ -1,0 +1,78 @@
+"""What a service on a network takes for granted of its database: keys, row-level security, the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import psycopg
+
+from ragcorp.infrastructure.postgres.administration.inspection import (
+    CONNECT_TIMEOUT_SECONDS,
+    IS_BOUND,
+    OF_NO_WORKSPACE,
+    UNPROTECTED,
+)
+from ragcorp.infrastructure.postgres.administration.leakproof import statements, unmarked
+from ragcorp.infrastructure.postgres.administration.row_level_security import IS_ON
+from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
+from ragcorp.infrastructure.postgres.connections.errors import translate
+
+KEYS = """
+    SELECT count(*), count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
+    FROM api_keys
+"""
+
+MOST_COUNTED = 10_000
+
+PASSAGES = f"SELECT count(*) FROM (SELECT FROM chunks LIMIT {MOST_COUNTED}) AS counted"
+
+NOW = "SELECT clock_timestamp()"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceFacts:
+    """``skew_seconds`` is how far the database's clock is ahead of this machine's.
+
+    ``row_level_security`` is False where it was turned off for every table; ``unprotected`` are then all of them.
+    ``passages`` are counted up to ``MOST_COUNTED``.
+    ``unmarked`` is what a superuser has yet to run, so that conditions under policies use their indexes.
+    """
+
+    keys: int
+    active_keys: int
+    sees_every_row: bool
+    unprotected: tuple[str, ...]
+    row_level_security: bool
+    unmarked: tuple[str, ...]
+    passages: int
+    skew_seconds: float
+
+
+def inspect_service(dsn: str) -> ServiceFacts:
+    """Look into a database that is migrated to this version. Raises as ``inspect_server``. Blocking."""
+    try:
+        with psycopg.connect(
+            of_every_workspace(dsn), connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp"
+        ) as connection:
+            ((keys, active),) = connection.execute(KEYS).fetchall()
+            ((is_bound,),) = connection.execute(IS_BOUND).fetchall()
+            unprotected = tuple(row[0] for row in connection.execute(UNPROTECTED, (list(OF_NO_WORKSPACE),)).fetchall())
+            left = tuple(statements(unmarked(connection)))
+            ((is_on,),) = connection.execute(IS_ON).fetchall()
+            ((passages,),) = connection.execute(PASSAGES).fetchall()
+            before = datetime.now(UTC)
+            ((there,),) = connection.execute(NOW).fetchall()
+            here = before + (datetime.now(UTC) - before) / 2
+    except psycopg.Error as error:
+        raise translate(error) from error
+    return ServiceFacts(
+        keys=keys,
+        active_keys=active,
+        sees_every_row=not is_bound,
+        unprotected=unprotected,
+        row_level_security=is_on,
+        unmarked=left,
+        passages=passages,
+        skew_seconds=(there - here).total_seconds(),
+    )

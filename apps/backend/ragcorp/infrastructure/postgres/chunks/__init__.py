@@ -1,0 +1,1 @@
+"""Chunk identities, rows and page texts. No search."""

@@ -1,0 +1,105 @@
+"""The SQL that reads stored passages by key: one statement over the collections that are asked for.
+
+Values: those of visibility, and ``numbers_<n>`` and ``keys_<n>`` side by side for the n-th collection: each key with
+its number in the pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from ragcorp.infrastructure.postgres.collections.rows import ARTIFACT_CHUNKS, CollectionTable
+
+SETTINGS = """
+    SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
+           set_config('max_parallel_workers_per_gather', '0', true),
+           set_config('enable_seqscan', 'off', true),
+           set_config('jit', 'off', true)
+"""
+"""What these statements are planned and run with, for their transaction only: few keys, each by its index."""
+
+Tables = tuple[tuple[CollectionTable, str], ...]
+"""The tables that are asked, each with the condition under which a row may be read."""
+
+
+@lru_cache(maxsize=256)
+def described(tables: Tables) -> str:
+    """Columns: number, kind, workspace, sensitivity, scope, owner, language, artifact, occurred_at, ages_from."""
+    return _union(
+        tables,
+        lambda table: (
+            f"{table.alias}.artifact_type, {table.alias}.workspace, {table.alias}.sensitivity,"
+            f" {table.alias}.visibility_scope, {table.alias}.owner, {table.alias}.language, {table.artifact},"
+            f" {table.alias}.occurred_at, {table.ages_from or f'{table.alias}.occurred_at'}"
+        ),
+    )
+
+
+@lru_cache(maxsize=256)
+def passages(tables: Tables) -> str:
+    """Columns: number, then PASSAGE_COLUMNS."""
+    return _union(tables, lambda table: table.passage)
+
+
+@lru_cache(maxsize=256)
+def features(tables: Tables, *, model_id: int, dimensions: int) -> str:
+    """Columns: number, number of another or null, their cosine or null, lexemes or null.
+
+    Pairs of which both have a vector come with their cosine; where one of the pool lacks it, the lexemes of all come
+    too, since each stands in a pair with that one.
+    """
+    vector = f"vector({dimensions})"
+
+    def embedding(table: CollectionTable) -> str:
+        if table.vectors is None:
+            return f"NULL::{vector} AS embedding"
+        of_item = f"{table.vectors.key} = {table.key} AND model_id = {model_id}"
+        return f"(SELECT embedding::{vector} FROM {table.vectors.table} WHERE {of_item}) AS embedding"
+
+    def lexemes(table: CollectionTable) -> str:
+        return f"NULL::integer, NULL::float8, tsvector_to_array({table.lexemes})"
+
+    return _short(f"""
+        WITH pool AS MATERIALIZED ({_union(tables, embedding)}),
+        mixed AS MATERIALIZED (
+            SELECT count(*) > 1 AND count(*) > count(embedding) AS hold FROM pool)
+        SELECT a.number, b.number, 1 - (a.embedding <=> b.embedding), NULL::text[]
+        FROM pool a JOIN pool b ON a.number < b.number
+        WHERE a.embedding IS NOT NULL AND b.embedding IS NOT NULL
+        UNION ALL {_union(tables, lexemes, "(SELECT hold FROM mixed)")}""")
+
+
+@lru_cache(maxsize=64)
+def neighbours(visible: str) -> str:
+    """Return the statement of chunks around ``document_ids`` and ``indexes``, side by side, up to ``distance`` away.
+
+    Columns: chunk id, then PASSAGE_COLUMNS.
+    """
+    return _short(f"""
+        SELECT {ARTIFACT_CHUNKS.key}, {ARTIFACT_CHUNKS.passage}
+        FROM (
+            SELECT DISTINCT document_id, near AS chunk_index
+            FROM unnest(%(document_ids)s::uuid[], %(indexes)s::bigint[]) AS centre (document_id, chunk_index),
+                 generate_series(centre.chunk_index - %(distance)s::int, centre.chunk_index + %(distance)s::int) AS near
+            WHERE near >= 0) AS wanted
+        CROSS JOIN LATERAL (
+            SELECT * FROM chunks
+            WHERE document_id = wanted.document_id AND chunk_index = wanted.chunk_index OFFSET 0) AS c
+        JOIN documents d ON d.id = c.document_id
+        WHERE {visible}""")
+
+
+def _union(tables: Tables, columns: Callable[[CollectionTable], str], condition: str = "true") -> str:
+    branches: Sequence[str] = [
+        f"SELECT wanted.number, {columns(table)}"
+        f" FROM {table.rows}"
+        f" JOIN unnest(%(numbers_{n})s::integer[], %(keys_{n})s::{table.key_type}[]) AS wanted (number, key)"
+        f" ON wanted.key = {table.key} WHERE {visible} AND {condition}"
+        for n, (table, visible) in enumerate(tables)
+    ]
+    return _short(" UNION ALL ".join(branches))
+
+
+def _short(statement: str) -> str:
+    return " ".join(statement.split())

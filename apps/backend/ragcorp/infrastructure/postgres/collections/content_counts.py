@@ -1,0 +1,80 @@
+"""The port ContentCounter over PostgreSQL: everything in one statement, and one round trip."""
+
+from __future__ import annotations
+
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.collections import GRAPH, Collection
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+from ragcorp.domain.status import ContentCounts, Waiting
+from ragcorp.infrastructure.postgres.collections.facet_counts import TIMEOUT
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.visibility.graph import readable_entities, readable_facts
+from ragcorp.infrastructure.postgres.visibility.predicates import visibility
+
+COUNTS = """
+    SELECT * FROM
+        (SELECT count(*) FILTER (WHERE d.deleted_at IS NULL), count(*) FILTER (WHERE d.deleted_at IS NOT NULL),
+                coalesce(sum(d.chunk_count) FILTER (WHERE d.deleted_at IS NULL), 0)::bigint
+         FROM documents d WHERE {documents}) AS of_documents,
+        (SELECT count(*) FROM memory_items i WHERE {items}) AS of_memory,
+        (SELECT count(*) FROM history_turns i WHERE {items}) AS of_history,
+        (SELECT count(*) FROM entities e WHERE {entities}) AS of_entities,
+        (SELECT count(*) FROM facts f WHERE {facts}) AS of_facts,
+        (SELECT count(*), count(*) FILTER (WHERE b.failed)
+         FROM embedding_backlog b JOIN documents d ON d.id = b.document_id WHERE {documents}) AS waiting_chunks,
+        (SELECT count(*), count(*) FILTER (WHERE b.failed)
+         FROM memory_backlog b JOIN memory_items i ON i.id = b.item_id WHERE {items}) AS waiting_memory,
+        (SELECT count(*), count(*) FILTER (WHERE b.failed)
+         FROM history_backlog b JOIN history_turns i ON i.id = b.item_id WHERE {items}) AS waiting_history,
+        (SELECT count(*), count(*) FILTER (WHERE b.failed)
+         FROM entity_backlog b JOIN entities e ON e.id = b.item_id WHERE {entities}) AS waiting_entities,
+        (SELECT count(*), count(*) FILTER (WHERE b.failed)
+         FROM structural_entity_backlog b JOIN structural_entities s ON s.id = b.item_id
+         JOIN documents d ON d.id = s.document_id WHERE {documents}) AS waiting_structure
+"""
+
+WAITING = (CHUNK_COLLECTION, Collection.MEMORY, Collection.HISTORY, GRAPH, "structure")
+"""In the order of the columns, two of each."""
+
+
+class PostgresContentCounts:
+    """Ended by the server after ``timeout_ms``."""
+
+    def __init__(self, database: Database, *, timeout_ms: int = 1_500) -> None:
+        self._database = database
+        self._timeout_ms = timeout_ms
+
+    async def count(self, *, principal: Principal) -> ContentCounts:
+        documents = visibility(principal, alias="d")
+        values = documents.values
+        statement = COUNTS.format(
+            documents=documents.sql,
+            items=visibility(principal, alias="i").sql,
+            entities=readable_entities(principal).sql,
+            facts=readable_facts(principal).sql,
+        )
+
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit(principal.workspace) as connection:
+                async with connection.pipeline():
+                    await connection.execute(TIMEOUT, {"timeout_ms": str(self._timeout_ms)}, prepare=True)
+                    cursor = await connection.execute(statement, values, binary=True)
+                return await cursor.fetchall()
+
+        (row,) = await self._database.read(work)
+        stored, deleted, chunks, memories, turns, entities, facts, *waiting = row
+        return ContentCounts(
+            documents=stored,
+            deleted_documents=deleted,
+            chunks=chunks,
+            memories=memories,
+            turns=turns,
+            entities=entities,
+            facts=facts,
+            waiting={
+                name: Waiting(pending=pending, failed=failed)
+                for name, pending, failed in zip(WAITING, waiting[::2], waiting[1::2], strict=True)
+            },
+        )

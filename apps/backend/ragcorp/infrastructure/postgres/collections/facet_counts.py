@@ -1,0 +1,90 @@
+"""Counts of what a caller may read, by facet, over every collection."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.collections import FACETS, Facets
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+from ragcorp.infrastructure.postgres.collections.rows import ARTIFACTS, TABLES, CollectionTable
+from ragcorp.infrastructure.postgres.connections.database import Database
+
+TIMEOUT = "SELECT set_config('statement_timeout', %(timeout_ms)s, true)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Branch:
+    """What is counted of a collection: ``number`` is an aggregate over ``table``'s rows that meet the condition."""
+
+    collection: str
+    table: CollectionTable
+    number: str
+    condition: str
+
+
+COUNTED = {name: (table, "count(*)") for name, table in TABLES.items()} | {
+    CHUNK_COLLECTION: (ARTIFACTS, f"coalesce(sum({ARTIFACTS.alias}.chunk_count), 0)::bigint")
+}
+"""Chunks are counted by their documents, which have the same attributes and are fewer."""
+
+
+@lru_cache(maxsize=256)
+def counts(branches: tuple[_Branch, ...]) -> str:
+    """Columns: collection, artifact type, language, first day of the month in UTC or null, count."""
+    return " UNION ALL ".join(
+        f"SELECT '{branch.collection}', {branch.table.alias}.artifact_type, {branch.table.alias}.language,"
+        f" date_trunc('month', {branch.table.alias}.occurred_at AT TIME ZONE 'UTC')::date, {branch.number}"
+        f" FROM {branch.table.rows} WHERE {branch.condition} GROUP BY 2, 3, 4"
+        for branch in branches
+    )
+
+
+class PostgresFacetCounts:
+    """One statement, ended after ``timeout_ms``. A collection that cannot apply a filter is left out."""
+
+    def __init__(self, database: Database, *, timeout_ms: int = 4_000) -> None:
+        self._database = database
+        self._timeout_ms = timeout_ms
+
+    async def count(self, *, principal: Principal, filters: Filters = ()) -> Facets:
+        branches, values = _counted(principal, filters)
+        if not branches:
+            return Facets(counts={facet: {} for facet in FACETS})
+
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit(principal.workspace) as connection:
+                async with connection.pipeline():
+                    await connection.execute(TIMEOUT, {"timeout_ms": str(self._timeout_ms)}, prepare=True)
+                    cursor = await connection.execute(counts(branches), values, binary=True)
+                return await cursor.fetchall()
+
+        return _facets(await self._database.read(work))
+
+
+def _counted(principal: Principal, filters: Filters) -> tuple[tuple[_Branch, ...], Mapping[str, object]]:
+    branches: list[_Branch] = []
+    values: dict[str, object] = {}
+    for place, (collection, (table, number)) in enumerate(COUNTED.items()):
+        passing = table.passing(principal, filters, place=place, collection=collection)
+        if passing is None:
+            continue
+        values |= passing.values
+        branches.append(_Branch(collection=collection, table=table, number=number, condition=passing.sql))
+    return tuple(branches), values
+
+
+def _facets(rows: list[TupleRow]) -> Facets:
+    """Sum up; the values of a facet stand in their own order, but for months, which a row may lack."""
+    found: dict[str, Counter[str]] = {facet: Counter() for facet in FACETS}
+    for collection, kind, language, month, number in rows:
+        for facet, value in zip(FACETS, (collection, kind, language, month and f"{month:%Y-%m}"), strict=True):
+            if value is not None:
+                found[facet][value] += number
+    return Facets(counts={facet: dict(sorted(counter.items())) for facet, counter in found.items()})

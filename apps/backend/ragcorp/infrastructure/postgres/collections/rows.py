@@ -1,0 +1,242 @@
+"""What each collection is in the database: its rows, their identity, and how they read as passages.
+
+Columns are SQL over ``rows``; nothing in here comes from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ragcorp.domain.collections import GRAPH, Collection
+from ragcorp.domain.filters import Filters, fields_of, narrowed_to
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+from ragcorp.infrastructure.postgres.visibility import predicates
+from ragcorp.infrastructure.postgres.visibility.graph import readable_facts
+from ragcorp.infrastructure.postgres.visibility.predicates import FilterTable, Predicate, filtered, visibility
+
+OPENING = 4000
+"""Characters of a whole document that a result shows."""
+
+PASSAGE_COLUMNS: Mapping[str, str] = {
+    "document_id": "NULL::uuid",
+    "external_id": "{alias}.external_id",
+    "chunk_index": "0",
+    "content": "{alias}.text",
+    "heading_path": "'{{}}'::text[]",
+    "title": "''",
+    "language": "{alias}.language",
+    "path": "NULL::text",
+    "metadata": "{alias}.metadata",
+    "line_start": "1",
+    "line_end": "NULL::integer",
+    "page_start": "NULL::integer",
+    "page_end": "NULL::integer",
+    "artifact_type": "{alias}.artifact_type",
+    "sensitivity": "{alias}.sensitivity",
+    "visibility_scope": "{alias}.visibility_scope",
+    "owner": "{alias}.owner",
+    "occurred_at": "{alias}.occurred_at",
+    "session": "NULL::text",
+    "speaker": "NULL::text",
+    "entities": "'{{}}'::text[]",
+}
+"""The fields of a Chunk beside its key, and where they stand unless a collection says otherwise.
+
+Without a ``document_id`` or a ``line_end``, the reader makes them up.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vectors:
+    """A table of vectors: ``key`` is its column that holds the item's, ``backlog`` lists what waits for one."""
+
+    table: str
+    key: str
+    backlog: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postings:
+    """A table with ``length`` and ``terms`` of each item; ``seed`` is that of its keys, as SQL.
+
+    ``alias`` is that of the collection's rows where it holds them itself. ``holds`` finds in it, or behind it, a
+    lexeme of the tsquery ``words.query`` in the item ``best.key``.
+    """
+
+    table: str
+    alias: str
+    key: str
+    seed: str
+    holds: str
+
+
+class Readable(Protocol):
+    """Makes the condition under which a principal may read a row."""
+
+    def __call__(self, principal: Principal, *, alias: str) -> Predicate: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CollectionTable:
+    """``rows`` is a FROM clause, in which ``alias`` has the filter columns and ``key`` (``key_type``) is the identity.
+
+    ``readable`` and ``condition`` say which rows count. ``artifact`` is the document that a row belongs to,
+    ``ages_from`` the moment from which it grows old, if not ``occurred_at``. ``lexemes`` is a tsvector.
+    """
+
+    collection: str
+    rows: str
+    alias: str
+    key: str
+    key_type: str = "bigint"
+    filterable: FilterTable
+    documents_alias: str | None = None
+    readable: Readable = visibility
+    condition: str = "true"
+    artifact: str = "NULL::uuid"
+    ages_from: str | None = None
+    lexemes: str
+    vectors: Vectors | None = None
+    postings: Postings | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """What it can filter by."""
+        return frozenset({*self.filterable.columns, *self.filterable.on_documents})
+
+    @property
+    def passage(self) -> str:
+        """The select list of ``PASSAGE_COLUMNS``, in their order."""
+        return ", ".join(
+            f"{self.columns.get(name, usual.format(alias=self.alias))} AS {name}"
+            for name, usual in PASSAGE_COLUMNS.items()
+        )
+
+    def visible(self, principal: Principal) -> Predicate:
+        """Return the condition under which a row counts and the principal may read it."""
+        predicate = self.readable(principal, alias=self.alias)
+        return Predicate(clauses=[*predicate.clauses, self.condition], values=predicate.values)
+
+    def narrowed(self, filters: Filters) -> Predicate:
+        """Return the filters as a condition on ``rows``. Raises InvalidInputError for a field that they lack."""
+        return filtered(filters, table=self.filterable, alias=self.alias, documents_alias=self.documents_alias)
+
+    def passing(
+        self, principal: Principal, filters: Filters, *, place: int, collection: str | None = None
+    ) -> Predicate | None:
+        """Return ``visible`` and what the filters say of this collection, for a statement over several.
+
+        What is left of a filter differs by collection, and so does what a value's name stands for: names of values end
+        in the ``place`` of the collection. None where nothing of it passes, or it lacks a field. ``collection`` is
+        another one for which these rows stand.
+        """
+        narrowed = narrowed_to(filters, collection or self.collection)
+        if narrowed is None or fields_of(narrowed) - self.fields:
+            return None
+        visible, condition = self.visible(principal), self.narrowed(narrowed)
+        named = {name: f"{name}_of_{place}" for name in condition.values}
+        placeholders = {name: f"%({new})s" for name, new in named.items()}
+        return Predicate(
+            clauses=[*visible.clauses, *(clause % placeholders for clause in condition.clauses)],
+            values=visible.values | {named[name]: value for name, value in condition.values.items()},
+        )
+
+
+ARTIFACTS = CollectionTable(
+    collection=Collection.ARTIFACTS,
+    rows="documents d",
+    alias="d",
+    key="d.id",
+    key_type="uuid",
+    filterable=predicates.DOCUMENTS,
+    condition="d.deleted_at IS NULL",
+    artifact="d.id",
+    lexemes="text_lexemes(d.language, d.title)",
+    vectors=Vectors(table="document_embeddings", key="document_id", backlog="embedding_backlog"),
+    postings=Postings(
+        table="document_terms",
+        alias="p",
+        key="document_id",
+        holds="SELECT FROM chunks WHERE document_id = best.key AND lexemes @@ words.query LIMIT 1",
+        seed="(SELECT w.id FROM bm25_workspaces w WHERE w.workspace = %(workspace)s)",
+    ),
+    columns={
+        "document_id": "d.id",
+        "content": f"left(d.text, {OPENING})",
+        "title": "d.title",
+        "path": "d.path",
+    },
+)
+
+ARTIFACT_CHUNKS = CollectionTable(
+    collection=CHUNK_COLLECTION,
+    rows="chunks c JOIN documents d ON d.id = c.document_id",
+    alias="c",
+    key="c.id",
+    filterable=predicates.CHUNKS,
+    documents_alias="d",
+    artifact="c.document_id",
+    lexemes="c.lexemes",
+    vectors=Vectors(table="chunk_embeddings", key="chunk_id", backlog="embedding_backlog"),
+    columns={
+        "document_id": "c.document_id",
+        "external_id": "d.external_id",
+        "chunk_index": "c.chunk_index",
+        "content": "c.content",
+        "heading_path": "c.heading_path",
+        "title": "c.title",
+        "path": "d.path",
+        "metadata": "d.metadata",
+        "line_start": "c.line_start",
+        "line_end": "c.line_end",
+        "page_start": "c.page_start",
+        "page_end": "c.page_end",
+    },
+)
+
+
+def _items(collection: Collection, *, table: str, name: str, filterable: FilterTable) -> CollectionTable:
+    return CollectionTable(
+        collection=collection,
+        rows=f"{table} i",
+        alias="i",
+        key="i.id",
+        filterable=filterable,
+        lexemes="i.lexemes",
+        vectors=Vectors(table=f"{name}_embeddings", key="item_id", backlog=f"{name}_backlog"),
+        postings=Postings(
+            table=table,
+            alias="i",
+            key="id",
+            seed="hashtext(%(workspace)s)",
+            holds=f"SELECT FROM {table} WHERE id = best.key AND lexemes @@ words.query LIMIT 1",
+        ),
+        columns={"session": "i.session", "speaker": "i.speaker", "entities": "i.entities"},
+    )
+
+
+MEMORY = _items(Collection.MEMORY, table="memory_items", name="memory", filterable=predicates.MEMORY)
+HISTORY = _items(Collection.HISTORY, table="history_turns", name="history", filterable=predicates.HISTORY)
+
+FACTS = CollectionTable(
+    collection=GRAPH,
+    rows="facts f JOIN entities s ON s.id = f.subject_id JOIN entities o ON o.id = f.object_id",
+    alias="f",
+    key="f.id",
+    filterable=predicates.FACTS,
+    readable=readable_facts,
+    ages_from="f.valid_to",
+    lexemes="f.lexemes",
+    columns={
+        "content": "s.name || ' -> ' || o.name || ': ' || f.predicate",
+        "entities": "ARRAY[s.name, o.name]",
+    },
+)
+
+TABLES: Mapping[str, CollectionTable] = {
+    table.collection: table for table in (ARTIFACTS, ARTIFACT_CHUNKS, MEMORY, HISTORY, FACTS)
+}

@@ -1,0 +1,1 @@
+"""Pool, pipelines, parameter binding and error translation. No statement of a table family."""

@@ -1,0 +1,1 @@
+"""Dense search: pgvector cosine over HNSW, with an exact fallback."""

@@ -1,0 +1,1 @@
+"""Stores, reads and deletes documents with their chunks."""

@@ -1,0 +1,57 @@
+"""The port DocumentContext over the chunks of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from psycopg.rows import TupleRow
+
+from ragcorp.infrastructure.postgres.connections.database import Database
+
+OPENING_CHUNKS = 2
+OPENING_CHARACTERS = 1500
+SEARCHED_CHUNKS = 400
+"""Chunks of a document that are looked through, from its beginning."""
+
+OPENINGS = f"""
+    SELECT c.document_id, left(string_agg(c.content, E'\\n' ORDER BY c.chunk_index), {OPENING_CHARACTERS})
+    FROM chunks c
+    WHERE c.workspace = %(workspace)s AND c.document_id = ANY (%(documents)s) AND c.chunk_index < {OPENING_CHUNKS}
+    GROUP BY c.document_id
+"""
+
+HOLDINGS = f"""
+    SELECT given.document_id, array_agg(wanted.lexeme)
+    FROM unnest(%(documents)s::uuid[]) AS given (document_id)
+    CROSS JOIN unnest(%(lexemes)s::text[]) AS wanted (lexeme)
+    WHERE EXISTS (
+        SELECT 1 FROM chunks c
+        WHERE c.workspace = %(workspace)s AND c.document_id = given.document_id AND c.chunk_index < {SEARCHED_CHUNKS}
+          AND c.lexemes @@ array_to_tsvector(ARRAY[wanted.lexeme])::text::tsquery)
+    GROUP BY given.document_id
+"""
+
+
+class PostgresDocumentContext:
+    """Reads no document's text as a whole: only its first chunks, and whether a lexeme stands in any."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def openings(self, document_ids: Sequence[UUID], *, workspace: str) -> dict[UUID, str]:
+        rows = await self._rows(OPENINGS, {"documents": list(document_ids), "workspace": workspace}, workspace)
+        return dict(rows)
+
+    async def holdings(
+        self, lexemes: Sequence[str], document_ids: Sequence[UUID], *, workspace: str
+    ) -> dict[UUID, frozenset[str]]:
+        values = {"documents": list(document_ids), "lexemes": list(lexemes), "workspace": workspace}
+        return {document: frozenset(held) for document, held in await self._rows(HOLDINGS, values, workspace)}
+
+    async def _rows(self, statement: str, values: Mapping[str, object], workspace: str) -> list[TupleRow]:
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit(workspace) as connection:
+                return await (await connection.execute(statement, values)).fetchall()
+
+        return await self._database.read(work)

@@ -1,0 +1,370 @@
+"""Writes of documents: one transaction a batch, set-based statements, the chunks and entities as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from uuid import UUID, uuid4
+
+from psycopg.types.json import Jsonb
+
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.exceptions import ConflictError, NotFoundError
+from ragcorp.domain.ports.storage import DocumentWrite, WriteOutcome
+from ragcorp.domain.principal import Principal
+from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
+from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.embeddings.cache import MARK_USED
+from ragcorp.infrastructure.postgres.embeddings.document_vectors import refresh_document_vectors
+from ragcorp.infrastructure.postgres.structure.writes import StoredStructure, write_structures
+from ragcorp.infrastructure.postgres.visibility.predicates import visibility
+
+STATEMENT_ROWS = 1000
+"""Chunks that one statement inserts: those of a large document together would take longer than a statement may."""
+
+FIND_NAMES = """
+    SELECT external_id FROM documents WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
+"""
+
+FIND_EXISTING = """
+    SELECT external_id, id, content_hash, chunker, deleted_at IS NOT NULL, chunk_count,
+           visibility_scope = 'workspace'
+           OR (visibility_scope = 'group' AND owner = ANY(%(groups)s))
+           OR (visibility_scope = 'private' AND owner = %(subject)s),
+           sensitivity <= %(clearance)s
+    FROM documents
+    WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
+    ORDER BY external_id
+    FOR UPDATE
+"""
+
+FIND_UNCHANGED = """
+    SELECT d.external_id, d.id, d.chunk_count,
+           (SELECT count(*) FROM embedding_backlog b WHERE b.document_id = d.id)
+    FROM unnest(%(external_ids)s::text[], %(hashes)s::bytea[]) AS sent (external_id, content_hash)
+    JOIN documents d
+      ON d.workspace = %(workspace)s AND d.external_id = sent.external_id AND d.content_hash = sent.content_hash
+    WHERE d.deleted_at IS NULL AND d.chunker = %(chunker)s AND {visible}
+"""
+
+INSERT_DOCUMENT = """
+    INSERT INTO documents (
+        id, workspace, external_id, title, path, text, page_starts, metadata, language, artifact_type, sensitivity,
+        visibility_scope, owner, occurred_at, content_hash, chunker, chunk_count, media_type, filename, size_bytes)
+    VALUES (
+        %(id)s, %(workspace)s, %(external_id)s, %(title)s, %(path)s, %(text)s, %(page_starts)s, %(metadata)s,
+        %(language)s, %(artifact_type)s, %(sensitivity)s, %(visibility_scope)s, %(owner)s, %(occurred_at)s,
+        %(content_hash)s, %(chunker)s, %(chunk_count)s, %(media_type)s, %(filename)s, %(size_bytes)s)
+    ON CONFLICT (workspace, external_id) DO NOTHING
+    RETURNING id
+"""
+
+UPDATE_DOCUMENT = """
+    UPDATE documents SET
+        title = %(title)s, path = %(path)s, text = %(text)s, page_starts = %(page_starts)s, metadata = %(metadata)s,
+        language = %(language)s, artifact_type = %(artifact_type)s, sensitivity = %(sensitivity)s,
+        visibility_scope = %(visibility_scope)s, owner = %(owner)s, occurred_at = %(occurred_at)s,
+        content_hash = %(content_hash)s, chunker = %(chunker)s, chunk_count = %(chunk_count)s,
+        media_type = %(media_type)s, filename = %(filename)s, size_bytes = %(size_bytes)s,
+        updated_at = now(), deleted_at = NULL
+    WHERE id = %(id)s
+"""
+
+DELETE_CHUNKS = "DELETE FROM chunks WHERE document_id = ANY(%(document_ids)s)"
+
+PUT_SOURCE = """
+    INSERT INTO document_sources (document_id, content) VALUES (%(id)s, %(content)s)
+    ON CONFLICT (document_id) DO UPDATE SET content = excluded.content
+"""
+
+RESERVE_CHUNK_IDS = """
+    SELECT nextval(pg_get_serial_sequence('chunks', 'id')) FROM generate_series(1, %(count)s)
+"""
+
+CHUNK_COLUMNS = {
+    "id": "int8", "document_id": "uuid", "workspace": "text", "chunk_index": "int4", "title": "text",
+    "heading_path": "text[]", "content": "text", "language": "text", "artifact_type": "text", "sensitivity": "int2",
+    "visibility_scope": "text", "owner": "text", "occurred_at": "timestamptz", "line_start": "int4",
+    "line_end": "int4", "page_start": "int4", "page_end": "int4", "token_count": "int4", "content_hash": "bytea",
+}  # fmt: skip
+
+REUSE_CACHED_VECTORS = f"""
+    WITH cached AS (
+        SELECT c.id, cache.workspace, cache.content_hash, cache.model_id, cache.embedding
+        FROM chunks c
+        JOIN embedding_models m ON m.active
+        JOIN embedding_cache cache
+          ON cache.workspace = c.workspace AND cache.content_hash = c.content_hash AND cache.model_id = m.id
+        WHERE c.document_id = ANY(%(document_ids)s)),
+    {MARK_USED}
+    INSERT INTO chunk_embeddings (chunk_id, model_id, workspace, embedding)
+    SELECT id, model_id, workspace, embedding FROM cached
+"""
+
+ENQUEUE_REST = """
+    INSERT INTO embedding_backlog (chunk_id, document_id, workspace)
+    SELECT c.id, c.document_id, c.workspace
+    FROM chunks c
+    WHERE c.document_id = ANY(%(document_ids)s)
+      AND NOT EXISTS (
+          SELECT 1 FROM chunk_embeddings e JOIN embedding_models m ON m.id = e.model_id AND m.active
+          WHERE e.chunk_id = c.id)
+"""
+
+COUNT_PENDING = """
+    SELECT document_id, count(*) FROM embedding_backlog WHERE document_id = ANY(%(document_ids)s) GROUP BY document_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Existing:
+    document_id: UUID
+    content_hash: bytes
+    chunker: str
+    deleted: bool
+    chunk_count: int
+
+
+async def find_unchanged(
+    connection: DriverConnection, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
+) -> dict[str, WriteOutcome]:
+    """Return those documents whose content hash and chunker are the stored ones and that the principal may read."""
+    visible = visibility(principal, alias="d")
+    cursor = await connection.execute(
+        FIND_UNCHANGED.format(visible=visible.sql),
+        visible.values | {"external_ids": list(hashes), "hashes": list(hashes.values()), "chunker": chunker},
+    )
+    return {
+        external_id: WriteOutcome(
+            document_id=document_id, status=IngestStatus.UNCHANGED, chunks=chunk_count, pending=pending
+        )
+        for external_id, document_id, chunk_count, pending in await cursor.fetchall()
+    }
+
+
+async def save_documents(
+    connection: DriverConnection,
+    writes: Sequence[DocumentWrite],
+    *,
+    principal: Principal,
+    restoring: bool = False,
+    expected: bytes | None = None,
+) -> list[WriteOutcome]:
+    """Create or swap the documents inside the connection's transaction; outcomes in the order of ``writes``.
+
+    Rows are locked in the order of external_id, so that parallel batches wait for one another and never deadlock.
+    Raises ConflictError for a document that exists and that the principal may not read; with ``restoring``, raises
+    NotFoundError unless each is still deleted and still what was read, so that a restore never undoes a newer write;
+    with ``expected``, ConflictError unless each has this content hash and is not deleted.
+    """
+    by_id = {write.external_id: write for write in writes}
+    if len(by_id) != len(writes):
+        raise ConflictError("A batch names a document twice.", field="external_id", remedy="Send each document once.")
+    existing, created = await _lock_or_create(connection, by_id, principal=principal)
+    if restoring:
+        _require_deleted(by_id, existing)
+    if expected is not None:
+        _require_expected(by_id, existing, expected)
+    changed = {
+        external_id: found
+        for external_id, found in existing.items()
+        if found.deleted
+        or (found.content_hash, found.chunker) != (by_id[external_id].content_hash, by_id[external_id].chunker)
+    }
+    if changed:
+        await connection.execute(DELETE_CHUNKS, {"document_ids": [found.document_id for found in changed.values()]})
+        for external_id, found in changed.items():
+            await connection.execute(
+                UPDATE_DOCUMENT, _document_row(by_id[external_id], found.document_id, principal.workspace)
+            )
+    written = created | {external_id: found.document_id for external_id, found in changed.items()}
+    if written:
+        await _write_contents(
+            connection, {document_id: by_id[name] for name, document_id in written.items()}, principal
+        )
+    pending = await _pending(connection, [*written.values(), *(found.document_id for found in existing.values())])
+
+    outcomes = []
+    for write in writes:
+        if write.external_id in created or write.external_id in changed:
+            document_id, chunk_count = written[write.external_id], len(write.chunks)
+            # a deleted document that comes back is new to every reader
+            is_new = write.external_id in created or changed[write.external_id].deleted
+            status = IngestStatus.CREATED if is_new else IngestStatus.UPDATED
+        else:
+            found = existing[write.external_id]
+            document_id, chunk_count, status = found.document_id, found.chunk_count, IngestStatus.UNCHANGED
+        outcomes.append(
+            WriteOutcome(
+                document_id=document_id, status=status, chunks=chunk_count, pending=pending.get(document_id, 0)
+            )
+        )
+    return outcomes
+
+
+def _require_deleted(by_id: Mapping[str, DocumentWrite], existing: Mapping[str, _Existing]) -> None:
+    for external_id, write in by_id.items():
+        found = existing.get(external_id)
+        if found is None or not found.deleted or found.content_hash != write.content_hash:
+            raise NotFoundError(
+                "There is no deleted document of that name any more.",
+                field="external_id",
+                remedy="It was written, restored or purged meanwhile: look it up.",
+            )
+
+
+def _require_expected(by_id: Mapping[str, DocumentWrite], existing: Mapping[str, _Existing], expected: bytes) -> None:
+    for external_id in by_id:
+        found = existing.get(external_id)
+        if found is None or found.deleted or found.content_hash != expected:
+            raise ConflictError(
+                "The document was written or deleted meanwhile.",
+                field="external_id",
+                remedy="Read it again, and make the change on what it is now.",
+            )
+
+
+async def _lock_or_create(
+    connection: DriverConnection, by_id: Mapping[str, DocumentWrite], *, principal: Principal
+) -> tuple[dict[str, _Existing], dict[str, UUID]]:
+    """Take each document in the order of external_id: lock it if it exists, else insert it.
+
+    An insert waits for another's of the same name, so it has to keep the order too. A first look, without locks,
+    only tells how many may be locked in one statement.
+    """
+    existing: dict[str, _Existing] = {}
+    created: dict[str, UUID] = {}
+    names = {"workspace": principal.workspace, "external_ids": sorted(by_id)}
+    seen = {row[0] for row in await (await connection.execute(FIND_NAMES, names)).fetchall()}
+    for is_seen, run in groupby(sorted(by_id), key=seen.__contains__):
+        external_ids = list(run)
+        if is_seen:
+            existing |= await _lock_existing(connection, external_ids, principal=principal)
+        for external_id in external_ids:
+            if external_id in existing:
+                continue
+            document_id = uuid4()
+            row = _document_row(by_id[external_id], document_id, principal.workspace)
+            if await (await connection.execute(INSERT_DOCUMENT, row)).fetchone():
+                created[external_id] = document_id
+                continue
+            existing |= await _lock_existing(connection, [external_id], principal=principal)
+            if external_id not in existing:
+                raise ConflictError("Another write got in the way.", remedy="Try again.")
+    return existing, created
+
+
+async def _lock_existing(
+    connection: DriverConnection, external_ids: Sequence[str], *, principal: Principal
+) -> dict[str, _Existing]:
+    cursor = await connection.execute(
+        FIND_EXISTING,
+        {
+            "workspace": principal.workspace,
+            "external_ids": list(external_ids),
+            "groups": sorted(principal.groups),
+            "subject": principal.subject,
+            "clearance": int(principal.clearance),
+        },
+    )
+    found = {}
+    for (
+        external_id,
+        document_id,
+        content_hash,
+        chunker,
+        deleted,
+        chunk_count,
+        in_scope,
+        cleared,
+    ) in await cursor.fetchall():
+        if not (in_scope and cleared):
+            raise ConflictError(
+                "The external_id is taken by a document that you may not replace.",
+                field="external_id",
+                remedy="Choose another external_id.",
+            )
+        found[external_id] = _Existing(document_id, bytes(content_hash), chunker, deleted, chunk_count)
+    return found
+
+
+def _attribute_row(attributes: DocumentAttributes) -> dict[str, object]:
+    return {
+        "title": attributes.title,
+        "language": attributes.language,
+        "artifact_type": attributes.artifact_type,
+        "sensitivity": int(attributes.sensitivity),
+        "visibility_scope": str(attributes.visibility_scope),
+        "owner": attributes.owner,
+        "occurred_at": attributes.occurred_at,
+    }
+
+
+def _document_row(write: DocumentWrite, document_id: UUID, workspace: str) -> dict[str, object]:
+    return _attribute_row(write.attributes) | {
+        "id": document_id,
+        "workspace": workspace,
+        "external_id": write.external_id,
+        "path": write.attributes.path,
+        "text": write.parsed.text,
+        "page_starts": list(write.parsed.page_starts),
+        "metadata": Jsonb(dict(write.attributes.metadata)),
+        "content_hash": write.content_hash,
+        "chunker": write.chunker,
+        "chunk_count": len(write.chunks),
+        "media_type": write.source.media_type,
+        "filename": write.source.filename,
+        "size_bytes": len(write.source.content),
+    }
+
+
+async def _write_contents(
+    connection: DriverConnection, writes: dict[UUID, DocumentWrite], principal: Principal
+) -> None:
+    cursor = connection.cursor()
+    await cursor.executemany(
+        PUT_SOURCE, [{"id": document_id, "content": write.source.content} for document_id, write in writes.items()]
+    )
+    total = sum(len(write.chunks) for write in writes.values())
+    await cursor.execute(RESERVE_CHUNK_IDS, {"count": total})
+    chunk_ids = iter([row[0] for row in await cursor.fetchall()])
+    rows: list[tuple[object, ...]] = []
+    for document_id, write in writes.items():
+        row = _attribute_row(write.attributes)
+        rows += [
+            (
+                next(chunk_ids), document_id, principal.workspace, chunk.chunk_index, row["title"],
+                list(chunk.heading_path), chunk.content, row["language"], row["artifact_type"],
+                row["sensitivity"], row["visibility_scope"], row["owner"], row["occurred_at"],
+                chunk.line_start, chunk.line_end, chunk.page_start, chunk.page_end, chunk.token_count,
+                index_hash,
+            )
+            for chunk, index_hash in zip(write.chunks, write.index_hashes, strict=True)
+        ]  # fmt: skip
+    for start in range(0, len(rows), STATEMENT_ROWS):
+        await insert_rows(cursor, "chunks", CHUNK_COLUMNS, rows[start : start + STATEMENT_ROWS])
+    document_ids = {"document_ids": list(writes)}
+    await cursor.execute(REUSE_CACHED_VECTORS, document_ids)
+    await cursor.execute(ENQUEUE_REST, document_ids)
+    await refresh_document_vectors(connection, list(writes))
+    await write_structures(
+        connection,
+        [
+            StoredStructure(
+                document_id=document_id,
+                workspace=principal.workspace,
+                external_id=write.external_id,
+                path=write.attributes.path or write.external_id,
+                title=write.attributes.title,
+                artifact_hash=write.content_hash,
+                structure=write.structure,
+            )
+            for document_id, write in writes.items()
+        ],
+    )
+
+
+async def _pending(connection: DriverConnection, document_ids: Sequence[UUID]) -> dict[UUID, int]:
+    cursor = await connection.execute(COUNT_PENDING, {"document_ids": list(document_ids)})
+    return dict(await cursor.fetchall())

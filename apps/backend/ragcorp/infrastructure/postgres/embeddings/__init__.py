@@ -1,0 +1,1 @@
+"""Vectors of stored texts: backlogs, cache and re-embedding. No search."""

@@ -1,0 +1,1 @@
+"""Stores what each turn of an episode showed."""

@@ -1,0 +1,1 @@
+"""Stores and searches the knowledge graph."""

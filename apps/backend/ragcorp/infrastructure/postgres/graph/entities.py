@@ -1,0 +1,369 @@
+"""Writes of entities: set-based statements inside the caller's transaction."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from psycopg.types.json import Jsonb
+
+from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.exceptions import ConflictError, InvalidInputError, NotFoundError, RagcorpError
+from ragcorp.domain.graph import (
+    ENTITY,
+    MADE_ENTITY_NAME,
+    EntityDraft,
+    GraphFailure,
+    GraphOutcome,
+    Readers,
+    entity_text,
+)
+from ragcorp.domain.principal import Principal
+from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.graph.names import Called, given_way, make_way
+from ragcorp.infrastructure.postgres.graph.rows import attribute_values
+from ragcorp.infrastructure.postgres.visibility.graph import readable_entities, readable_facts
+from ragcorp.infrastructure.postgres.visibility.predicates import visibility
+
+LOCK = """
+    SELECT e.external_id, e.id, e.content_hash, ({readable}) IS TRUE, e.declared, e.name, e.artifact_type,
+           e.sensitivity, e.visibility_scope, e.owner
+    FROM entities e
+    WHERE e.workspace = %(workspace)s AND e.external_id = ANY(%(external_ids)s)
+    ORDER BY e.external_id
+    FOR UPDATE
+"""
+
+SENT = """
+    jsonb_to_recordset(%(rows)s) AS sent (
+        external_id text, name text, aliases text[], description text, language text, artifact_type text,
+        sensitivity smallint, visibility_scope text, owner text, occurred_at timestamptz, metadata jsonb,
+        declared boolean, content_hash text)
+"""
+
+COLUMNS = (
+    "name, aliases, description, language, artifact_type, sensitivity, visibility_scope, owner, occurred_at, metadata, "
+    "declared, content_hash"
+)
+
+INSERT = f"""
+    INSERT INTO entities (workspace, external_id, {COLUMNS})
+    SELECT %(workspace)s, external_id, {COLUMNS.replace("content_hash", "decode(content_hash, 'hex')")}
+    FROM {SENT}
+    ORDER BY external_id COLLATE "C"
+    ON CONFLICT (workspace, external_id)
+"""
+
+UPSERT = f"""
+    {INSERT} DO UPDATE SET
+        ({COLUMNS}, updated_at) = ROW ({", ".join(f"excluded.{name}" for name in COLUMNS.split(", "))}, now())
+    WHERE {{visible}}
+      AND ({", ".join(f"entities.{name}" for name in COLUMNS.split(", "))})
+          IS DISTINCT FROM ({", ".join(f"excluded.{name}" for name in COLUMNS.split(", "))})
+    RETURNING external_id, id, xmax = 0
+"""
+
+INSERT_NEW = f"{INSERT} DO NOTHING RETURNING external_id, id"
+
+IDS = "SELECT external_id, id FROM entities WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)"
+
+FORGET_VECTORS = "DELETE FROM entity_embeddings WHERE item_id = ANY(%(ids)s)"
+
+ENQUEUE = """
+    INSERT INTO entity_backlog (item_id, workspace)
+    SELECT e.id, e.workspace FROM entities e
+    WHERE e.id = ANY(%(ids)s)
+      AND NOT EXISTS (
+          SELECT FROM entity_embeddings v JOIN embedding_models m ON m.id = v.model_id AND m.active
+          WHERE v.item_id = e.id)
+    ON CONFLICT (item_id) DO UPDATE SET attempts = 0, failed = false, reason = NULL, available_at = now()
+"""
+
+LOCK_ONE = """
+    SELECT e.id FROM entities e
+    WHERE e.external_id = %(external_id)s AND {readable}
+    FOR UPDATE
+"""
+
+DELETE_FACTS = """
+    DELETE FROM facts f WHERE (f.subject_id = %(id)s OR f.object_id = %(id)s) AND {readable}
+    RETURNING f.subject_id, f.object_id
+"""
+
+DELETE_ONE = """
+    DELETE FROM entities e
+    WHERE e.id = %(id)s AND NOT EXISTS (SELECT FROM facts f WHERE f.subject_id = e.id OR f.object_id = e.id)
+    RETURNING e.id
+"""
+
+UNDECLARE = """
+    UPDATE entities SET declared = false, aliases = '{}', description = '', occurred_at = NULL, metadata = '{}',
+        content_hash = sha256(convert_to(name, 'UTF8')), updated_at = now()
+    WHERE id = %(id)s
+"""
+"""Name, kind and who may read it stay: for those who read the facts, these say what they said."""
+
+WIDER_FACT = """
+    SELECT true FROM facts f
+    WHERE (f.subject_id = %(id)s OR f.object_id = %(id)s) AND {readable}
+      AND NOT (f.sensitivity >= %(new_sensitivity)s
+               AND (%(new_scope)s = 'workspace' OR (f.visibility_scope = %(new_scope)s AND f.owner = %(new_owner)s)))
+    LIMIT 1
+"""
+
+SPLIT = """
+    WITH hidden AS MATERIALIZED (
+        SELECT f.id FROM facts f
+        WHERE (f.subject_id = %(id)s OR f.object_id = %(id)s) AND ({readable}) IS NOT TRUE
+        FOR UPDATE),
+    twin AS (
+        INSERT INTO entities (workspace, external_id, name, aliases, language, artifact_type, sensitivity,
+                              visibility_scope, owner, declared, content_hash, created_at, updated_at)
+        SELECT e.workspace, %(twin)s, e.name, e.aliases, e.language, e.artifact_type, e.sensitivity,
+               e.visibility_scope, e.owner, false, sha256(convert_to(e.name, 'UTF8')), e.created_at, e.updated_at
+        FROM entities e WHERE e.id = %(id)s AND EXISTS (SELECT FROM hidden)
+        RETURNING id)
+    UPDATE facts SET subject_id = CASE facts.subject_id WHEN %(id)s THEN twin.id ELSE facts.subject_id END,
+                     object_id = CASE facts.object_id WHEN %(id)s THEN twin.id ELSE facts.object_id END
+    FROM twin, hidden WHERE facts.id = hidden.id
+    RETURNING twin.id
+"""
+"""The facts that the principal may not read go over to an entity as it was: for their readers they say what they said.
+"""
+
+LOCK_UNDECLARED = "SELECT id FROM entities WHERE id = ANY(%(ids)s) AND NOT declared ORDER BY external_id FOR UPDATE"
+
+DELETE_UNNAMED = """
+    DELETE FROM entities e
+    WHERE e.id = ANY(%(ids)s) AND NOT e.declared
+      AND NOT EXISTS (SELECT FROM facts f WHERE f.subject_id = e.id)
+      AND NOT EXISTS (SELECT FROM facts f WHERE f.object_id = e.id)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Existing:
+    id: int
+    content_hash: bytes
+    readable: bool
+    declared: bool
+    name: str
+    kind: str
+    sensitivity: int
+    scope: str
+    owner: str
+
+    @property
+    def readers(self) -> Readers:
+        return Readers.named(self.sensitivity, self.scope, self.owner)
+
+
+async def save_entities(
+    connection: DriverConnection, drafts: Mapping[str, EntityDraft], *, made: Collection[str], principal: Principal
+) -> dict[str, GraphOutcome | GraphFailure]:
+    """Create or replace the entities, by external_id; ``made`` are those that follow from the draft.
+
+    One that exists and that the principal may not read is refused; but one that only facts name gives way, with the
+    facts that the principal may not read.
+    """
+    readable = readable_entities(principal)
+    cursor = await connection.execute(
+        LOCK.format(readable=readable.sql), readable.values | {"external_ids": sorted(drafts)}
+    )
+    found = {row[0]: _Existing(row[1], bytes(row[2]), *row[3:]) for row in await cursor.fetchall()}
+    existing = {name: one for name, one in found.items() if one.readable}
+    refused: dict[str, RagcorpError] = {}
+    for name, draft in drafts.items():
+        error = await _objection(connection, name, draft, found.get(name), made=name in made, principal=principal)
+        if error is not None:
+            refused[name] = error
+    await make_way(connection, list(found.keys() - existing.keys() - refused.keys()), principal=principal)
+    for name, one in existing.items():
+        draft = drafts[name]
+        if name not in refused and (draft.name, draft.attributes.artifact_type, Readers.of(draft.attributes)) != (
+            one.name, one.kind, one.readers,
+        ):  # fmt: skip
+            await _split(connection, name, one.id, principal=principal)
+    rows = [entity_row(name, draft) for name, draft in drafts.items() if name not in refused]
+    visible = visibility(principal, alias="entities")
+    cursor = await connection.execute(
+        UPSERT.format(visible=visible.sql), visible.values | {"workspace": principal.workspace, "rows": Jsonb(rows)}
+    )
+    written = {row[0]: (row[1], row[2]) for row in await cursor.fetchall()}
+    hashes = {str(row["external_id"]): bytes.fromhex(str(row["content_hash"])) for row in rows}
+    await renew_vectors(
+        connection,
+        [
+            id_
+            for name, (id_, is_new) in written.items()
+            if is_new or name not in existing or existing[name].content_hash != hashes[name]
+        ],
+    )
+    outcomes: dict[str, GraphOutcome | GraphFailure] = {}
+    for name in drafts:
+        if name in refused:
+            outcomes[name] = GraphFailure(error=refused[name])
+            continue
+        status = IngestStatus.UNCHANGED
+        if name in written:
+            status = IngestStatus.UPDATED if name in existing else IngestStatus.CREATED
+        outcomes[name] = GraphOutcome(external_id=name, status=status)
+    return outcomes
+
+
+async def _objection(
+    connection: DriverConnection,
+    name: str,
+    draft: EntityDraft,
+    found: _Existing | None,
+    *,
+    made: bool,
+    principal: Principal,
+) -> RagcorpError | None:
+    """Return why the draft may not be stored under the name, if so; of what is hidden only a caller's own name tells.
+
+    Who may read an entity whose name was made is part of the name, and stays. Others may become fewer only where that
+    takes no fact from anybody.
+    """
+    is_made = MADE_ENTITY_NAME.fullmatch(name) is not None
+    if found is None or not found.readable:
+        if is_made and not made:
+            return not_given("external_id")
+        return taken("an entity") if found is not None and found.declared else None
+    readers = Readers.of(draft.attributes)
+    if readers == found.readers:
+        return None
+    if is_made:
+        return readers_stay("entity")
+    if readers.include(found.readers):
+        return None
+    facts = readable_facts(principal)
+    cursor = await connection.execute(
+        WIDER_FACT.format(readable=facts.sql),
+        facts.values
+        | {
+            "id": found.id,
+            "new_sensitivity": int(readers.sensitivity),
+            "new_scope": str(readers.scope),
+            "new_owner": readers.owner,
+        },
+    )
+    if await cursor.fetchone() is None:
+        return None
+    return ConflictError(
+        "There are facts on the entity that more may read than could then read it.",
+        field="visibility_scope",
+        remedy="Narrow or delete these facts first.",
+    )
+
+
+async def _split(connection: DriverConnection, name: str, entity_id: int, *, principal: Principal) -> None:
+    facts = readable_facts(principal)
+    cursor = await connection.execute(
+        SPLIT.format(readable=facts.sql), facts.values | {"id": entity_id, "twin": given_way(name)}
+    )
+    await renew_vectors(connection, sorted({row[0] for row in await cursor.fetchall()}))
+
+
+def taken(what: str) -> ConflictError:
+    return ConflictError(
+        f"The external_id is taken: there is {what} that you may not replace.",
+        field="external_id",
+        remedy="Choose another external_id.",
+    )
+
+
+def not_given(field: str) -> InvalidInputError:
+    """It is said of every name of that form that the principal does not see, whether or not it is there."""
+    return InvalidInputError(
+        "The external_id has the form of those that are made here, and follows from something else.",
+        field=field,
+        remedy="Leave external_id out, or choose one of another form.",
+    )
+
+
+def readers_stay(what: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"The external_id of the {what} was made from who may read it.",
+        field="visibility_scope",
+        remedy="Leave sensitivity, visibility_scope and owner as they are, or store it anew and delete this one.",
+    )
+
+
+async def insert_undeclared(
+    connection: DriverConnection, called: Mapping[str, Called], *, principal: Principal
+) -> dict[str, int]:
+    """Make the entities that facts name and nobody declared, by external_id, and return their ids."""
+    await make_way(connection, list(called), principal=principal)
+    rows = [
+        entity_row(
+            external_id,
+            EntityDraft(
+                name=one.name,
+                attributes=DocumentAttributes(
+                    artifact_type=one.kind or ENTITY,
+                    sensitivity=one.readers.sensitivity,
+                    visibility_scope=one.readers.scope,
+                    owner=one.readers.owner,
+                ),
+            ),
+            declared=False,
+        )
+        for external_id, one in called.items()
+    ]
+    cursor = await connection.execute(INSERT_NEW, {"workspace": principal.workspace, "rows": Jsonb(rows)})
+    await renew_vectors(connection, [row[1] for row in await cursor.fetchall()])
+    cursor = await connection.execute(IDS, {"workspace": principal.workspace, "external_ids": list(called)})
+    return {row[0]: row[1] for row in await cursor.fetchall()}
+
+
+def entity_row(external_id: str, draft: EntityDraft, *, declared: bool = True) -> dict[str, object]:
+    text = entity_text(name=draft.name, description=draft.description)
+    return attribute_values(draft.attributes) | {
+        "external_id": external_id,
+        "name": draft.name,
+        "aliases": list(draft.aliases),
+        "description": draft.description,
+        "declared": declared,
+        "content_hash": hashlib.sha256(text.encode()).hexdigest(),
+    }
+
+
+async def renew_vectors(connection: DriverConnection, ids: Sequence[int]) -> None:
+    """Drop the vectors of entities that read otherwise now, and list them: what is known, the worker takes over."""
+    if ids:
+        for statement in (FORGET_VECTORS, ENQUEUE):
+            await connection.execute(statement, {"ids": list(ids)})
+
+
+async def delete_entity(connection: DriverConnection, external_id: str, *, principal: Principal) -> None:
+    """Remove an entity with the facts on it that the principal may read.
+
+    Where others are left, the entity stays for them as one that only facts name: gone for this principal.
+    Raises NotFoundError.
+    """
+    readable, facts = readable_entities(principal), readable_facts(principal)
+    cursor = await connection.execute(
+        LOCK_ONE.format(readable=readable.sql), readable.values | {"external_id": external_id}
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        raise NotFoundError("There is no such entity.", field="external_id")
+    (entity_id,) = row
+    cursor = await connection.execute(DELETE_FACTS.format(readable=facts.sql), facts.values | {"id": entity_id})
+    ends = {end for pair in await cursor.fetchall() for end in pair} - {entity_id}
+    if await (await connection.execute(DELETE_ONE, {"id": entity_id})).fetchone() is None:
+        await connection.execute(UNDECLARE, {"id": entity_id})
+        await renew_vectors(connection, [entity_id])
+    await drop_unnamed(connection, sorted(ends))
+
+
+async def drop_unnamed(connection: DriverConnection, ids: Sequence[int]) -> None:
+    """Remove those of the entities that were never declared and that no fact names any more.
+
+    Locked first: a fact that is being written holds a share of its entities, and the second statement sees it.
+    """
+    if ids:
+        await connection.execute(LOCK_UNDECLARED, {"ids": list(ids)})
+        await connection.execute(DELETE_UNNAMED, {"ids": list(ids)})

@@ -1,0 +1,262 @@
+"""The port ExtractionStore over PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+
+from psycopg.rows import TupleRow
+from psycopg.types.json import Jsonb
+
+from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
+from ragcorp.domain.exceptions import NotFoundError
+from ragcorp.domain.extraction import ExtractedFact, Extraction, ExtractionTask, ExtractorVersion
+from ragcorp.domain.graph import FACT, EntityReference, FactDraft, GraphFailure
+from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.infrastructure.postgres.connections.database import Database, DriverConnection
+from ragcorp.infrastructure.postgres.graph import facts as graph_facts
+from ragcorp.infrastructure.postgres.graph.ends import resolved
+from ragcorp.infrastructure.postgres.graph.entities import drop_unnamed
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
+
+READABLE_DOCUMENT = """
+    SELECT d.id FROM documents d WHERE d.external_id = %(document)s AND d.deleted_at IS NULL AND {visible}
+"""
+
+WAITING = """
+    FROM chunks c
+    WHERE {visible} AND c.id > %(after)s AND (%(document_id)s::uuid IS NULL OR c.document_id = %(document_id)s)
+      AND NOT EXISTS (
+          SELECT FROM extracted_chunks x
+          WHERE x.chunk_id = c.id AND x.model = %(model)s AND x.prompt_version = %(prompt_version)s)
+"""
+
+COUNT = f"SELECT count(*) {WAITING}"
+
+TASKS = f"""
+    SELECT waiting.*, known.answer, known.dropped
+    FROM (
+        SELECT c.id, c.document_id, c.content_hash, c.title, c.content
+        {WAITING}
+        ORDER BY c.id
+        LIMIT %(limit)s) waiting
+    LEFT JOIN fact_extractions known
+      ON known.workspace = %(workspace)s AND known.content_hash = waiting.content_hash AND known.model = %(model)s
+     AND known.prompt_version = %(prompt_version)s
+    ORDER BY waiting.id
+"""
+
+LOCK_DOCUMENT = "SELECT FROM documents WHERE id = %(document_id)s FOR KEY SHARE"
+"""First, as whoever swaps its chunks does: so neither waits for the other in a circle."""
+
+LOCK_CHUNK = """
+    SELECT c.document_id, c.chunk_index, c.language, c.sensitivity, c.visibility_scope, c.owner
+    FROM chunks c JOIN documents d ON d.id = c.document_id
+    WHERE c.id = %(chunk_id)s AND c.content_hash = %(content_hash)s AND {visible}
+    FOR KEY SHARE OF c
+"""
+
+REMEMBER = """
+    INSERT INTO fact_extractions (workspace, content_hash, model, prompt_version, answer, dropped)
+    VALUES (%(workspace)s, %(content_hash)s, %(model)s, %(prompt_version)s, %(answer)s, %(dropped)s)
+    ON CONFLICT DO NOTHING
+"""
+
+DONE = """
+    INSERT INTO extracted_chunks (chunk_id, workspace, model, prompt_version)
+    VALUES (%(chunk_id)s, %(workspace)s, %(model)s, %(prompt_version)s)
+    ON CONFLICT (chunk_id) DO UPDATE SET model = excluded.model, prompt_version = excluded.prompt_version
+"""
+
+REMOVE_OTHERS = """
+    DELETE FROM facts
+    WHERE chunk_id = %(chunk_id)s AND extracted AND NOT external_id = ANY(%(kept)s)
+    RETURNING subject_id, object_id
+"""
+
+REMOVE_STALE = """
+    DELETE FROM facts f
+    WHERE f.workspace = %(workspace)s AND f.extracted AND f.chunk_id IS NULL AND {visible}
+    RETURNING f.subject_id, f.object_id
+"""
+
+FORGET = """
+    DELETE FROM fact_extractions x
+    WHERE x.workspace = %(workspace)s
+      AND NOT EXISTS (
+          SELECT FROM chunks c WHERE c.workspace = %(workspace)s AND c.content_hash = x.content_hash)
+"""
+"""An answer holds words of its text: it goes when no chunk has that text any more."""
+
+UNNAMED = """
+    SELECT e.id FROM entities e
+    WHERE e.workspace = %(workspace)s AND NOT e.declared
+      AND NOT EXISTS (SELECT FROM facts f WHERE f.subject_id = e.id)
+      AND NOT EXISTS (SELECT FROM facts f WHERE f.object_id = e.id)
+"""
+"""Entities whose facts went with their documents."""
+
+
+class PostgresExtractionStore:
+    """Tasks from ``chunks``, results into ``facts``; ``fact_extractions`` has a model's answers by text."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def waiting(
+        self, version: ExtractorVersion, *, principal: Principal, document: str | None, limit: int, after: int = 0
+    ) -> list[ExtractionTask]:
+        chosen = await self._chosen(version, principal, document)
+        rows = await self._rows(
+            TASKS.format(visible=chosen.sql), chosen.values | {"limit": limit, "after": after}, principal.workspace
+        )
+        return [
+            ExtractionTask(
+                chunk_id=row[0],
+                document_id=row[1],
+                content_hash=bytes(row[2]),
+                title=row[3],
+                content=row[4],
+                known=None if row[5] is None else Extraction(facts=_read(row[5]), dropped=row[6]),
+            )
+            for row in rows
+        ]
+
+    async def count_waiting(self, version: ExtractorVersion, *, principal: Principal, document: str | None) -> int:
+        chosen = await self._chosen(version, principal, document)
+        ((count,),) = await self._rows(
+            COUNT.format(visible=chosen.sql), chosen.values | {"after": 0}, principal.workspace
+        )
+        return int(count)
+
+    async def store(
+        self, task: ExtractionTask, extraction: Extraction, *, version: ExtractorVersion, principal: Principal
+    ) -> int:
+        visible = visibility(principal)
+        which = {"workspace": principal.workspace} | asdict(version)
+        async with self._database.driver_transaction(principal.workspace) as connection:
+            await connection.execute(LOCK_DOCUMENT, {"document_id": task.document_id})
+            cursor = await connection.execute(
+                LOCK_CHUNK.format(visible=visible.sql),
+                visible.values | {"chunk_id": task.chunk_id, "content_hash": task.content_hash},
+            )
+            chunk = await cursor.fetchone()
+            if chunk is None:
+                return 0
+            await connection.execute(
+                REMEMBER,
+                which
+                | {
+                    "content_hash": task.content_hash,
+                    "answer": Jsonb([_written(found) for found in extraction.facts]),
+                    "dropped": extraction.dropped,
+                },
+            )
+            await connection.execute(DONE, which | {"chunk_id": task.chunk_id})
+            return await _replace(connection, task.chunk_id, chunk, extraction, principal=principal)
+
+    async def remove_stale(self, *, principal: Principal) -> int:
+        visible = visibility(principal, alias="f")
+        async with self._database.driver_transaction(principal.workspace) as connection:
+            cursor = await connection.execute(REMOVE_STALE.format(visible=visible.sql), visible.values)
+            gone = await cursor.fetchall()
+            await connection.execute(FORGET, {"workspace": principal.workspace})
+            cursor = await connection.execute(UNNAMED, {"workspace": principal.workspace})
+            await drop_unnamed(connection, sorted(row[0] for row in await cursor.fetchall()))
+        return len(gone)
+
+    async def _chosen(self, version: ExtractorVersion, principal: Principal, document: str | None) -> Predicate:
+        visible = visibility(principal)
+        values = visible.values | asdict(version) | {"document_id": None}
+        if document is not None:
+            readable = visibility(principal, alias="d")
+            rows = await self._rows(
+                READABLE_DOCUMENT.format(visible=readable.sql),
+                readable.values | {"document": document},
+                principal.workspace,
+            )
+            if not rows:
+                raise NotFoundError("There is no such document.", field="document")
+            values["document_id"] = rows[0][0]
+        return Predicate(clauses=visible.clauses, values=values)
+
+    async def _rows(self, statement: str, values: dict[str, object], workspace: str) -> list[TupleRow]:
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit(workspace) as connection:
+                return await (await connection.execute(statement, values)).fetchall()
+
+        return await self._database.read(work)
+
+
+async def _replace(
+    connection: DriverConnection, chunk_id: int, chunk: TupleRow, extraction: Extraction, *, principal: Principal
+) -> int:
+    document_id, chunk_index, language, sensitivity, scope, owner = chunk
+    attributes = DocumentAttributes(
+        language=language,
+        artifact_type=FACT,
+        sensitivity=Sensitivity(sensitivity),
+        visibility_scope=VisibilityScope(scope),
+        owner=owner,
+    )
+    drafts = [_draft(found, attributes) for found in extraction.facts]
+    place = graph_facts.Place(document_id, chunk_id, chunk_index)
+    ends = await resolved(connection, drafts, [None] * len(drafts), principal=principal) if drafts else []
+    rows = [
+        graph_facts.fact_row(draft, *pair, place, extracted=True)
+        for draft, pair in zip(drafts, ends, strict=True)
+        if not isinstance(pair, GraphFailure)
+    ]
+    by_name = {str(row["external_id"]): row for row in rows}
+    await graph_facts.upsert(
+        connection, list(by_name.values()), replaceable="facts.extracted", values={"workspace": principal.workspace}
+    )
+    cursor = await connection.execute(REMOVE_OTHERS, {"chunk_id": chunk_id, "kept": list(by_name)})
+    await drop_unnamed(connection, sorted({end for pair in await cursor.fetchall() for end in pair}))
+    return len(by_name)
+
+
+def _draft(found: ExtractedFact, attributes: DocumentAttributes) -> FactDraft:
+    return FactDraft(
+        subject=EntityReference(name=found.subject, kind=found.subject_kind, field="subject"),
+        object=EntityReference(name=found.object, kind=found.object_kind, field="object"),
+        predicate=found.predicate,
+        attributes=attributes,
+        valid_from=found.valid_from,
+        valid_to=found.valid_to,
+        quote=found.quote,
+    )
+
+
+def _written(found: ExtractedFact) -> dict[str, object]:
+    return {
+        "subject": found.subject,
+        "subject_kind": found.subject_kind,
+        "predicate": found.predicate,
+        "object": found.object,
+        "object_kind": found.object_kind,
+        "quote": found.quote,
+        "valid_from": found.valid_from.isoformat() if found.valid_from else None,
+        "valid_to": found.valid_to.isoformat() if found.valid_to else None,
+    }
+
+
+def _read(answer: Sequence[dict[str, str | None]]) -> tuple[ExtractedFact, ...]:
+    return tuple(
+        ExtractedFact(
+            subject=str(one["subject"]),
+            subject_kind=str(one["subject_kind"]),
+            predicate=str(one["predicate"]),
+            object=str(one["object"]),
+            object_kind=str(one["object_kind"]),
+            quote=str(one["quote"]),
+            valid_from=_moment(one["valid_from"]),
+            valid_to=_moment(one["valid_to"]),
+        )
+        for one in answer
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,1 @@
+"""Stores memory and history items."""

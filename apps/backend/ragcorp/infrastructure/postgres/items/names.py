@@ -1,0 +1,35 @@
+"""Names of items that their writer gives none: the same for the same content each time, and opaque."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from uuid import uuid4
+
+from ragcorp.domain.collections import ItemDraft
+from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+
+DIGITS = 32
+ATTEMPTS = 4
+"""Names made of one content before one is drawn at random, which is sure to be free."""
+
+NAME_KEY = "SELECT key FROM item_name_key"
+
+
+async def read_name_key(connection: DriverConnection) -> bytes:
+    """Return the secret of this database, which never changes."""
+    ((key,),) = await (await connection.execute(NAME_KEY)).fetchall()
+    return bytes(key.bytes)
+
+
+def item_name(draft: ItemDraft, *, key: bytes, attempt: int = 0) -> str:
+    """Return the draft's external_id, or 32 hex digits: HMAC-SHA-256 of what it is named after and of ``attempt``.
+
+    Without the key none can be worked out: else a guessed text could be asked for by its name, which is refused where
+    somebody's hidden item has it; and one attempt looks like another.
+    """
+    if draft.external_id is not None:
+        return draft.external_id
+    if draft.named_after is None or attempt >= ATTEMPTS:
+        return uuid4().hex
+    return hmac.new(key, f"{attempt} {draft.named_after}".encode(), hashlib.sha256).hexdigest()[:DIGITS]

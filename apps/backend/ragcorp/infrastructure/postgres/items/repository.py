@@ -1,0 +1,157 @@
+"""The port ItemRepository over PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
+from ragcorp.domain.exceptions import ConflictError, NotFoundError
+from ragcorp.domain.principal import Principal
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.items.names import read_name_key
+from ragcorp.infrastructure.postgres.items.rows import COLUMNS, TABLES, item
+from ragcorp.infrastructure.postgres.items.writes import save_items
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, filtered, visibility
+
+GET = """
+    SELECT {columns} FROM {items} i WHERE {readable} AND i.external_id = %(external_id)s
+"""
+
+LOCK_ONE = f"{GET} FOR UPDATE OF i"
+
+LIST = """
+    SELECT {columns} FROM {items} i WHERE {selected} ORDER BY i.external_id LIMIT %(limit)s
+"""
+
+LATEST_OF_CONVERSATION = """
+    SELECT {columns} FROM {items} i
+    WHERE {readable} AND i.session = %(session)s
+        AND i.visibility_scope = 'private' AND i.owner = %(subject)s
+    ORDER BY i.occurred_at DESC, i.id DESC
+    LIMIT %(limit)s
+"""
+"""Only what is private has its writer as its owner: of what others may read, others may have written it."""
+
+DELETE = """
+    WITH locked AS MATERIALIZED (
+        SELECT i.id FROM {items} i WHERE {selected} ORDER BY i.external_id FOR UPDATE)
+    DELETE FROM {items} WHERE id IN (SELECT id FROM locked)
+"""
+"""Locks in the order of external_id, as saves do it; vectors and backlog go with the items."""
+
+
+class PostgresItemRepository:
+    """The items of one collection: memory or history."""
+
+    def __init__(self, *, database: Database, collection: Collection) -> None:
+        self._database = database
+        self._collection = collection
+        self._tables, self._filter_table = TABLES[collection]
+        self._name_key: bytes | None = None
+
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[ItemOutcome]:
+        try:
+            return await self._save(drafts, principal)
+        except ConflictError:
+            if all(draft.external_id is not None for draft in drafts):
+                raise
+            # what had a made name may have been hidden between the look and the write: one more look sees it
+            return await self._save(drafts, principal)
+
+    async def _save(self, drafts: Sequence[ItemDraft], principal: Principal) -> list[ItemOutcome]:
+        async with self._database.driver_transaction(principal.workspace) as connection:
+            if self._name_key is None and any(draft.external_id is None for draft in drafts):
+                self._name_key = await read_name_key(connection)
+            return await save_items(
+                connection, self._tables, drafts, principal=principal, name_key=self._name_key or b""
+            )
+
+    async def change(
+        self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
+    ) -> ItemOutcome:
+        readable = visibility(principal, alias="i")
+        async with self._database.driver_transaction(principal.workspace) as connection:
+            cursor = await connection.execute(
+                self._sql(LOCK_ONE, readable=readable.sql), readable.values | {"external_id": external_id}
+            )
+            row = await cursor.fetchone()
+            if row is None:
+                raise _missing()
+            draft = change(item(row, collection=self._collection))
+            if draft.external_id != external_id:
+                raise ConflictError("A change cannot rename an item.", field="external_id", remedy="Keep its name.")
+            (outcome,) = await save_items(connection, self._tables, [draft], principal=principal)
+            return outcome
+
+    async def get(self, external_id: str, *, principal: Principal) -> Item:
+        readable = visibility(principal, alias="i")
+        rows = await self._read(
+            self._sql(GET, readable=readable.sql), readable.values | {"external_id": external_id}, principal
+        )
+        if not rows:
+            raise _missing()
+        return item(rows[0], collection=self._collection)
+
+    async def list_page(
+        self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
+    ) -> ItemPage:
+        selected = self._selected(selection, principal)
+        if after is not None:
+            selected.clauses.append("i.external_id > %(after)s")
+            selected.values["after"] = after
+        rows = await self._read(
+            self._sql(LIST, selected=selected.sql), selected.values | {"limit": limit + 1}, principal
+        )
+        items = tuple(item(row, collection=self._collection) for row in rows[:limit])
+        return ItemPage(items=items, next_after=items[-1].external_id if len(rows) > limit else None)
+
+    async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
+        readable = visibility(principal, alias="i")
+        rows = await self._read(
+            self._sql(LATEST_OF_CONVERSATION, readable=readable.sql),
+            readable.values | {"session": session, "limit": limit},
+            principal,
+        )
+        return [item(row, collection=self._collection) for row in reversed(rows)]
+
+    async def delete_one(self, external_id: str, *, principal: Principal) -> None:
+        exactly = visibility(principal, alias="i")
+        exactly.clauses.append("i.external_id = %(external_id)s")
+        exactly.values["external_id"] = external_id
+        if not await self._delete(exactly, principal):
+            raise _missing()
+
+    async def delete(self, selection: ItemSelection, *, principal: Principal) -> int:
+        return await self._delete(self._selected(selection, principal), principal)
+
+    async def _delete(self, selected: Predicate, principal: Principal) -> int:
+        async with self._database.driver_transaction(principal.workspace) as connection:
+            return (await connection.execute(self._sql(DELETE, selected=selected.sql), selected.values)).rowcount
+
+    def _selected(self, selection: ItemSelection, principal: Principal) -> Predicate:
+        selected = visibility(principal, alias="i")
+        narrowed = filtered(selection.filters, table=self._filter_table, alias="i")
+        selected.clauses += narrowed.clauses
+        selected.values |= narrowed.values
+        if selection.prefix:
+            # the bound is what an index serves where the prefix is not known at planning
+            selected.clauses += ["i.external_id >= %(prefix)s", "starts_with(i.external_id, %(prefix)s)"]
+            selected.values["prefix"] = selection.prefix
+        return selected
+
+    def _sql(self, statement: str, **predicates: str) -> str:
+        columns = COLUMNS.format(backlog=self._tables.backlog)
+        return statement.format(items=self._tables.items, columns=columns, **predicates)
+
+    async def _read(self, statement: str, values: dict[str, object], principal: Principal) -> list[TupleRow]:
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit(principal.workspace) as connection:
+                return await (await connection.execute(statement, values)).fetchall()
+
+        return await self._database.read(work)
+
+
+def _missing() -> NotFoundError:
+    return NotFoundError("There is no such item.", field="external_id", remedy="List the items to see which there are.")

@@ -1,0 +1,212 @@
+"""Writes of items of memory and history: one transaction a batch, set-based statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.types.json import Jsonb
+
+from ragcorp.domain.collections import ItemDraft, ItemOutcome
+from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.exceptions import ConflictError
+from ragcorp.domain.principal import Principal
+from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.items.names import item_name
+from ragcorp.infrastructure.postgres.items.rows import ItemTables, content_hash
+from ragcorp.infrastructure.postgres.visibility.predicates import visibility
+
+STATEMENT_CHARACTERS = 200_000
+"""Text that one statement analyses, in half a second of prose or three of nothing but codes."""
+
+SENT = """
+    SELECT * FROM jsonb_to_recordset(%(items)s) AS sent (
+        external_id text, text text, language text, artifact_type text, sensitivity smallint, visibility_scope text,
+        owner text, occurred_at timestamptz, session text, speaker text, entities text[], metadata jsonb,
+        content_hash bytea)
+"""
+
+CONTENT = """
+    {row}.text, {row}.language, {row}.artifact_type, {row}.sensitivity, {row}.visibility_scope, {row}.owner,
+    {row}.session, {row}.speaker, {row}.entities, {row}.metadata
+"""
+"""What makes an item another one, with its ``occurred_at``."""
+
+FIND_STORED = f"""
+    SELECT i.external_id, i.occurred_at, {{readable}},
+           ({CONTENT.format(row="i")}, i.occurred_at)
+           IS NOT DISTINCT FROM ({CONTENT.format(row="sent")}, coalesce(sent.occurred_at, i.occurred_at))
+    FROM ({SENT}) AS sent
+    JOIN {{items}} i ON i.workspace = %(workspace)s AND i.external_id = sent.external_id
+"""
+
+UPSERT = f"""
+    INSERT INTO {{items}} AS i (
+        workspace, external_id, text, language, artifact_type, sensitivity, visibility_scope, owner, occurred_at,
+        session, speaker, entities, metadata, content_hash)
+    SELECT %(workspace)s, external_id, text, language, artifact_type, sensitivity, visibility_scope, owner,
+           coalesce(occurred_at, now()), session, speaker, entities, metadata, content_hash
+    FROM ({SENT}) AS sent
+    ORDER BY external_id COLLATE "C"
+    ON CONFLICT (workspace, external_id) DO UPDATE SET
+        text = excluded.text, language = excluded.language, artifact_type = excluded.artifact_type,
+        sensitivity = excluded.sensitivity, visibility_scope = excluded.visibility_scope, owner = excluded.owner,
+        occurred_at = excluded.occurred_at, session = excluded.session, speaker = excluded.speaker,
+        entities = excluded.entities, metadata = excluded.metadata, content_hash = excluded.content_hash,
+        updated_at = now()
+    WHERE {{readable}}
+        AND ({CONTENT.format(row="i")}, i.occurred_at)
+            IS DISTINCT FROM ({CONTENT.format(row="excluded")}, excluded.occurred_at)
+    RETURNING i.id, i.external_id, i.xmax = 0
+"""
+"""Takes the items in the order of external_id ("C": by code point, as Python sorts), each whether it is new or not: so
+parallel batches wait for one another and never in a circle. Returns what was written, and whether it is new."""
+
+COUNT_UNREADABLE = """
+    SELECT count(*) FROM {items} i
+    WHERE i.workspace = %(workspace)s AND i.external_id = ANY(%(external_ids)s) AND NOT ({readable})
+"""
+
+ENQUEUE_REST = """
+    WITH without AS (
+        SELECT i.id, i.workspace FROM {items} i
+        WHERE i.id = ANY(%(ids)s) AND NOT EXISTS (
+            SELECT FROM {embeddings} e JOIN embedding_models m ON m.id = e.model_id AND m.active
+            WHERE e.item_id = i.id)),
+    done AS (
+        DELETE FROM {backlog} WHERE item_id = ANY(%(ids)s) AND item_id NOT IN (SELECT id FROM without))
+    INSERT INTO {backlog} (item_id, workspace) SELECT id, workspace FROM without ORDER BY id
+    ON CONFLICT (item_id) DO UPDATE SET attempts = 0, failed = false, reason = NULL, available_at = clock_timestamp()
+"""
+"""A vector that is known already is taken over by the worker, not here: that no one waits would tell the writer that
+somebody has, or had, an item with this text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    occurred_at: datetime
+    equal: bool
+
+
+async def save_items(
+    connection: DriverConnection,
+    tables: ItemTables,
+    drafts: Sequence[ItemDraft],
+    *,
+    principal: Principal,
+    name_key: bytes = b"",
+) -> list[ItemOutcome]:
+    """Create or replace the items inside the connection's transaction; outcomes in the order of ``drafts``.
+
+    Of drafts with one name the last stands, and all have its outcome. A draft without occurred_at keeps the stored
+    item's. Raises ConflictError for an item that exists and that the principal may not read, if the caller named it.
+    """
+    names = [item_name(draft, key=name_key) for draft in drafts]
+    by_name = dict(zip(names, drafts, strict=True))
+    stored, hidden = await _stored(connection, tables, by_name, principal=principal)
+    attempt = 0
+    while hidden:
+        attempt += 1
+        if any(by_name[name].external_id is not None for name in hidden):
+            raise _taken()
+        others = {name: item_name(by_name[name], key=name_key, attempt=attempt) for name in hidden}
+        names = [others.get(name, name) for name in names]
+        by_name = {others.get(name, name): draft for name, draft in by_name.items()}
+        found, hidden = await _stored(
+            connection, tables, {name: by_name[name] for name in others.values()}, principal=principal
+        )
+        stored |= found
+    changed = sorted(name for name in by_name if name not in stored or not stored[name].equal)
+    statuses = dict.fromkeys(by_name, IngestStatus.UNCHANGED)
+    for part in _parts(changed, by_name):
+        rows = [_row(name, by_name[name], stored.get(name)) for name in part]
+        statuses |= await _upsert(connection, tables, rows, principal=principal)
+    return [ItemOutcome(external_id=name, status=statuses[name]) for name in names]
+
+
+def _parts(names: Sequence[str], by_name: Mapping[str, ItemDraft]) -> Iterator[list[str]]:
+    """Cut the names, in their order, into statements that end within any sensible timeout."""
+    part: list[str] = []
+    characters = 0
+    for name in names:
+        if part and characters + len(by_name[name].text) > STATEMENT_CHARACTERS:
+            yield part
+            part, characters = [], 0
+        part.append(name)
+        characters += len(by_name[name].text)
+    if part:
+        yield part
+
+
+async def _stored(
+    connection: DriverConnection, tables: ItemTables, by_name: dict[str, ItemDraft], *, principal: Principal
+) -> tuple[dict[str, _Stored], list[str]]:
+    """Return what there is of these names, and those of items that the principal may not read.
+
+    What changes between this look and the write is replaced all the same.
+    """
+    readable = visibility(principal, alias="i")
+    rows = [_row(name, draft, None) for name, draft in by_name.items()]
+    cursor = await connection.execute(
+        FIND_STORED.format(items=tables.items, readable=readable.sql), readable.values | {"items": Jsonb(rows)}
+    )
+    stored, hidden = {}, []
+    for external_id, occurred_at, may_read, equal in await cursor.fetchall():
+        if may_read:
+            stored[external_id] = _Stored(occurred_at, equal)
+        else:
+            hidden.append(external_id)
+    return stored, hidden
+
+
+async def _upsert(
+    connection: DriverConnection, tables: ItemTables, rows: list[dict[str, object]], *, principal: Principal
+) -> dict[str, IngestStatus]:
+    readable = visibility(principal, alias="i")
+    cursor = await connection.execute(
+        UPSERT.format(items=tables.items, readable=readable.sql), readable.values | {"items": Jsonb(rows)}
+    )
+    written = await cursor.fetchall()
+    if len(written) < len(rows):
+        # another writer came between: what it left is equal, or none of ours to replace
+        left = {row["external_id"] for row in rows} - {row[1] for row in written}
+        cursor = await connection.execute(
+            COUNT_UNREADABLE.format(items=tables.items, readable=readable.sql),
+            readable.values | {"external_ids": sorted(map(str, left))},
+        )
+        if (await cursor.fetchall())[0][0]:
+            raise _taken()
+    await connection.execute(
+        ENQUEUE_REST.format(items=tables.items, embeddings=tables.embeddings, backlog=tables.backlog),
+        {"ids": [row[0] for row in written]},
+    )
+    return {name: IngestStatus.CREATED if created else IngestStatus.UPDATED for _, name, created in written}
+
+
+def _row(external_id: str, draft: ItemDraft, stored: _Stored | None) -> dict[str, object]:
+    attributes = draft.attributes
+    occurred_at = attributes.occurred_at or (stored.occurred_at if stored else None)
+    return {
+        "external_id": external_id,
+        "text": draft.text,
+        "language": attributes.language,
+        "artifact_type": attributes.artifact_type,
+        "sensitivity": int(attributes.sensitivity),
+        "visibility_scope": str(attributes.visibility_scope),
+        "owner": attributes.owner,
+        "occurred_at": occurred_at.isoformat() if occurred_at else None,
+        "session": draft.session,
+        "speaker": draft.speaker,
+        "entities": list(draft.entities),
+        "metadata": dict(attributes.metadata),
+        "content_hash": f"\\x{content_hash(speaker=draft.speaker, text=draft.text).hex()}",
+    }
+
+
+def _taken() -> ConflictError:
+    return ConflictError(
+        "The external_id is taken by an item that you may not replace.",
+        field="external_id",
+        remedy="Choose another external_id.",
+    )

@@ -1,0 +1,1 @@
+"""Sparse search: full text, BM25 and text analysis."""

@@ -1,0 +1,55 @@
+"""Keeps the snapshot of BM25's document frequencies near the truth, beside the writes and never in their way."""
+
+from __future__ import annotations
+
+from psycopg.rows import TupleRow
+
+from ragcorp.infrastructure.postgres.connections.database import Database
+
+NO_TIMEOUT = "SELECT set_config('statement_timeout', '0', true)"
+"""A million chunks are counted in about a minute, for which the pool's timeout is no measure."""
+
+MAX_CHANGES = 500
+"""Rows of ``bm25_changes`` that every query of a workspace adds up; beyond, they are made one."""
+
+STATE = f"""
+    SELECT bm25_needs_refresh(%(workspace)s),
+           (SELECT count(*) FROM (
+               SELECT FROM bm25_changes c JOIN bm25_workspaces w ON w.id = c.workspace_id
+               WHERE w.workspace = %(workspace)s LIMIT {MAX_CHANGES + 1}) AS counted)
+"""
+
+
+class PostgresSparseStatistics:
+    """Statistics of a workspace; one session at a time refreshes them, others go on with the last ones."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def refresh_if_stale(self, workspace: str) -> bool:
+        """Refresh if the changes since the last time exceed 5 % of the chunks counted then; return whether it did."""
+
+        async def work() -> tuple[bool, int]:
+            async with self._database.autocommit(workspace) as connection:
+                row = await (await connection.execute(STATE, {"workspace": workspace})).fetchone()
+            return (row[0], row[1]) if row else (False, 0)
+
+        is_stale, changes = await self._database.read(work)
+        if is_stale:
+            return await self.refresh(workspace)
+        if changes > MAX_CHANGES:
+            await self._alone("SELECT bm25_compact(%(workspace)s)", workspace)
+        return False
+
+    async def refresh(self, workspace: str) -> bool:
+        """Count anew and flush the index; return False where another session does so already, or nothing is indexed."""
+        refreshed = await self._alone("SELECT bm25_refresh(%(workspace)s)", workspace)
+        if refreshed:
+            await self._alone("SELECT bm25_flush()", workspace)
+        return refreshed
+
+    async def _alone(self, statement: str, workspace: str) -> bool:
+        async with self._database.driver_transaction(workspace) as connection:
+            await connection.execute(NO_TIMEOUT)
+            row: TupleRow | None = await (await connection.execute(statement, {"workspace": workspace})).fetchone()
+        return bool(row and row[0])

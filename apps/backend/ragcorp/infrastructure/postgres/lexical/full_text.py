@@ -1,0 +1,91 @@
+"""The SQL of full text beside BM25: terms of a query, ADR-012's ``tsv`` column, lexeme counts of given chunks."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ragcorp.domain.search.requests import QuerySyntax, SparseOperator
+
+TERMS = """
+    SELECT word, lexeme, kind, document_frequency, typed, similarity
+    FROM query_terms(%(workspace)s, query_languages(%(workspace)s, %(language)s), %(query)s)
+    ORDER BY position, lexeme
+"""
+
+TOTALS = "SELECT chunks, total_length::float8 / nullif(chunks, 0) FROM bm25_totals(%(workspace)s)"
+"""Number of chunks N and their mean length avgdl. No row: nothing is indexed of that workspace."""
+
+_EACH_WORD = """
+    (SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, '{operator}')::tsquery
+     FROM unnest(tsvector_to_array(to_tsvector('spanish', %(query)s))) AS lexeme)"""
+EVERY_WORD, ANY_WORD = (_EACH_WORD.format(operator=operator) for operator in "&|")
+"""Each lexeme once: ``plainto_tsquery`` keeps repetitions, and ``ts_rank_cd`` takes time for each."""
+
+WEBSEARCH = """
+    CASE WHEN regexp_count(%(query)s, '(^|\\W)-') > 10 THEN plainto_tsquery('spanish', %(query)s)
+         ELSE websearch_to_tsquery('spanish', regexp_replace(%(query)s, '-{2,}|-(?!\\S)', ' ', 'g')) END"""
+"""A rule of dashes, a list's dash and more than ten negations are text: PostgreSQL's parser fails on 33 of them."""
+
+
+def tsquery(*, syntax: QuerySyntax, operator: SparseOperator) -> str:
+    """Return the expression of ADR-012's tsquery: all words, any word, or as a web search would read them."""
+    if syntax is QuerySyntax.WEBSEARCH:
+        return WEBSEARCH
+    return EVERY_WORD if operator is SparseOperator.AND else ANY_WORD
+
+
+@lru_cache(maxsize=256)
+def ranked_by_cover_density(*, expression: str, limit: int, visible: str, filtered: str | None) -> str:
+    """Return the statement of ADR-012's channel. Columns: chunk id, ``ts_rank_cd``; ties by chunk id."""
+    return f"""
+        SELECT c.id, ts_rank_cd(c.tsv, words.query)::float8 AS score
+        FROM (SELECT {expression} AS query) AS words, chunks c
+        WHERE c.tsv @@ words.query AND {visible} AND {filtered or "true"}
+        ORDER BY score DESC, c.id LIMIT {limit}"""
+
+
+@lru_cache(maxsize=256)
+def with_every_word(ranking: str) -> str:
+    """Return a ranking's statement with one column more: ``ts_rank_cd`` of the chunks that hold every word, else null.
+
+    Only what the ranking found is looked at: the chunks that hold one common word may be most of a workspace.
+    """
+    return f"""
+        WITH ranked AS ({ranking}), words AS MATERIALIZED (SELECT {EVERY_WORD} AS query)
+        SELECT ranked.*, (
+            SELECT ts_rank_cd(c.tsv, words.query)::float8
+            FROM chunks c WHERE c.id = ranked.chunk_id AND c.tsv @@ words.query) AS every
+        FROM ranked, words
+        ORDER BY ranked.score DESC NULLS LAST, ranked.chunk_id"""
+
+
+@lru_cache(maxsize=64)
+def admitted(*, visible: str) -> str:
+    """Return the statement of those of the chunks ``ids`` that a web search's operators admit. Column: chunk id."""
+    return f"""
+        SELECT c.id
+        FROM (SELECT {WEBSEARCH} AS query) AS words, unnest(%(ids)s::bigint[]) AS asked (id)
+        JOIN chunks c USING (id)
+        WHERE (numnode(words.query) = 0 OR c.tsv @@ words.query) AND {visible}"""
+
+
+@lru_cache(maxsize=64)
+def lexeme_counts(*, visible: str) -> str:
+    """Return the statement of what ``ids`` hold of ``lexemes``.
+
+    Columns: chunk id, length, postings, keys of the lexemes. A posting is a key plus tf, where 15 stands for 15 and
+    more (see bm25.py).
+    """
+    return f"""
+        WITH given AS MATERIALIZED (
+            SELECT coalesce(array_agg(bm25_key(w.id, lexeme) ORDER BY position), '{{}}') AS keys
+            FROM bm25_workspaces w, unnest(%(lexemes)s::text[]) WITH ORDINALITY AS t (lexeme, position)
+            WHERE w.workspace = %(workspace)s),
+        wanted AS MATERIALIZED (
+            SELECT coalesce(array_agg(key | tf ORDER BY key | tf), '{{}}') AS postings
+            FROM (SELECT DISTINCT unnest(keys) AS key FROM given) AS k, generate_series(1, 15) AS tf)
+        SELECT b.chunk_id, b.length, bm25_common(b.terms, wanted.postings), given.keys
+        FROM given, wanted, unnest(%(ids)s::bigint[]) AS asked (id)
+        JOIN bm25_chunks b ON b.chunk_id = asked.id
+        JOIN chunks c ON c.id = b.chunk_id
+        WHERE {visible}"""

@@ -1,0 +1,158 @@
+"""Which words a principal may know of: corrections and frequencies over the chunks that it may read (ADR-033).
+
+Frequencies, corrections and totals of BM25 are the workspace's. What of them is shown, or changes what a query looks
+for, must stand in a chunk that the caller may read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.ports.storage import VisibleFrequencies
+from ragcorp.domain.principal import Principal
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.lexical import bm25
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
+
+MOST_CHUNKS = 10_000
+"""Chunks that are looked at for the frequencies of one query, and for each word that may be meant."""
+
+FEWEST_CHUNKS = 100
+"""Of each lexeme, however many there are."""
+
+MOST_DOCUMENTS = 50_000
+"""Documents that are counted at most: some 0.1 s."""
+
+SOUND_LETTERS, LETTERS = "abdefgijklmnoprstux", "abcdefghijklmnñopqrstuvwxyz"
+"""Those of migration 006's nearest_word."""
+
+
+def _held(lexeme: str, key: str, visible: str, *, most: str) -> str:
+    """Return the rows of chunks that hold a lexeme and may be read, among the first ``most`` that have its key."""
+    return f"""
+        FROM (
+            SELECT b.chunk_id FROM bm25_chunks b
+            WHERE bm25_impacts(b.terms, b.length) OPERATOR(pg_catalog.&&) ARRAY[{key}]
+            LIMIT {most}) AS b
+        CROSS JOIN LATERAL (SELECT * FROM chunks WHERE id = b.chunk_id OFFSET 0) AS c
+        WHERE c.lexemes @@ array_to_tsvector(ARRAY[{lexeme}])::text::tsquery AND {visible}"""
+
+
+@lru_cache(maxsize=64)
+def visible_frequencies(*, visible: str, documents_visible: str) -> str:
+    """Return the statement of ``VisibleFrequencies``: a row a lexeme, or one without.
+
+    Columns: chunks, whether all may be read, lexeme, chunks that hold it. Values: those of ``visible``, ``lexemes``,
+    ``most``.
+    """
+    held = _held("given.lexeme", "bm25_key(w.id, given.lexeme)", visible, most="(SELECT %(most)s::integer)")
+    return f"""
+        WITH seen AS MATERIALIZED (
+            SELECT count(*) AS documents, coalesce(sum(d.chunk_count) FILTER (WHERE {documents_visible}), 0) AS chunks,
+                   coalesce(bool_and({documents_visible}), true) AS everything
+            FROM (
+                SELECT * FROM documents WHERE workspace = %(workspace)s AND deleted_at IS NULL
+                LIMIT {MOST_DOCUMENTS + 1}) AS d)
+        SELECT seen.chunks, seen.everything AND seen.documents <= {MOST_DOCUMENTS}, given.lexeme, counted.chunks
+        FROM seen
+        LEFT JOIN (
+            unnest(%(lexemes)s::text[]) AS given (lexeme)
+            JOIN bm25_workspaces w ON w.workspace = %(workspace)s) ON true
+        LEFT JOIN LATERAL (
+            SELECT count(*) AS chunks {held} AND given.lexeme IS NOT NULL) AS counted ON true"""
+
+
+@lru_cache(maxsize=64)
+def nearest_readable_words(*, visible: str) -> str:
+    """Return the statement of what ``nearest_word`` says of each of ``words``, over the words of readable chunks.
+
+    Columns: word, lexeme, document frequency in the workspace, trigram similarity; no row where there is no such word.
+    """
+    held = _held("candidate.lexeme", "bm25_key(w.id, candidate.lexeme)", visible, most=str(MOST_CHUNKS))
+    readable = f"""
+        CROSS JOIN LATERAL (SELECT (lexeme_frequencies(%(workspace)s, ARRAY[candidate.lexeme]))[1] AS frequency) AS df
+        JOIN bm25_workspaces w ON w.workspace = %(workspace)s
+        WHERE EXISTS (SELECT {held})"""
+    return f"""
+        WITH misspelt AS MATERIALIZED (
+            SELECT word, word_sound(word) AS spoken, word_neighbours(word_sound(word), '{SOUND_LETTERS}') AS sounds,
+                   word_neighbours(word, '{LETTERS}') AS spellings
+            FROM unnest(%(words)s::text[]) AS word),
+        near AS MATERIALIZED (
+            SELECT m.word, l.lexeme, l.sound = m.spoken AS alike, trigram_similarity(l.word, m.word) AS similarity
+            FROM misspelt m
+            CROSS JOIN LATERAL (
+                SELECT * FROM lexicon WHERE workspace = %(workspace)s AND sound = ANY (m.sounds)
+                UNION
+                SELECT * FROM lexicon WHERE workspace = %(workspace)s AND word = ANY (m.spellings)) AS l),
+        first AS MATERIALIZED (
+            SELECT DISTINCT ON (candidate.word) candidate.word, candidate.lexeme, df.frequency, candidate.similarity
+            FROM (
+                SELECT * FROM near WHERE alike OR length(word) >= 5 AND similarity >= 0.3) AS candidate {readable}
+            ORDER BY candidate.word, alike DESC, similarity DESC, frequency DESC, candidate.lexeme),
+        second AS (
+            SELECT DISTINCT ON (candidate.word) candidate.word, candidate.lexeme, df.frequency, candidate.similarity
+            FROM (
+                SELECT m.word, l.lexeme, trigram_similarity(l.word, m.word) AS similarity
+                FROM misspelt m CROSS JOIN LATERAL similar_words(%(workspace)s, m.word) AS l
+                WHERE length(m.word) >= 7 AND abs(length(l.word) - length(m.word)) <= 2
+                  AND m.word NOT IN (SELECT word FROM first)) AS candidate {readable} AND similarity >= 0.5
+            ORDER BY candidate.word, similarity DESC, frequency DESC, candidate.lexeme)
+        SELECT * FROM first UNION ALL SELECT * FROM second"""
+
+
+class ReadableWords:
+    """One statement each."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def frequencies(self, lexemes: Sequence[str], *, principal: Principal) -> VisibleFrequencies:
+        visible = visibility(principal)
+        most = max(FEWEST_CHUNKS, MOST_CHUNKS // max(1, len(lexemes)))
+        statement = visible_frequencies(visible=visible.sql, documents_visible=visibility(principal, alias="d").sql)
+        rows = await self._fetch(
+            statement, visible.values | {"lexemes": list(lexemes), "most": most}, principal.workspace
+        )
+        chunks, everything = rows[0][:2]
+        return VisibleFrequencies(
+            chunks=int(chunks),
+            everything=everything,
+            frequencies={lexeme: count for _, _, lexeme, count in rows if lexeme is not None},
+            counted_up_to=most,
+        )
+
+    async def corrected(self, rows: Sequence[TupleRow], *, visible: Predicate, workspace: str) -> list[TupleRow]:
+        """Return the rows of ``query_terms`` with none corrected by a word that the principal may not know of.
+
+        The nearest word that it may know of takes its place; where there is none, what was typed stands.
+        """
+        words = sorted({row[0] for row in rows if row[4] is not None})
+        if not words:
+            return list(rows)
+        found = await self._fetch(
+            nearest_readable_words(visible=visible.sql), {**visible.values, "words": words}, workspace
+        )
+        nearest = {word: rest for word, *rest in found}
+        return [row if row[4] is None else _corrected(row, nearest.get(row[0])) for row in rows]
+
+    async def _fetch(self, statement: str, values: dict[str, object], workspace: str) -> list[TupleRow]:
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit(workspace) as connection:
+                async with connection.pipeline():
+                    await connection.execute(bm25.SETTINGS, prepare=True)
+                    cursor = await connection.execute(statement, values, prepare=True)
+                return await cursor.fetchall()
+
+        return await self._database.read(work)
+
+
+def _corrected(row: TupleRow, nearest: Sequence[object] | None) -> TupleRow:
+    word, _, kind, _, typed, _ = row
+    if nearest is None:
+        return (word, typed, kind, 0, None, 1.0)
+    lexeme, frequency, similarity = nearest
+    return (word, lexeme, kind, frequency, typed, similarity)

@@ -1,0 +1,96 @@
+"""The port TermFrequencies over the statistics of BM25."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.principal import Principal
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
+from ragcorp.infrastructure.postgres.lexical import bm25
+from ragcorp.infrastructure.postgres.lexical.text_analysis import COUNT_CHUNKS
+from ragcorp.infrastructure.postgres.visibility.predicates import visibility
+
+MAX_WORDS = 64
+"""Words of a text that are counted; the others are not known."""
+
+MOST_CHUNKS = 10_000
+"""Chunks that are looked at in a call, for one that the principal may read."""
+
+_WORD = re.compile(r"[^\W_]{2,100}")
+
+
+@lru_cache(maxsize=64)
+def word_frequencies(*, visible: str) -> str:
+    """Return the statement of the most chunks that hold a lexeme of each of ``words``, in any language in use.
+
+    Columns: word, frequency. A lexeme counts where one chunk that holds it may be read, among the first ``most``.
+    """
+    return f"""
+        WITH analysed AS MATERIALIZED (
+            SELECT DISTINCT word, lexeme
+            FROM unnest(%(words)s::text[]) AS word
+            CROSS JOIN unnest(query_languages(%(workspace)s, %(language)s)) AS language
+            CROSS JOIN LATERAL unnest(tsvector_to_array(folded_words(language, folded_text(word)))) AS lexeme),
+        counted AS MATERIALIZED (
+            SELECT counted.lexeme, counted.frequency
+            FROM (SELECT array_agg(DISTINCT lexeme) AS lexemes FROM analysed) AS every
+            CROSS JOIN LATERAL unnest(every.lexemes, lexeme_frequencies(%(workspace)s, every.lexemes))
+                AS counted (lexeme, frequency)
+            JOIN bm25_workspaces w ON w.workspace = %(workspace)s
+            WHERE counted.frequency > 0 AND EXISTS (
+                SELECT
+                FROM (
+                    SELECT b.chunk_id FROM bm25_chunks b
+                    WHERE bm25_impacts(b.terms, b.length) OPERATOR(pg_catalog.&&)
+                        ARRAY[bm25_key(w.id, counted.lexeme)]
+                    LIMIT (SELECT %(most)s::integer)) AS b
+                CROSS JOIN LATERAL (SELECT * FROM chunks WHERE id = b.chunk_id OFFSET 0) AS c
+                WHERE c.lexemes @@ array_to_tsvector(ARRAY[counted.lexeme])::text::tsquery AND {visible}))
+        SELECT analysed.word, max(counted.frequency) FROM analysed JOIN counted USING (lexeme) GROUP BY analysed.word"""
+
+
+class PostgresTermFrequencies:
+    """One statement a call.
+
+    The numbers are the workspace's, as those that rank a search are, but only of words that stand in a chunk which the
+    principal may read (ADR-033): of the others they are 0, as of words that nobody wrote.
+    """
+
+    def __init__(self, *, database: Database, default_language: str = "es") -> None:
+        self._database = database
+        self._default_language = default_language
+
+    async def document_frequencies(self, text: str, *, principal: Principal) -> Mapping[str, int]:
+        words = list(dict.fromkeys(_WORD.findall(text)))
+        counted = words[:MAX_WORDS]
+        if not counted:
+            return dict.fromkeys(words, 0)
+        visible = visibility(principal)
+        values = visible.values | {
+            "words": counted,
+            "language": self._default_language,
+            "most": MOST_CHUNKS // len(counted),
+        }
+
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit(principal.workspace) as connection:
+                async with connection.pipeline():
+                    await connection.execute(bm25.SETTINGS, prepare=True)
+                    cursor = await execute(connection, word_frequencies(visible=visible.sql), values)
+                return await cursor.fetchall()
+
+        return dict.fromkeys(words, 0) | {word: int(count) for word, count in await self._database.read(work)}
+
+    async def count_chunks(self, *, principal: Principal) -> int:
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit(principal.workspace) as connection:
+                cursor = await connection.execute(COUNT_CHUNKS, {"workspace": principal.workspace}, prepare=True)
+                return await cursor.fetchall()
+
+        ((count,),) = await self._database.read(work)
+        return int(count)

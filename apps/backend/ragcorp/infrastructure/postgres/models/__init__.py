@@ -1,0 +1,1 @@
+"""Registered embedding models and their calibration."""

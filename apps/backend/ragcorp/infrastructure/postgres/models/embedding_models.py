@@ -1,0 +1,189 @@
+"""Which embedding models the database holds vectors of, and the HNSW index of each."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, text
+
+from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError
+from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.infrastructure.postgres.connections.indexes import create_index, create_index_concurrently
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate
+
+DEFAULT_MODEL = ("multilingual-e5-small", 384)
+
+DISTANCE_THRESHOLDS = {DEFAULT_MODEL: 0.19}
+"""The cosine distance from which a model's vectors say nothing, where we measured it (docs/retrieval.md)."""
+
+SIMILARITY_THRESHOLDS = {DEFAULT_MODEL: 0.825}
+"""The cosine similarity above which an entity is related to a question, where we measured it (docs/retrieval.md)."""
+
+VECTOR_INDEX_LIMIT = 2000
+HALFVEC_INDEX_LIMIT = 4000
+"""Most dimensions that pgvector indexes as ``vector`` (32-bit floats) and as ``halfvec`` (16-bit)."""
+
+ACTIVE_MODEL = "SELECT * FROM embedding_models WHERE active"
+
+KNOW_DISTANCE = """
+    UPDATE embedding_models SET distance_threshold = :distance
+    WHERE name = :name AND dimensions = :dimensions AND distance_threshold IS NULL
+"""
+"""A calibrated distance stays."""
+
+KNOW_SIMILARITY = """
+    UPDATE embedding_models SET similarity_threshold = :similarity
+    WHERE name = :name AND dimensions = :dimensions AND similarity_threshold IS NULL
+"""
+
+VECTOR_TABLES = (
+    "chunk_embeddings",
+    "document_embeddings",
+    "memory_embeddings",
+    "history_embeddings",
+    "entity_embeddings",
+    "structural_entity_embeddings",
+)
+"""Every table of vectors, each with the columns ``model_id`` and ``embedding``."""
+
+EXISTING_TABLES = "SELECT name FROM unnest(CAST(:names AS text[])) AS name WHERE to_regclass(name) IS NOT NULL"
+
+BACKLOG_TABLES = (
+    "embedding_backlog",
+    "memory_backlog",
+    "history_backlog",
+    "entity_backlog",
+    "structural_entity_backlog",
+)
+"""Every table of what waits for a vector, each with the columns ``workspace`` and ``failed``."""
+
+
+def has_vectors(model_id: str) -> str:
+    """Return the condition that vectors of the model are stored; ``model_id`` is SQL."""
+    found = (f"EXISTS (SELECT FROM {table} stored WHERE stored.model_id = {model_id})" for table in VECTOR_TABLES)
+    return f"({' OR '.join(found)})"
+
+
+HAS_VECTORS = f"SELECT {has_vectors(':model_id')}"
+
+
+def indexed_type(dimensions: int) -> str:
+    """Return the pgvector type, with its width, that an index over ``dimensions`` uses."""
+    return f"vector({dimensions})" if dimensions <= VECTOR_INDEX_LIMIT else f"halfvec({dimensions})"
+
+
+def hnsw_index_name(table: str, model_id: int) -> str:
+    return f"ix_{table}_hnsw_{model_id}"
+
+
+def vector_index(table: str, *, model_id: int, dimensions: int) -> str:
+    """Return what follows the name in CREATE INDEX: the HNSW index (cosine) over one model's vectors."""
+    column = indexed_type(dimensions)
+    operators = f"{column.partition('(')[0]}_cosine_ops"
+    return f"ON {table} USING hnsw ((embedding::{column}) {operators}) WHERE model_id = {model_id}"
+
+
+def is_active(model_id: int) -> str:
+    """Return the condition that the model is still the active one, as SQL that is worked out once a statement."""
+    return f"EXISTS (SELECT FROM embedding_models m WHERE m.id = {model_id} AND m.active)"
+
+
+def last_with_vector(table: str, *, key: str, model_id: int) -> str:
+    """Return the highest key with a vector of the model, as SQL: after a switch it gets no further ones."""
+    return f"(SELECT coalesce(max(last.{key}), 0) FROM {table} last WHERE last.model_id = {model_id})"
+
+
+IS_SERVING = """EXISTS (
+    SELECT FROM embedding_models serving WHERE serving.active
+        AND serving.name = %(serving_name)s AND serving.dimensions = %(serving_dimensions)s)"""
+
+
+def serving(model: EmbeddingModel | None) -> Predicate:
+    """Return the condition that the model (None: whichever) is the active one."""
+    if model is None:
+        return Predicate()
+    values: dict[str, object] = {"serving_name": model.name, "serving_dimensions": model.dimensions}
+    return Predicate(clauses=[IS_SERVING], values=values)
+
+
+def require_width(dimensions: int, *, field: str) -> None:
+    """Raises ConfigurationError if no index takes vectors of this width."""
+    if not 1 <= dimensions <= HALFVEC_INDEX_LIMIT:
+        raise ConfigurationError(
+            f"{field} is out of range.",
+            field=field,
+            limit=f"1 to {HALFVEC_INDEX_LIMIT}",
+            remedy="Choose a smaller width; models that take `dimensions` can shorten their vectors.",
+        )
+
+
+def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_traffic: bool = True) -> int:
+    """Make the model the active one, with its HNSW index over each table of vectors, and return its id.
+
+    Needs an autocommit connection, unless nothing is ``beside_traffic``: a table made in this same transaction.
+    Raises IncompatibleEmbeddingsError if another model is active and has vectors: they are never dropped here.
+    """
+    require_width(dimensions, field="EMBEDDING_DIM")
+    active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
+    if active is not None and (active.name, active.dimensions) != (name, dimensions):
+        if connection.execute(text(HAS_VECTORS), {"model_id": active.id}).scalar_one():
+            raise incompatible(expected=(active.name, active.dimensions), found=(name, dimensions))
+        connection.execute(text("UPDATE embedding_models SET active = false WHERE active"))
+    stored = connection.execute(
+        text("""
+            INSERT INTO embedding_models (name, dimensions, active) VALUES (:name, :dimensions, true)
+            ON CONFLICT (name, dimensions) DO UPDATE SET active = true
+            RETURNING *
+        """),
+        {"name": name, "dimensions": dimensions},
+    ).one()
+    if "distance_threshold" in stored._fields:  # migration 002 comes before the column
+        know_distances(connection)
+    if "similarity_threshold" in stored._fields:
+        know_similarities(connection)
+    _index_vectors(connection, int(stored.id), dimensions, beside_traffic=beside_traffic)
+    return int(stored.id)
+
+
+def know_distances(connection: Connection) -> None:
+    """Give each stored model that we measured its distance threshold, unless it has one."""
+    for (name, dimensions), distance in DISTANCE_THRESHOLDS.items():
+        connection.execute(text(KNOW_DISTANCE), {"name": name, "dimensions": dimensions, "distance": distance})
+
+
+def know_similarities(connection: Connection) -> None:
+    """Give each stored model that we measured its similarity threshold, unless it has one."""
+    for (name, dimensions), similarity in SIMILARITY_THRESHOLDS.items():
+        values = {"name": name, "dimensions": dimensions, "similarity": similarity}
+        connection.execute(text(KNOW_SIMILARITY), values)
+
+
+def know_thresholds(connection: Connection) -> None:
+    """Give each stored model that we measured both its thresholds, unless it has them."""
+    know_distances(connection)
+    know_similarities(connection)
+
+
+def ensure_active_indexes(connection: Connection) -> None:
+    """Make what HNSW indexes the active model lacks. Needs an autocommit connection."""
+    active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
+    if active is not None:
+        _index_vectors(connection, active.id, active.dimensions, beside_traffic=True)
+
+
+def _index_vectors(connection: Connection, model_id: int, dimensions: int, *, beside_traffic: bool) -> None:
+    """Index the tables that there are: migration 002 comes before most of them."""
+    create = create_index_concurrently if beside_traffic else create_index
+    for table in connection.execute(text(EXISTING_TABLES), {"names": list(VECTOR_TABLES)}).scalars().all():
+        definition = vector_index(table, model_id=model_id, dimensions=dimensions)
+        create(connection, hnsw_index_name(table, model_id), definition)
+
+
+def incompatible(*, expected: tuple[str, int], found: tuple[str, int]) -> IncompatibleEmbeddingsError:
+    return IncompatibleEmbeddingsError(
+        f"The database holds vectors of model '{expected[0]}' with {expected[1]} dimensions, "
+        f"but the settings name '{found[0]}' with {found[1]}.",
+        field="EMBEDDING_MODEL, EMBEDDING_DIM",
+        limit=f"{expected[0]}, {expected[1]} dimensions",
+        remedy="Set both back to the stored model; or run `ragcorp reembed --model NAME --dimensions N`, which makes "
+        "the vectors of the other one beside these and then switches (`ragcorp reembed --switch-back` goes back). "
+        "Nothing was changed.",
+    )

@@ -1,0 +1,1 @@
+"""Stores and finds the entities of documents."""

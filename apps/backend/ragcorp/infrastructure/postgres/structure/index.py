@@ -1,0 +1,322 @@
+"""The port StructureIndex over PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+
+from pgvector import Vector as PgVector
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.ports.structure import Named, SimilarEntity, SyntaxNeighbours
+from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, EntityRef, EntityText, FileRef
+from ragcorp.domain.text.place_words import MAX_WORDS, WORD
+from ragcorp.infrastructure.postgres.chunks.ids import database_ids
+from ragcorp.infrastructure.postgres.collections import candidate_statements
+from ragcorp.infrastructure.postgres.collections.rows import ARTIFACTS
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
+from ragcorp.infrastructure.postgres.dense import statements
+from ragcorp.infrastructure.postgres.dense.channels import MAX_EF_SEARCH
+from ragcorp.infrastructure.postgres.models.registry import ActiveModel
+from ragcorp.infrastructure.postgres.structure import neighbours as structure_neighbours
+from ragcorp.infrastructure.postgres.structure import statements as sql
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
+
+Asked = TypeVar("Asked", bound=Hashable)
+Found = TypeVar("Found")
+
+MAX_CHUNKS = MAX_EF_SEARCH
+"""Nearest chunks that are looked through for other entities, at most."""
+
+CHUNKS_AT_FIRST = 2
+GROWTH = 4
+"""Twice as many chunks as entities are looked through at first, and four times as many where that was too few."""
+
+RELATIONS = {
+    structure_neighbours.CALLS: "calls",
+    structure_neighbours.CALLED_BY: "called_by",
+    structure_neighbours.SAME_FILE: "same_file",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """Words of documents that are near, as they are stored."""
+
+    near: list[str]
+    shown: list[str]
+
+    @property
+    def is_asked(self) -> bool:
+        return bool(self.near or self.shown)
+
+
+class PostgresStructureIndex:
+    """Each call is one statement; its settings travel with it in one pipelined round trip.
+
+    ``similar`` sends two together, and the second again where a few long entities hold all of the nearest chunks.
+    Without a model it finds nothing.
+    """
+
+    def __init__(self, database: Database, *, model: ActiveModel | None, ef_search: int, max_scan_tuples: int) -> None:
+        self._database = database
+        self._model = model
+        self._ef_search = ef_search
+        self._max_scan_tuples = str(max_scan_tuples)
+
+    async def files(
+        self,
+        names: Sequence[str],
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        limit: int,
+        near: Sequence[str] = (),
+        shown: Sequence[str] = (),
+    ) -> Mapping[str, Named[FileRef]]:
+        def file(row: Sequence[Any]) -> FileRef:
+            document_id, external_id, path, is_code = row
+            return FileRef(document_id=document_id, external_id=external_id, path=path, is_code=is_code)
+
+        around = _Around(near=_words(near), shown=_words(shown))
+        return await self._of_names(sql.files, names, file, principal, filters, around, limit=limit)
+
+    async def named(
+        self,
+        names: Sequence[str],
+        *,
+        principal: Principal,
+        filters: Filters = (),
+        limit: int,
+        near: Sequence[str] = (),
+        shown: Sequence[str] = (),
+    ) -> Mapping[str, Named[EntityRef]]:
+        around = _Around(near=_words(near), shown=_words(shown))
+        return await self._of_names(sql.named, names, _entity, principal, filters, around, limit=limit)
+
+    async def _of_names(
+        self,
+        statement: Callable[..., str],
+        names: Sequence[str],
+        read: Callable[[Sequence[Any]], Found],
+        principal: Principal,
+        filters: Filters,
+        around: _Around,
+        *,
+        limit: int,
+    ) -> Mapping[str, Named[Found]]:
+        passing = _passing(principal, filters)
+        asked = list(dict.fromkeys(names))
+        if passing is None or not asked:
+            return {}
+        values = passing.values | {"names": asked, "limit": limit, "near": around.near, "shown": around.shown}
+        rows = await self._rows(statement(passing.sql, near=around.is_asked), values, principal)
+        of_names: dict[str, list[TupleRow]] = {}
+        for row in rows:
+            of_names.setdefault(asked[row[0] - 1], []).append(row)
+        return {
+            name: Named(
+                found=tuple(read(row[3:]) for row in found),
+                matches=found[0][1],
+                nearness=tuple(row[2] for row in found) if around.near else (),
+            )
+            for name, found in of_names.items()
+        }
+
+    async def of_documents(
+        self, document_ids: Sequence[UUID], *, principal: Principal, filters: Filters = (), limit: int
+    ) -> Mapping[UUID, tuple[EntityRef, ...]]:
+        passing = _passing(principal, filters)
+        asked = list(dict.fromkeys(document_ids))
+        if passing is None or not asked:
+            return {}
+        values = passing.values | {"document_ids": asked, "limit": limit}
+        rows = await self._rows(sql.of_documents(passing.sql), values, principal)
+        return _grouped((asked[number - 1], _entity(reference)) for number, *reference in rows)
+
+    async def within(
+        self, entities: Sequence[EntityRef], *, principal: Principal, limit: int
+    ) -> Mapping[int, tuple[EntityRef, ...]]:
+        passing = _passing(principal)
+        if passing is None or not entities:
+            return {}
+        values = passing.values | {"ids": [entity.id for entity in entities], "limit": limit}
+        rows = await self._rows(sql.within(passing.sql), values, principal)
+        return _grouped((of, _entity(reference)) for of, *reference in rows)
+
+    async def known(
+        self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
+    ) -> Mapping[EntityIdentity, EntityRef]:
+        passing = _passing(principal, filters)
+        if passing is None or not identities:
+            return {}
+        asked = tuple(dict.fromkeys(identities))
+        values = passing.values | {
+            "document_ids": [identity.document_id for identity in asked],
+            "keys": [identity.key for identity in asked],
+        }
+        entities = [_entity(row) for row in await self._rows(sql.known(passing.sql), values, principal)]
+        return {entity.identity: entity for entity in entities}
+
+    async def neighbours(
+        self, entities: Sequence[EntityRef], *, principal: Principal, filters: Filters = (), limit: int
+    ) -> Mapping[int, SyntaxNeighbours]:
+        passing = _passing(principal, filters)
+        if passing is None or not entities:
+            return {}
+        values = passing.values | {"ids": [entity.id for entity in entities], "limit": limit}
+        found: dict[int, dict[str, list[EntityRef]]] = {}
+        for of, relation, _, *reference in await self._rows(
+            structure_neighbours.neighbours(passing.sql), values, principal
+        ):
+            found.setdefault(of, {}).setdefault(RELATIONS[relation], []).append(_entity(reference))
+        return {
+            of: SyntaxNeighbours(**{relation: tuple(refs) for relation, refs in lists.items()})
+            for of, lists in found.items()
+        }
+
+    async def similar(
+        self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
+    ) -> tuple[SimilarEntity, ...]:
+        passing = _passing(principal, filters)
+        if passing is None or self._model is None or limit <= 0:
+            return ()
+        values = passing.values | {"embedding": PgVector(list(embedding))}
+        own = sql.similar_entities(
+            model_id=self._model.id,
+            dimensions=self._model.dimensions,
+            limit=limit,
+            visible=sql.OWN_VECTORS.visible(principal).sql,
+            filtered=passing.sql if len(passing.clauses) > UNFILTERED else None,
+        )
+        by_chunks = partial(
+            sql.similar_by_chunks,
+            model_id=self._model.id,
+            dimensions=self._model.dimensions,
+            visible=visibility(principal).sql,
+            passing=passing.sql,
+        )
+        chunks = min(MAX_CHUNKS, limit * CHUNKS_AT_FIRST)
+        of_code, (counted, *of_texts) = await self._similar([own, by_chunks(limit=chunks)], values, chunks, principal)
+        while counted[0] == chunks < MAX_CHUNKS and len({row[1] for row in of_texts}) < limit:
+            chunks = min(MAX_CHUNKS, chunks * GROWTH)
+            ((counted, *of_texts),) = await self._similar([by_chunks(limit=chunks)], values, chunks, principal)
+        best: dict[int, SimilarEntity] = {}
+        for score, *reference in (*of_code, *of_texts):
+            entity = _entity(reference)
+            if entity.id not in best or best[entity.id].score < score:
+                best[entity.id] = SimilarEntity(entity=entity, score=score)
+        ranked = sorted(best.values(), key=lambda each: (-each.score, *_place(each.entity)))
+        return tuple(ranked[:limit])
+
+    async def at_chunks(
+        self, chunk_ids: Sequence[str], *, principal: Principal, filters: Filters = ()
+    ) -> Mapping[str, tuple[EntityRef, ...]]:
+        passing = _passing(principal, filters)
+        if passing is None or not chunk_ids:
+            return {}
+        values = passing.values | {"chunk_ids": database_ids(chunk_ids)}
+        rows = await self._rows(sql.at_chunks(passing.sql), values, principal)
+        return _grouped((str(chunk_id), _entity(reference)) for chunk_id, *reference in rows)
+
+    async def texts(self, ids: Sequence[int], *, principal: Principal) -> Mapping[int, EntityText]:
+        passing = _passing(principal)
+        if passing is None or not ids:
+            return {}
+        rows = await self._rows(sql.texts(passing.sql), passing.values | {"ids": list(ids)}, principal)
+        return {
+            entity_id: EntityText(
+                content=content,
+                head=head,
+                artifact_hash=bytes(artifact_hash),
+                title=title,
+                language=language,
+                sensitivity=Sensitivity(sensitivity),
+                chunk_id=None if chunk_id is None else str(chunk_id),
+                cut=cut,
+            )
+            for entity_id, content, head, artifact_hash, title, language, sensitivity, chunk_id, cut in rows
+        }
+
+    async def _rows(self, statement: str, values: Mapping[str, object], principal: Principal) -> list[TupleRow]:
+        async def work() -> list[TupleRow]:
+            async with self._database.autocommit(principal.workspace) as connection:
+                async with connection.pipeline():
+                    await connection.execute(candidate_statements.SETTINGS, prepare=True)
+                    cursor = await execute(connection, statement, values)
+                return await cursor.fetchall()
+
+        return await self._database.read(work)
+
+    async def _similar(
+        self, asked: Sequence[str], values: Mapping[str, object], nearest: int, principal: Principal
+    ) -> list[list[TupleRow]]:
+        """Execute the statements in one round trip; ``nearest`` is the most that one of them scans for."""
+        scan = {
+            "ef_search": str(min(MAX_EF_SEARCH, max(self._ef_search, nearest))),
+            "max_scan_tuples": self._max_scan_tuples,
+        }
+
+        async def work() -> list[list[TupleRow]]:
+            async with self._database.autocommit(principal.workspace) as connection:
+                async with connection.pipeline():
+                    await connection.execute(candidate_statements.SETTINGS, prepare=True)
+                    await connection.execute(statements.SCAN_SETTINGS, scan, prepare=True)
+                    cursors = [await execute(connection, statement, values) for statement in asked]
+                return [await cursor.fetchall() for cursor in cursors]
+
+        return await self._database.read(work)
+
+
+def _passing(principal: Principal, filters: Filters = ()) -> Predicate | None:
+    """Return what documents d have to meet: their entities are spans of what was cut into chunks."""
+    return ARTIFACTS.passing(principal, filters, place=0, collection=CHUNK_COLLECTION)
+
+
+UNFILTERED = len(ARTIFACTS.visible(Principal()).clauses)
+"""Clauses of a predicate that no filter narrows."""
+
+
+def _entity(row: Sequence[Any]) -> EntityRef:
+    (
+        entity_id, key, kind, name, container, path, document_id, external_id, position,
+        line_start, line_end, token_count, head_tokens,
+    ) = row  # fmt: skip
+    return EntityRef(
+        id=entity_id,
+        key=key,
+        kind=EntityKind(kind),
+        name=name,
+        container=container,
+        path=path,
+        document_id=document_id,
+        external_id=external_id,
+        position=position,
+        line_start=line_start,
+        line_end=line_end,
+        token_count=token_count,
+        head_tokens=head_tokens,
+    )
+
+
+def _words(words: Sequence[str]) -> list[str]:
+    return [f"{WORD}{word}" for word in dict.fromkeys(words)][:MAX_WORDS]
+
+
+def _grouped(found: Iterable[tuple[Asked, EntityRef]]) -> dict[Asked, tuple[EntityRef, ...]]:
+    groups: dict[Asked, list[EntityRef]] = {}
+    for asked, entity in found:
+        groups.setdefault(asked, []).append(entity)
+    return {asked: tuple(entities) for asked, entities in groups.items()}
+
+
+def _place(entity: EntityRef) -> tuple[bytes, bytes, int]:
+    return entity.path.encode(), entity.external_id.encode(), entity.position

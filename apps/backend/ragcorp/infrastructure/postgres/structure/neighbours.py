@@ -1,0 +1,147 @@
+"""The SQL of neighbours in the syntax tree: what an entity calls, who calls it, and what stands beside it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ragcorp.infrastructure.postgres.structure.statements import BY_PLACE, ENTITIES, NO_IDENTIFIER, REFERENCE, SYMBOL
+
+COMMON = 500
+"""A name that more have, or call, relates those of one file only."""
+
+CALLERS = 40
+"""The nearest of those that call a name: of each it is looked up whom it means."""
+
+CALLS, CALLED_BY, SAME_FILE = range(3)
+
+
+@lru_cache(maxsize=64)
+def neighbours(passing: str) -> str:
+    """Columns: the id of the entity that was asked, the relation, the place, REFERENCE.
+
+    A call is the nearest symbol of its name and language: of the same file, then below as many of the same folders as
+    can be, then in fewer others. It is stored by its name and with what stands before it: ``close`` counts where no
+    symbol is ``session.close``. A caller is one that has none nearer by file and folders.
+    """
+    return f"""
+        WITH asked AS MATERIALIZED (
+            SELECT e.id, e.document_id, e.position, e.language, e.calls, {_folders("s.path")} AS folders,
+                   ARRAY(SELECT name FROM unnest(e.names) AS name WHERE starts_with(name, 'symbol:')) AS names
+            FROM {ENTITIES}
+            WHERE e.id = ANY(%(ids)s::bigint[]) AND s.is_code AND {passing}),
+        calling AS MATERIALIZED (
+            SELECT a.id AS asked, {CALLS} AS relation, a.id AS caller, a.document_id, a.language, a.folders, called.name
+            FROM asked a CROSS JOIN LATERAL unnest(a.calls) AS called (name)
+            UNION ALL
+            SELECT a.id, {CALLED_BY}, caller.id, caller.document_id, a.language, {_folders("caller.path")}, called.name
+            FROM asked a
+            CROSS JOIN LATERAL ({_callers(passing)}) AS caller
+            CROSS JOIN LATERAL unnest(caller.calls) AS called (name)
+            WHERE {_last("called.name")} IN (SELECT {_last("name")} FROM unnest(a.names) AS name)),
+        defined AS MATERIALIZED (
+            SELECT wanted.name, wanted.language, few.*
+            FROM (SELECT DISTINCT name, language FROM calling) AS wanted
+            CROSS JOIN LATERAL ({_few(_defining("wanted", passing))}) AS few),
+        resolved AS (
+            SELECT c.asked, c.relation, c.caller, c.name, near.id AS definition,
+                   rank() OVER (one ORDER BY near.document_id <> c.document_id, shared.folders DESC) AS rank,
+                   row_number() OVER (one ORDER BY {_nearness("near", "c", shared="shared.folders")}) AS place,
+                   bool_or(strpos(c.name, '.') > 0) OVER (PARTITION BY c.asked, c.relation, c.caller, {_last("c.name")})
+                       AS is_qualified
+            FROM calling c
+            CROSS JOIN LATERAL (
+                SELECT d.id, d.document_id, d.path, d.external_id, d.position
+                FROM defined d
+                WHERE d.name = c.name AND d.language = c.language AND d.matches <= {COMMON}
+                UNION ALL
+                SELECT here.id, here.document_id, here.path, here.external_id, here.position
+                FROM ({_defining("c", passing)} AND e.document_id = c.document_id) AS here
+                WHERE EXISTS (
+                    SELECT FROM defined d WHERE d.name = c.name AND d.language = c.language AND d.matches > {COMMON})
+                ) AS near
+            CROSS JOIN LATERAL (SELECT {_shared("near.path", "c.folders")} AS folders OFFSET 0) AS shared
+            WINDOW one AS (PARTITION BY c.asked, c.relation, c.caller, c.name)),
+        related AS (
+            SELECT DISTINCT asked, relation, CASE relation WHEN {CALLS} THEN definition ELSE caller END AS id
+            FROM resolved
+            WHERE (strpos(name, '.') > 0 OR NOT is_qualified)
+              AND CASE relation WHEN {CALLS} THEN place = 1 AND definition <> asked
+                  ELSE rank = 1 AND definition = asked END)
+        SELECT found.*
+        FROM (
+            SELECT asked.id AS asked, related.relation,
+                   row_number() OVER (PARTITION BY asked.id, related.relation ORDER BY {_nearness("near", "asked")})
+                       AS place, {_names("near")}
+            FROM related
+            JOIN asked ON asked.id = related.asked
+            JOIN (SELECT {REFERENCE} FROM {ENTITIES}) AS near ON near.id = related.id
+            UNION ALL
+            SELECT asked.id, {SAME_FILE}, beside.*
+            FROM asked
+            CROSS JOIN LATERAL (
+                SELECT row_number() OVER (ORDER BY abs(e.position - asked.position), e.position) AS place, {REFERENCE}
+                FROM {ENTITIES}
+                WHERE e.document_id = asked.document_id AND e.id <> asked.id AND e.{NO_IDENTIFIER} AND {passing}
+                ORDER BY place
+                LIMIT %(limit)s) AS beside) AS found
+        WHERE found.place <= %(limit)s
+        ORDER BY found.asked, found.relation, found.place"""
+
+
+def _defining(wanted: str, passing: str) -> str:
+    return f"""
+        SELECT e.id, e.document_id, s.path, d.external_id, e.position
+        FROM {ENTITIES}
+        WHERE e.names @> ARRAY[{wanted}.name] AND e.{SYMBOL} AND e.language = {wanted}.language
+          AND e.workspace = %(workspace)s AND {passing}"""
+
+
+def _callers(passing: str) -> str:
+    """Return the nearest of those that call a name of ``a``: of the same file, and of all where few call it."""
+    calling = f"""
+        SELECT e.id, e.document_id, s.path, d.external_id, e.position, e.calls
+        FROM {ENTITIES}
+        WHERE e.calls @> ARRAY[wanted.name] AND e.language = a.language AND e.id <> a.id
+          AND e.workspace = %(workspace)s AND {passing}"""
+    columns = "id, document_id, path, external_id, position, calls"
+    return f"""
+        SELECT near.*
+        FROM (
+            SELECT here.* FROM unnest(a.names) AS wanted (name)
+            CROSS JOIN LATERAL ({calling} AND e.document_id = a.document_id) AS here
+            UNION
+            SELECT {columns} FROM unnest(a.names) AS wanted (name)
+            CROSS JOIN LATERAL ({_few(calling)}) AS few
+            WHERE few.matches <= {COMMON}) AS near
+        ORDER BY {_nearness("near", "a")}
+        LIMIT {CALLERS}"""
+
+
+def _few(found: str) -> str:
+    return f"SELECT few.*, count(*) OVER () AS matches FROM ({found} LIMIT {COMMON + 1}) AS few"
+
+
+def _nearness(of: str, to: str, *, shared: str | None = None) -> str:
+    place = ", ".join(f"{of}.{column}" for column in BY_PLACE.split(", "))
+    others = f"length({of}.path) - length(replace({of}.path, '/', ''))"
+    folders = shared or _shared(f"{of}.path", f"{to}.folders")
+    return f"{of}.document_id <> {to}.document_id, {folders} DESC, {others}, {place}"
+
+
+def _folders(path: str) -> str:
+    """Return the folders that hold a path, each with all above it: ``/``, ``/src/``, ``/src/auth/``."""
+    return f"""ARRAY(
+        SELECT array_to_string((string_to_array('/' || {path}, '/'))[:depth], '/') || '/'
+        FROM generate_series(1, cardinality(string_to_array('/' || {path}, '/')) - 1) AS depth)"""
+
+
+def _shared(path: str, folders: str) -> str:
+    return f"(SELECT count(*) FROM unnest({folders}) AS folder WHERE starts_with('/' || {path}, folder))"
+
+
+def _last(name: str) -> str:
+    return f"substring({name} FROM '[^.:]+$')"
+
+
+def _names(alias: str) -> str:
+    return ", ".join(f"{alias}.{column.strip().rpartition('.')[2]}" for column in REFERENCE.split(","))

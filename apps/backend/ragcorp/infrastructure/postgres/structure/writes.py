@@ -1,0 +1,138 @@
+"""Writes of entities, in the transaction that writes their documents: swapped as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from ragcorp.domain.structure.entities import CODE_KINDS, DocumentStructure, EntityDraft
+from ragcorp.domain.text.entity_names import file_name, is_empty, stem_name
+from ragcorp.domain.text.place_words import WORD, place_words
+from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
+from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.embeddings.cache import MARK_USED
+
+DELETE_STRUCTURES = "DELETE FROM structured_documents WHERE document_id = ANY(%(document_ids)s)"
+"""With them entities, their vectors, and what waits for one."""
+
+DOCUMENT_COLUMNS = {
+    "document_id": "uuid", "workspace": "text", "path": "text", "names": "text[]", "is_code": "bool",
+    "fingerprint": "text", "artifact_hash": "bytea",
+}  # fmt: skip
+
+RESERVE_IDS = """
+    SELECT nextval(pg_get_serial_sequence('structural_entities', 'id')) FROM generate_series(1, %(count)s)
+"""
+
+ENTITY_COLUMNS = {
+    "id": "int8", "document_id": "uuid", "workspace": "text", "entity_key": "text", "position": "int4", "kind": "text",
+    "name": "text", "names": "text[]", "container": "text", "language": "text", "content": "text", "head": "text",
+    "token_count": "int4", "head_tokens": "int4", "line_start": "int4", "line_end": "int4", "calls": "text[]",
+    "index_text": "text", "content_hash": "bytea", "cut": "bool",
+}  # fmt: skip
+
+REUSE_CACHED_VECTORS = f"""
+    WITH cached AS (
+        SELECT e.id, cache.workspace, cache.content_hash, cache.model_id, cache.embedding
+        FROM structural_entities e
+        JOIN embedding_models m ON m.active
+        JOIN embedding_cache cache
+          ON cache.workspace = e.workspace AND cache.content_hash = e.content_hash AND cache.model_id = m.id
+        WHERE e.document_id = ANY(%(document_ids)s)),
+    {MARK_USED}
+    INSERT INTO structural_entity_embeddings (item_id, model_id, workspace, embedding)
+    SELECT id, model_id, workspace, embedding FROM cached
+"""
+
+ENQUEUE_REST = """
+    INSERT INTO structural_entity_backlog (item_id, workspace)
+    SELECT e.id, e.workspace
+    FROM structural_entities e
+    WHERE e.document_id = ANY(%(document_ids)s) AND e.index_text IS NOT NULL
+      AND NOT EXISTS (
+          SELECT FROM structural_entity_embeddings v JOIN embedding_models m ON m.id = v.model_id AND m.active
+          WHERE v.item_id = e.id)
+"""
+
+MAX_KEY_BYTES = 2000
+"""An index takes keys of some 2,700 bytes, and with the document's id."""
+
+KEPT_CHARACTERS = 400
+"""Of a longer key, before the hash that tells it from others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredStructure:
+    """The structure of a document whose row the caller has locked; ``artifact_hash`` is its content hash."""
+
+    document_id: UUID
+    workspace: str
+    external_id: str
+    path: str
+    title: str
+    artifact_hash: bytes
+    structure: DocumentStructure
+
+
+async def write_structures(connection: DriverConnection, stored: Sequence[StoredStructure]) -> None:
+    """Swap the entities of documents, and list those that wait for a vector.
+
+    A document whose structure nothing extracted (no fingerprint) is left without, and is extracted later.
+    """
+    document_ids = {"document_ids": [each.document_id for each in stored]}
+    cursor = connection.cursor()
+    await cursor.execute(DELETE_STRUCTURES, document_ids)
+    extracted = [each for each in stored if each.structure.fingerprint]
+    if not extracted:
+        return
+    await insert_rows(cursor, "structured_documents", DOCUMENT_COLUMNS, map(_document_row, extracted))
+    total = sum(len(each.structure.entities) for each in extracted)
+    await cursor.execute(RESERVE_IDS, {"count": total})
+    ids = iter([row[0] for row in await cursor.fetchall()])
+    rows = [
+        (next(ids), each.document_id, each.workspace, *_entity_row(entity, position))
+        for each in extracted
+        for position, entity in enumerate(each.structure.entities)
+    ]
+    await insert_rows(cursor, "structural_entities", ENTITY_COLUMNS, rows)
+    if any(entity.index_text is not None for each in extracted for entity in each.structure.entities):
+        await cursor.execute(REUSE_CACHED_VECTORS, document_ids)
+        await cursor.execute(ENQUEUE_REST, document_ids)
+
+
+async def remove_structures(connection: DriverConnection, document_ids: Sequence[UUID]) -> None:
+    await connection.execute(DELETE_STRUCTURES, {"document_ids": list(document_ids)})
+
+
+def _document_row(stored: StoredStructure) -> tuple[object, ...]:
+    path = stored.structure.path or stored.path
+    names = dict.fromkeys(name(each) for each in (path, stored.external_id) for name in (file_name, stem_name))
+    words = dict.fromkeys(word for text in (path, stored.external_id, stored.title) for word in place_words(text))
+    return (
+        stored.document_id,
+        stored.workspace,
+        path,
+        [*(name for name in names if not is_empty(name)), *(f"{WORD}{word}" for word in words)],
+        any(entity.kind in CODE_KINDS or entity.index_text is not None for entity in stored.structure.entities),
+        stored.structure.fingerprint,
+        stored.artifact_hash,
+    )
+
+
+def _entity_row(entity: EntityDraft, position: int) -> tuple[object, ...]:
+    return (
+        _stored_key(entity.key), position, entity.kind.value, entity.name, list(entity.names),
+        None if entity.container is None else _stored_key(entity.container), entity.language, entity.content,
+        entity.head, entity.token_count, entity.head_tokens, entity.line_start, entity.line_end, list(entity.calls),
+        entity.index_text, None if entity.index_text is None else hashlib.sha256(entity.index_text.encode()).digest(),
+        entity.cut,
+    )  # fmt: skip
+
+
+def _stored_key(key: str) -> str:
+    """Return a key that an index takes; of a longer one the beginning with its hash, so that it stays unique."""
+    if len(key.encode()) <= MAX_KEY_BYTES:
+        return key
+    return f"{key[:KEPT_CHARACTERS]}...{hashlib.sha256(key.encode()).hexdigest()[:32]}"

@@ -1,0 +1,1 @@
+"""SQL predicates for who may read which row. Every statement that reads rows uses them."""

@@ -1,0 +1,1 @@
+"""Workspaces, their languages and search statistics."""

@@ -1,0 +1,27 @@
+"""All that ranking keeps of a workspace as a snapshot: document frequencies, the lexicon, the mean vector."""
+
+from __future__ import annotations
+
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.dense.similarity_scores import MEAN_IS_STALE, STORE_MEAN
+from ragcorp.infrastructure.postgres.lexical.bm25_statistics import PostgresSparseStatistics
+
+REFRESH_LEXICON = "SELECT refresh_lexicon(%(workspace)s)"
+
+
+class PostgresSearchStatistics:
+    """Each part is refreshed when it is due, by one session at a time; queries go on with the last one."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+        self._sparse = PostgresSparseStatistics(database=database)
+
+    async def refresh_if_stale(self, workspace: str) -> None:
+        await self._sparse.refresh_if_stale(workspace)
+        values = {"workspace": workspace}
+        async with self._database.driver_transaction(workspace) as connection:
+            await connection.execute(REFRESH_LEXICON, values)
+        async with self._database.driver_transaction(workspace) as connection:
+            stale = await (await connection.execute(MEAN_IS_STALE, values)).fetchone()
+            if stale and stale[0]:
+                await connection.execute(STORE_MEAN, values)

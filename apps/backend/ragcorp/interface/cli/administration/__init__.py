@@ -1,0 +1,1 @@
+"""migrate, config, doctor, backup, restore, keys, language, embeddings and reembed."""

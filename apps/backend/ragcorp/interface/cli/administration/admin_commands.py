@@ -1,0 +1,179 @@
+"""`ragcorp migrate`, `ragcorp config` and `ragcorp doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.output import EXIT_FAILED, plain
+from ragcorp.interface.cli.console.services import Check, CheckStatus, Migration, RowLevelSecurity
+
+STATUS_STYLES = {
+    CheckStatus.OK: "green",
+    CheckStatus.WARNING: "yellow",
+    CheckStatus.FAILED: "bold red",
+    CheckStatus.SKIPPED: "dim",
+}
+
+
+async def migrate(
+    call: Call,
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 if a migration is due.")] = False,
+    row_level_security: Annotated[
+        RowLevelSecurity | None,
+        typer.Option(
+            "--row-level-security",
+            help="off: conditions of the statements alone keep workspaces apart, for a server where nobody may mark "
+            "functions LEAKPROOF. The choice stays until it is made anew.",
+            show_default=False,
+        ),
+    ] = None,
+    upgrade_server: Annotated[
+        bool,
+        typer.Option(
+            "--upgrade-server", help="Move the data folder of an older PostgreSQL to the installed one; backs up first."
+        ),
+    ] = False,
+    old_bin_dir: Annotated[
+        Path | None,
+        typer.Option("--old-bin-dir", help="Folder of the older PostgreSQL's programs.", show_default=False),
+    ] = None,
+) -> int:
+    """Bring the database schema to this version, as its owner (DATABASE_OWNER_URL, else DATABASE_URL)."""
+    if upgrade_server:
+        await _upgrade_server(call, old_bin_dir)
+        return 0
+    if check:
+        state = await call.services.schema(call.target)
+        up_to_date = state.current == state.head
+        call.output.result(
+            {"current": state.current, "head": state.head, "up_to_date": up_to_date},
+            lambda console: console.print(
+                plain(f"revision {state.current or 'none'}, newest {state.head}: ")
+                + plain("up to date" if up_to_date else "run `ragcorp migrate`", style="green" if up_to_date else "red")
+            ),
+        )
+        return 0 if up_to_date else EXIT_FAILED
+    done = await call.services.migrate(call.target, row_level_security)
+    call.output.result(
+        {
+            "before": done.before.current,
+            "after": done.after.current,
+            "head": done.after.head,
+            "up_to_date": done.after.current == done.after.head,
+            "row_level_security": done.row_level_security.value,
+            "left_to_a_superuser": list(done.left),
+            "stop_older_processes": done.stop_older_processes,
+        },
+        lambda console: console.print(
+            plain(f"revision before: {done.before.current or 'none'}, after: {done.after.current}")
+        ),
+    )
+    _note_what_is_left(call, done)
+    return 0
+
+
+def _note_what_is_left(call: Call, done: Migration) -> None:
+    if done.row_level_security is RowLevelSecurity.OFF:
+        call.output.note(
+            "Row-level security is off: conditions of the statements alone keep workspaces apart. "
+            "`ragcorp migrate --row-level-security on` turns it on.",
+            style="bold yellow",
+        )
+    if done.left:
+        call.output.note(
+            "NOT DONE: searches under row-level security cannot use their indexes, and fail (503) with more than some "
+            "thousand passages, until a superuser runs in this database:",
+            style="bold red",
+        )
+        for statement in done.left:
+            call.output.note(f"  {statement};")
+        call.output.note(
+            "Where nobody may run them: `ragcorp migrate --row-level-security off` (docs/operations.md).",
+            style="bold red",
+        )
+
+
+async def _upgrade_server(call: Call, old_bin_dir: Path | None) -> None:
+    done = await call.services.upgrade_server(call.target, old_bin_dir)
+    if done is None:
+        call.output.result(
+            {"upgraded": False},
+            lambda console: console.print(plain("The data folder is of the installed PostgreSQL: nothing to upgrade.")),
+        )
+        return
+
+    def render(console: Console) -> None:
+        console.print(plain(f"PostgreSQL {done.before} -> {done.after}", style="bold"))
+        console.print(plain(f"backup: {done.backup}"))
+        console.print(plain(f"the old files, to be removed when all is well: {done.old_files}"))
+
+    call.output.result(
+        {
+            "upgraded": True,
+            "before": done.before,
+            "after": done.after,
+            "backup": str(done.backup),
+            "old_files": str(done.old_files),
+        },
+        render,
+    )
+
+
+async def config(call: Call) -> None:
+    """Show every setting with its value and where it comes from. Secrets are masked."""
+    rows = call.services.settings(call.target)
+
+    def render(console: Console) -> None:
+        table = Table(
+            Column("setting", no_wrap=True), Column("value", overflow="fold"), "origin", Column("description", ratio=1)
+        )
+        for row in rows:
+            style = "" if row.origin == "default" else "bold"
+            value = "" if row.value is None else str(row.value)
+            table.add_row(plain(row.name, style=style), plain(value, style=style), row.origin, plain(row.description))
+        console.print(table)
+
+    call.output.result(
+        {
+            "settings": [
+                {"name": row.name, "value": row.value, "origin": row.origin, "description": row.description}
+                for row in rows
+            ]
+        },
+        render,
+    )
+
+
+async def doctor(call: Call) -> int:
+    """Check the installation, the database and the models, and say what to do about what is wrong."""
+    checks = await call.services.diagnose(call.target)
+    healthy = all(check.status is not CheckStatus.FAILED for check in checks)
+    call.output.result(
+        {
+            "ok": healthy,
+            "checks": [
+                {"name": check.name, "status": check.status.value, "detail": check.detail, "remedy": check.remedy}
+                for check in checks
+            ],
+        },
+        lambda console: _print_checks(console, checks, healthy=healthy),
+    )
+    return 0 if healthy else EXIT_FAILED
+
+
+def _print_checks(console: Console, checks: Sequence[Check], *, healthy: bool) -> None:
+    for check in checks:
+        line = plain(f"{check.status.value:<8}", style=STATUS_STYLES[check.status])
+        line.append_text(plain(f" {check.name}: ", style="bold"))
+        line.append_text(plain(check.detail))
+        console.print(line)
+        if check.remedy:
+            console.print(plain(f"         -> {check.remedy}"))
+    console.print(plain("Nothing is wrong." if healthy else "Something needs to be put right.", style="bold"))

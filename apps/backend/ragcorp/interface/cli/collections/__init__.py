@@ -1,0 +1,1 @@
+"""collections, memory and history."""

@@ -1,0 +1,263 @@
+"""`ragcorp memory` and `ragcorp history`: the items of one collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, cast
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ragcorp.application.validation.item_changes import KEEP, AttributeChange, ItemChange
+from ragcorp.application.validation.item_drafts import item_draft
+from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.interface.cli.collections import item_options as options
+from ragcorp.interface.cli.console.arguments import parse_selection_pairs
+from ragcorp.interface.cli.console.calls import Call, CommandFunction
+from ragcorp.interface.cli.console.output import plain
+from ragcorp.interface.cli.console.services import Session
+from ragcorp.interface.cli.documents.commands import Yes, confirm
+from ragcorp.interface.cli.search.commands import Filter
+from ragcorp.interface.collection_use_cases import ItemUseCases
+from ragcorp.interface.shapes.items import item_document, outcome_document
+
+DEFAULT_TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
+SHOWN_CHARACTERS = 80
+
+Prefix = Annotated[str, typer.Option("--prefix", help="Items whose external_id starts so.", show_default=False)]
+
+
+class ItemCommands:
+    """The commands of one collection."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+
+    def by_verb(self) -> dict[str, CommandFunction]:
+        return {
+            "add": self.add,
+            "list": self.list_items,
+            "get": self.get,
+            "update": self.update,
+            "delete": self.delete,
+        }
+
+    async def add(
+        self,
+        call: Call,
+        text: options.Text,
+        external_id: options.ExternalId = None,
+        kind: options.Kind = None,
+        language: options.Language = None,
+        sensitivity: options.Level = None,
+        scope: options.Scope = None,
+        owner: options.Owner = None,
+        occurred_at: options.When = None,
+        session: options.InSession = None,
+        speaker: options.Speaker = None,
+        entity: options.Entity = None,
+        metadata: options.Metadata = None,
+        no_embed: options.NoEmbed = False,
+    ) -> None:
+        """Add an item, or replace the one of that name."""
+        when = options.time_of(occurred_at)
+        written = options.text_of(text)
+        async with call.services.open(call.target) as opened:
+            draft = item_draft(
+                collection=self._collection,
+                text=written,
+                external_id=external_id,
+                session=session,
+                speaker=speaker,
+                entities=entity or (),
+                attributes=options.attributes_of(
+                    kind=kind or DEFAULT_TYPES[self._collection],
+                    language=language or opened.default_language,
+                    sensitivity=sensitivity,
+                    scope=scope,
+                    owner=owner,
+                    occurred_at=when,
+                    metadata=metadata,
+                ),
+            )
+            outcome = await self._of(opened).save.execute(draft, principal=opened.principal)
+            await make_vectors_now(opened, no_embed=no_embed)
+        self._show(call, outcome)
+
+    async def update(
+        self,
+        call: Call,
+        external_id: options.ItemId,
+        text: options.NewText = None,
+        kind: options.Kind = None,
+        language: options.Language = None,
+        sensitivity: options.Level = None,
+        scope: options.Scope = None,
+        owner: options.Owner = None,
+        occurred_at: options.When = None,
+        session: options.InSession = None,
+        speaker: options.Speaker = None,
+        entity: options.Entity = None,
+        metadata: options.Metadata = None,
+        no_embed: options.NoEmbed = False,
+    ) -> None:
+        """Change what is given; all else stays. --metadata and --entity replace all that there was."""
+        change = ItemChange(
+            text=KEEP if text is None else options.text_of(text),
+            attributes=attribute_change(
+                kind=kind,
+                language=language,
+                sensitivity=sensitivity,
+                scope=scope,
+                owner=owner,
+                occurred_at=occurred_at,
+                metadata=metadata,
+            ),
+            session=KEEP if session is None else session,
+            speaker=KEEP if speaker is None else speaker,
+            entities=KEEP if entity is None else entity,
+        )
+        require_change(change == ItemChange())
+        async with call.services.open(call.target) as opened:
+            outcome = await self._of(opened).save.change(external_id, change, principal=opened.principal)
+            await make_vectors_now(opened, no_embed=no_embed)
+        self._show(call, outcome)
+
+    async def list_items(
+        self,
+        call: Call,
+        prefix: Prefix = "",
+        filters: Filter = None,
+        limit: options.Limit = 50,
+        cursor: options.Cursor = None,
+    ) -> None:
+        """List items in the order of their external_id."""
+        selection = ItemSelection(prefix=prefix, filters=parse_selection_pairs(filters))
+        async with call.services.open(call.target) as opened:
+            items, next_cursor = await self._of(opened).items.execute(
+                selection, principal=opened.principal, limit=limit, cursor=cursor
+            )
+        call.output.result(
+            {"items": [options.as_json(item_document(item)) for item in items], "next_cursor": next_cursor},
+            lambda console: _print_items(console, items, next_cursor),
+        )
+
+    async def get(self, call: Call, external_id: options.ItemId) -> None:
+        """Show an item."""
+        async with call.services.open(call.target) as opened:
+            item = await self._of(opened).items.get(external_id, principal=opened.principal)
+        show(call, item_document(item))
+
+    async def delete(
+        self,
+        call: Call,
+        external_id: Annotated[
+            str | None, typer.Argument(metavar="[EXTERNAL_ID]", help="One item.", show_default=False)
+        ] = None,
+        prefix: Prefix = "",
+        filters: Filter = None,
+        yes: Yes = False,
+    ) -> None:
+        """Delete an item for good, or all that a prefix and filters select."""
+        selection = ItemSelection(prefix=prefix, filters=parse_selection_pairs(filters))
+        if (external_id is None) == (not selection.prefix and not selection.filters):
+            raise InvalidInputError(
+                "Name one item, or a selection.",
+                field="EXTERNAL_ID",
+                remedy="Give an external_id, or else --prefix and/or --filter.",
+            )
+        what = "all items of this selection" if external_id is None else f"the item {external_id}"
+        async with call.services.open(call.target) as opened:
+            confirm(call, f"Delete {what} for good?", yes=yes)
+            delete = self._of(opened).delete
+            if external_id is None:
+                deleted = await delete.execute_selection(selection, principal=opened.principal)
+            else:
+                await delete.execute(external_id, principal=opened.principal)
+                deleted = 1
+        call.output.result({"deleted": deleted}, lambda console: console.print(f"{deleted:,} deleted."))
+
+    def _of(self, session: Session) -> ItemUseCases:
+        collections = session.collections
+        return collections.memory if self._collection is Collection.MEMORY else collections.history
+
+    def _show(self, call: Call, outcome: ItemOutcome) -> None:
+        call.output.result(
+            outcome_document(self._collection, outcome),
+            lambda console: console.print(plain(f"{outcome.external_id} {outcome.status}")),
+        )
+
+
+def attribute_change(
+    *,
+    kind: str | None,
+    language: str | None,
+    sensitivity: str | None,
+    scope: str | None,
+    owner: str | None,
+    occurred_at: str | None,
+    metadata: list[str] | None,
+    title: str | None = None,
+) -> AttributeChange:
+    """Return the change that the options name. Raises InvalidInputError."""
+    return AttributeChange(
+        title=KEEP if title is None else title,
+        artifact_type=KEEP if kind is None else kind,
+        language=KEEP if language is None else language,
+        sensitivity=KEEP if sensitivity is None else options.level_of(sensitivity),
+        visibility_scope=KEEP if scope is None else options.scope_of(scope),
+        owner=KEEP if owner is None else owner,
+        occurred_at=KEEP if occurred_at is None else options.time_of(occurred_at),
+        metadata=KEEP if metadata is None else options.metadata_of(metadata),
+    )
+
+
+def require_change(nothing: bool) -> None:
+    """Raise InvalidInputError if nothing is to be changed."""
+    if nothing:
+        raise InvalidInputError("Nothing is to be changed.", field="--text", remedy="Give at least one option.")
+
+
+async def make_vectors_now(session: Session, *, no_embed: bool) -> None:
+    """Make a batch of the vectors that are due, unless there is no model or another process is to make them."""
+    if session.makes_vectors and not no_embed:
+        await session.embed_pending.execute()
+
+
+def show(call: Call, document: Mapping[str, object]) -> None:
+    """Show one thing as a table of names and values."""
+
+    def render(console: Console) -> None:
+        table = Table(show_header=False, box=None)
+        for name, value in document.items():
+            table.add_row(plain(name, style="bold"), plain("" if value is None else str(value)))
+        console.print(table)
+
+    call.output.result(cast("Mapping[str, object]", options.as_json(document)), render)
+
+
+def _print_items(console: Console, items: tuple[Item, ...], next_cursor: str | None) -> None:
+    table = Table("external_id", "type", "time", "session", "speaker", "text")
+    for item in items:
+        when = item.attributes.occurred_at
+        table.add_row(
+            plain(item.external_id),
+            plain(item.attributes.artifact_type),
+            f"{when:%Y-%m-%d %H:%M}" if when else "",
+            plain(item.session or ""),
+            plain(item.speaker or ""),
+            plain(shortened(item.text)),
+        )
+    console.print(table)
+    if next_cursor:
+        console.print(plain(f"more: --cursor {next_cursor}", style="dim"))
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text in one line."""
+    line = " ".join(text[: 2 * SHOWN_CHARACTERS].split())
+    return (
+        line if len(line) <= SHOWN_CHARACTERS and len(text) <= 2 * SHOWN_CHARACTERS else f"{line[:SHOWN_CHARACTERS]}…"
+    )

@@ -1,0 +1,1 @@
+"""documents, ingest, embed, entities and artifacts."""

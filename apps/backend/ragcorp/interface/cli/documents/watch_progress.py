@@ -1,0 +1,97 @@
+"""What `ragcorp ingest --watch` shows: a bar while much is done at once, a line a change at all other times."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from dataclasses import asdict
+from types import TracebackType
+from typing import Self
+
+from ragcorp.domain.ports.folders import SyncCounts, WatchEvent, WatchKind
+from ragcorp.interface.cli.console.output import Output, error_document, plain, sentences
+from ragcorp.interface.cli.console.progress import Report, progress
+
+BAR_FROM = 50
+"""Files of a pass from which on a bar stands for the lines of what is stored or deleted."""
+
+_STYLES = {
+    WatchKind.CREATED: "green",
+    WatchKind.UPDATED: "cyan",
+    WatchKind.DELETED: "yellow",
+    WatchKind.FAILED: "red",
+    WatchKind.KEPT: "yellow",
+    WatchKind.HELD_BACK: "yellow",
+    WatchKind.WAITING: "yellow",
+    WatchKind.IN_STEP: "bold green",
+}
+_OF_DOCUMENTS = frozenset({WatchKind.CREATED, WatchKind.UPDATED, WatchKind.DELETED})
+
+
+class WatchProgress:
+    """Tells of a watch: to stdout, with --json one JSON document a line; bars go to stderr. Ends with its block."""
+
+    def __init__(self, output: Output, *, name: str) -> None:
+        self._output = output
+        self._name = name
+        self._bar = ExitStack()
+        self._report: Report | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def progress(self, done: int, total: int) -> None:
+        if total < BAR_FROM:
+            self._close()
+            return
+        if self._report is None:
+            self._report = self._bar.enter_context(progress(self._output.notes, f"In {self._name}", unit="files"))
+        self._report(done, total)
+        if done >= total:
+            self._close()
+
+    def event(self, event: WatchEvent) -> None:
+        if event.kind in (WatchKind.IN_STEP, WatchKind.WAITING):
+            self._close()
+        if self._output.json:
+            file = self._output.console.file
+            file.write(json.dumps(event_document(event), ensure_ascii=False) + "\n")
+            file.flush()
+        elif self._report is None or event.error is not None or event.kind not in _OF_DOCUMENTS:
+            self._output.console.print(plain(_line(event), style=_STYLES[event.kind]))
+
+    def _close(self) -> None:
+        self._bar.close()
+        self._report = None
+
+
+def event_document(event: WatchEvent) -> dict[str, object]:
+    """Return what --json shows of an event: ``event``, and what it has of external_id, error and counts."""
+    document: dict[str, object] = {"event": event.kind.value}
+    if event.external_id is not None:
+        document["external_id"] = event.external_id
+    if event.error is not None:
+        document["error"] = error_document(event.error)
+    if event.counts is not None:
+        document |= asdict(event.counts)
+    return document
+
+
+def _line(event: WatchEvent) -> str:
+    said = event.kind.value.replace("_", " ")
+    if event.counts is not None:
+        return f"{said}: {_sum(event.counts)}"
+    why = sentences(error_document(event.error)) if event.error is not None else ""
+    if event.external_id is None:
+        return f"{said}: {why}"
+    return f"{said:8} {event.external_id}" + (f": {why}" if why else "")
+
+
+def _sum(counts: SyncCounts) -> str:
+    parts = [(count, name) for name, count in asdict(counts).items() if count and name != "files"]
+    return ", ".join([f"{counts.files:,} files", *(f"{count:,} {name}" for count, name in parts)])

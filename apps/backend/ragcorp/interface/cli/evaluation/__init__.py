@@ -1,0 +1,1 @@
+"""eval: retrieval and answers measured over an evaluation set."""

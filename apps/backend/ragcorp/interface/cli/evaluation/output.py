@@ -1,0 +1,227 @@
+"""How `ragcorp eval` shows what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from ragcorp.evaluation.bootstrap import Difference, Estimate
+from ragcorp.evaluation.calibration import Calibration
+from ragcorp.evaluation.comparison import Comparison, QueryChange
+from ragcorp.evaluation.metrics import METRICS, NDCG
+from ragcorp.evaluation.report import RunReport, Summary
+from ragcorp.evaluation.sets import EvaluationSet
+from ragcorp.interface.cli.console.output import plain
+
+DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """All that an evaluation found."""
+
+    evaluation_set: EvaluationSet
+    reports: Mapping[str, RunReport]
+    comparison: Comparison | None
+    calibration: Calibration | None
+
+
+def evaluation_document(found: Evaluated, conditions: Mapping[str, object]) -> dict[str, object]:
+    """Return what --json shows; ``conditions`` say how the figures came about. Latencies are milliseconds."""
+    kinds: dict[str, dict[str, object]] = {}
+    for name, report in found.reports.items():
+        for kind, summary in report.kinds.items():
+            kinds.setdefault(kind, {})[name] = {
+                **_summary(summary),
+                "interval": _interval(summary.metrics[NDCG]),
+                "intervals": _intervals(summary),
+            }
+    first = next(iter(found.reports), None)
+    return {
+        "set": found.evaluation_set.name,
+        "documents": len(found.evaluation_set.passages),
+        "queries": len(found.evaluation_set.queries),
+        **conditions,
+        "runs": {name: _run(report, first) for name, report in found.reports.items()},
+        "kinds": kinds,
+        "comparison": found.comparison and _comparison(found.comparison),
+        "calibration": found.calibration and _calibration(found.calibration),
+    }
+
+
+def _run(report: RunReport, first: str | None) -> dict[str, object]:
+    return {
+        **_summary(report.summary),
+        "interval": _intervals(report.summary),
+        "degraded": dict(report.degraded),
+        "difference": (
+            {"to": first, **{name: _difference(value) for name, value in report.differences.items()}}
+            if report.differences
+            else None
+        ),
+    }
+
+
+def _summary(summary: Summary) -> dict[str, object]:
+    return {
+        "queries": summary.queries,
+        **{name: _rounded(estimate.value) for name, estimate in summary.metrics.items()},
+        "empty": _rounded(summary.empty),
+        "latency_ms": {"p50": _rounded(summary.p50_ms), "p95": _rounded(summary.p95_ms)},
+    }
+
+
+def _intervals(summary: Summary) -> dict[str, list[float]]:
+    return {name: _interval(estimate) for name, estimate in summary.metrics.items()}
+
+
+def _interval(estimate: Estimate | Difference) -> list[float]:
+    return [round(estimate.low, DIGITS), round(estimate.high, DIGITS)]
+
+
+def _difference(value: Difference) -> dict[str, object]:
+    return {"value": _rounded(value.value), "interval": _interval(value), "p": _rounded(value.p)}
+
+
+def _comparison(comparison: Comparison) -> dict[str, object]:
+    return {
+        "a": comparison.a,
+        "b": comparison.b,
+        "queries": comparison.queries,
+        **{name: _difference(value) for name, value in comparison.differences.items()},
+        "kinds": {
+            kind: {"queries": queries, **_difference(value)} for kind, (queries, value) in comparison.kinds.items()
+        },
+        "gained": [_change(each) for each in comparison.gained],
+        "lost": [_change(each) for each in comparison.lost],
+    }
+
+
+def _change(each: QueryChange) -> dict[str, object]:
+    return {
+        "query": each.query.id,
+        "text": each.query.text,
+        "kind": each.query.kind or None,
+        "a": _rounded(each.before),
+        "b": _rounded(each.after),
+        "rank_a": each.rank_before,
+        "rank_b": each.rank_after,
+    }
+
+
+def _calibration(calibration: Calibration) -> dict[str, object]:
+    return {
+        "evidence_weight": _rounded(calibration.evidence_weight),
+        "identifier_weight": _rounded(calibration.identifier_weight),
+        "deviation": _rounded(calibration.deviation),
+        "distance_threshold": calibration.distance_threshold,
+        "queries": calibration.queries,
+        "passages": calibration.passages,
+        "stored": calibration.is_sound,
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)
+
+
+def print_evaluation(console: Console, found: Evaluated) -> None:
+    """Print the runs, the kinds, the comparison and the calibration, as far as there are such."""
+    evaluation_set = found.evaluation_set
+    console.print(
+        plain(
+            f"{evaluation_set.name}: {len(evaluation_set.passages):,} passages, {len(evaluation_set.queries):,} "
+            "queries. Brackets: 95 % intervals, paired bootstrap over queries."
+        )
+    )
+    if found.reports:
+        console.print(_runs_table(found.reports))
+    if any(report.kinds for report in found.reports.values()):
+        console.print(_kinds_table(found.reports))
+    for name, report in found.reports.items():
+        for reason, queries in sorted(report.degraded.items()):
+            console.print(plain(f"{name}: degraded in {queries:,} queries ({reason})", style="yellow"))
+    if found.comparison:
+        _print_comparison(console, found.comparison)
+    if found.calibration:
+        calibration = found.calibration
+        console.print(
+            plain(
+                f"Linear fusion: w = {calibration.evidence_weight:.4f}, a = {calibration.identifier_weight:.4f} "
+                f"(cosines of a query deviate by {calibration.deviation:.4f}; {calibration.queries:,} queries, "
+                f"{calibration.passages:,} passages)"
+                f"{'' if calibration.is_sound else '; not stored: too few for the model'}"
+            )
+        )
+        distance = calibration.distance_threshold
+        console.print(
+            plain(
+                "Distance threshold: too few relevant passages to tell."
+                if distance is None
+                else f"Distance threshold: {distance:.3f} (99 % of the relevant among the ten nearest are below)"
+            )
+        )
+
+
+def _runs_table(reports: Mapping[str, RunReport]) -> Table:
+    table = Table("run", f"{NDCG} - first run", *METRICS, "empty", "p50 ms", "p95 ms")
+    for name, report in reports.items():
+        change = report.differences.get(NDCG)
+        table.add_row(
+            plain(name),
+            _signed(change) if change else "",
+            *_cells(report.summary),
+        )
+    return table
+
+
+def _kinds_table(reports: Mapping[str, RunReport]) -> Table:
+    table = Table("kind", "queries", "run", *METRICS, "empty", "p50 ms", "p95 ms")
+    for kind in next(iter(reports.values())).kinds:
+        for name, report in reports.items():
+            summary = report.kinds[kind]
+            table.add_row(plain(kind), str(summary.queries), plain(name), *_cells(summary))
+        table.add_section()
+    return table
+
+
+def _cells(summary: Summary) -> list[str]:
+    """Return the metrics with their intervals, the share of empty lists and the latencies."""
+    return [
+        *(f"{each.value:.4f} [{each.low:.3f}, {each.high:.3f}]" for each in summary.metrics.values()),
+        f"{summary.empty:.1%}",
+        *("" if latency is None else f"{latency:.1f}" for latency in (summary.p50_ms, summary.p95_ms)),
+    ]
+
+
+def _print_comparison(console: Console, comparison: Comparison) -> None:
+    console.print(plain(f"From {comparison.a} to {comparison.b}, paired over {comparison.queries:,} queries:"))
+    table = Table("queries", "n", "metric", "difference", "p")
+    for metric, value in comparison.differences.items():
+        table.add_row("all", str(comparison.queries), metric, _signed(value), f"{value.p:.3f}")
+    for kind, (queries, value) in comparison.kinds.items():
+        table.add_row(plain(kind), str(queries), NDCG, _signed(value), f"{value.p:.3f}")
+    console.print(table)
+    for title, changes in (("gained", comparison.gained), ("lost", comparison.lost)):
+        if changes:
+            console.print(_changes_table(title, changes))
+
+
+def _changes_table(title: str, changes: Sequence[QueryChange]) -> Table:
+    table = Table(f"{title} most", "kind", NDCG, "first relevant at", "text")
+    for each in changes:
+        table.add_row(
+            plain(each.query.id),
+            plain(each.query.kind),
+            f"{each.before:.3f} > {each.after:.3f}",
+            f"{each.rank_before or '-'} > {each.rank_after or '-'}",
+            plain(each.query.text),
+        )
+    return table
+
+
+def _signed(value: Difference) -> str:
+    return f"{value.value:+.4f} [{value.low:+.3f}, {value.high:+.3f}]"

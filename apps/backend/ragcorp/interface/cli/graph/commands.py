@@ -1,0 +1,342 @@
+"""`ragcorp graph`: the knowledge graph."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ragcorp.application.graph.load import GraphLoad
+from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
+from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphOutcome, GraphSelection, Provenance
+from ragcorp.interface.cli.collections import item_options as options
+from ragcorp.interface.cli.collections.item_commands import make_vectors_now, shortened
+from ragcorp.interface.cli.console.arguments import parse_selection_pairs
+from ragcorp.interface.cli.console.calls import Call, CommandFunction, add_command
+from ragcorp.interface.cli.console.output import EXIT_FAILED, Output, error_document, plain, sentences
+from ragcorp.interface.cli.console.progress import progress
+from ragcorp.interface.cli.console.services import Services
+from ragcorp.interface.cli.documents.commands import Yes, confirm
+from ragcorp.interface.cli.documents.ingest import embed_with_progress
+from ragcorp.interface.cli.graph.options import (
+    Alias,
+    Description,
+    ExternalId,
+    GraphId,
+    InDocument,
+    MostChunks,
+    Object,
+    OfEntity,
+    OfName,
+    Predicate,
+    Subject,
+    Weight,
+    moment_of,
+)
+from ragcorp.interface.cli.graph.options import Kind as EntityKind
+from ragcorp.interface.cli.search.commands import Filter
+from ragcorp.interface.line_files import lines_of, opened_lines
+from ragcorp.interface.shapes.graph import (
+    entity_document,
+    extraction_document,
+    fact_document,
+    graph_outcome_document,
+)
+
+MAX_SHOWN_FAILURES = 50
+
+Prefix = Annotated[str, typer.Option("--prefix", help="Those whose external_id starts so.", show_default=False)]
+
+
+async def load(
+    call: Call,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines; - reads stdin.", show_default=False)],
+    no_embed: options.NoEmbed = False,
+) -> int:
+    """Load entities and facts: one JSON object a line, {"type": "entity", "name": ...} or {"type": "fact", ...}.
+
+    What was loaded before is passed over, so an interrupted load goes on when it is started again. A bad line is
+    reported with its number and stops no other.
+    """
+    async with call.services.open(call.target) as opened:
+        try:
+            with progress(call.output.notes, "Loading", unit="lines") as report:
+                if str(file) == "-":
+                    done = await opened.graph.load.execute(
+                        lines_of(sys.stdin.buffer),
+                        principal=opened.principal,
+                        on_progress=lambda count: report(count, count),
+                    )
+                else:
+                    with opened_lines(file) as stream:
+                        total = await asyncio.to_thread(lambda: sum(1 for _ in lines_of(stream)))
+                        stream.seek(0)
+                        done = await opened.graph.load.execute(
+                            lines_of(stream),
+                            principal=opened.principal,
+                            on_progress=lambda count: report(count, total),
+                        )
+            _print_failures(call.output, done)
+            if opened.makes_vectors and not no_embed:
+                await embed_with_progress(opened, call.output)
+        except asyncio.CancelledError:
+            call.output.note("What is stored stays; run the same command again to go on.")
+            raise
+    call.output.result(_load_document(done), lambda console: _print_totals(console, done))
+    return EXIT_FAILED if done.failures else 0
+
+
+async def entities(
+    call: Call,
+    name: OfName = None,
+    prefix: Prefix = "",
+    filters: Filter = None,
+    limit: options.Limit = 50,
+    cursor: options.Cursor = None,
+) -> None:
+    """List entities in the order of their external_id."""
+    selection = GraphSelection(prefix=prefix, filters=parse_selection_pairs(filters), name=name)
+    async with call.services.open(call.target) as opened:
+        page, next_cursor = await opened.graph.read.entities(
+            selection, principal=opened.principal, limit=limit, cursor=cursor
+        )
+    call.output.result(
+        {"entities": [options.as_json(entity_document(one)) for one in page], "next_cursor": next_cursor},
+        lambda console: _print_entities(console, page, next_cursor),
+    )
+
+
+async def facts(
+    call: Call,
+    entity: OfEntity = None,
+    prefix: Prefix = "",
+    filters: Filter = None,
+    limit: options.Limit = 50,
+    cursor: options.Cursor = None,
+) -> None:
+    """List facts in the order of their external_id."""
+    selection = GraphSelection(prefix=prefix, filters=parse_selection_pairs(filters), entity=entity)
+    async with call.services.open(call.target) as opened:
+        page, next_cursor = await opened.graph.read.facts(
+            selection, principal=opened.principal, limit=limit, cursor=cursor
+        )
+    call.output.result(
+        {"facts": [options.as_json(fact_document(one)) for one in page], "next_cursor": next_cursor},
+        lambda console: _print_facts(console, page, next_cursor),
+    )
+
+
+async def add_entity(
+    call: Call,
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
+    kind: EntityKind = ENTITY,
+    alias: Alias = None,
+    description: Description = "",
+    external_id: ExternalId = None,
+    language: options.Language = None,
+    sensitivity: options.Level = None,
+    scope: options.Scope = None,
+    owner: options.Owner = None,
+    metadata: options.Metadata = None,
+    no_embed: options.NoEmbed = False,
+) -> None:
+    """Add an entity, or replace the one of that name."""
+    async with call.services.open(call.target) as opened:
+        draft = entity_draft(
+            name=name,
+            external_id=external_id,
+            aliases=alias or (),
+            description=description,
+            attributes=options.attributes_of(
+                kind=kind,
+                language=language or opened.default_language,
+                sensitivity=sensitivity,
+                scope=scope,
+                owner=owner,
+                metadata=metadata,
+            ),
+        )
+        outcome = await opened.graph.save_entities.execute(draft, principal=opened.principal)
+        await make_vectors_now(opened, no_embed=no_embed)
+    _show(call, outcome)
+
+
+async def add_fact(
+    call: Call,
+    subject: Subject,
+    predicate: Predicate,
+    object: Object,  # noqa: A002 - a fact's own word
+    external_id: ExternalId = None,
+    kind: Annotated[str, typer.Option("--kind", help="Its type, such as relationship.")] = FACT,
+    weight: Weight = 1.0,
+    valid_from: Annotated[str | None, typer.Option("--from", help="True since: ISO 8601.", show_default=False)] = None,
+    valid_to: Annotated[str | None, typer.Option("--to", help="True until: ISO 8601.", show_default=False)] = None,
+    document: Annotated[
+        str | None, typer.Option("--document", help="external_id of the document that says so.", show_default=False)
+    ] = None,
+    language: options.Language = None,
+    sensitivity: options.Level = None,
+    scope: options.Scope = None,
+    owner: options.Owner = None,
+    metadata: options.Metadata = None,
+    no_embed: options.NoEmbed = False,
+) -> None:
+    """Add a fact, or replace the one of that name. Entities that are not known are made."""
+    begun, ended = moment_of(valid_from, option="--from"), moment_of(valid_to, option="--to")
+    async with call.services.open(call.target) as opened:
+        draft = fact_draft(
+            subject=reference(field="subject", name=subject),
+            object=reference(field="object", name=object),
+            predicate=predicate,
+            external_id=external_id,
+            weight=weight,
+            valid_from=begun,
+            valid_to=ended,
+            provenance=None if document is None else Provenance(document=document),
+            attributes=options.attributes_of(
+                kind=kind,
+                language=language or opened.default_language,
+                sensitivity=sensitivity,
+                scope=scope,
+                owner=owner,
+                metadata=metadata,
+            ),
+        )
+        outcome = await opened.graph.save_facts.execute(draft, principal=opened.principal)
+        await make_vectors_now(opened, no_embed=no_embed)
+    _show(call, outcome)
+
+
+async def delete_entity(call: Call, external_id: GraphId, yes: Yes = False) -> None:
+    """Delete an entity with its facts, for good."""
+    async with call.services.open(call.target) as opened:
+        confirm(call, f"Delete the entity {external_id} and its facts for good?", yes=yes)
+        await opened.graph.delete.entity(external_id, principal=opened.principal)
+    call.output.result({"deleted": 1}, lambda console: console.print("1 deleted."))
+
+
+async def delete_fact(call: Call, external_id: GraphId, yes: Yes = False) -> None:
+    """Delete a fact for good."""
+    async with call.services.open(call.target) as opened:
+        confirm(call, f"Delete the fact {external_id} for good?", yes=yes)
+        await opened.graph.delete.fact(external_id, principal=opened.principal)
+    call.output.result({"deleted": 1}, lambda console: console.print("1 deleted."))
+
+
+async def extract(
+    call: Call, document: InDocument = None, limit: MostChunks = None, no_embed: options.NoEmbed = False
+) -> int:
+    """Extract facts from documents with the language model, from what it has not read yet.
+
+    What the text does not bear out is dropped. An interrupted run goes on when it is started again.
+    """
+    async with call.services.open(call.target) as opened:
+        try:
+            with progress(call.output.notes, "Extracting", unit="passages") as report:
+                done = await opened.graph.extract.execute(
+                    principal=opened.principal, document=document, limit=limit, on_progress=report
+                )
+            if opened.makes_vectors and not no_embed:
+                await embed_with_progress(opened, call.output)
+        except asyncio.CancelledError:
+            call.output.note("What is stored stays; run the same command again to go on.")
+            raise
+    shown = extraction_document(done)
+
+    def render(console: Console) -> None:
+        table = Table(*shown)
+        table.add_row(*map(str, shown.values()))
+        console.print(table)
+
+    call.output.result(shown, render)
+    return EXIT_FAILED if done.failed else 0
+
+
+GRAPH_COMMANDS: dict[str, CommandFunction] = {
+    "load": load,
+    "entities": entities,
+    "facts": facts,
+    "add-entity": add_entity,
+    "add-fact": add_fact,
+    "delete-entity": delete_entity,
+    "delete-fact": delete_fact,
+    "extract": extract,
+}
+
+
+def add_graph_group(app: typer.Typer, *, services: Services, output: Output) -> None:
+    """Register `ragcorp graph`."""
+    group = typer.Typer(help="Entities, and facts between them.", no_args_is_help=True)
+    for name, function in GRAPH_COMMANDS.items():
+        add_command(group, name, function, services=services, output=output)
+    app.add_typer(group, name="graph")
+
+
+def _show(call: Call, outcome: GraphOutcome) -> None:
+    call.output.result(
+        graph_outcome_document(outcome),
+        lambda console: console.print(plain(f"{outcome.external_id} {outcome.status}")),
+    )
+
+
+def _print_failures(output: Output, done: GraphLoad) -> None:
+    for failure in done.failures[:MAX_SHOWN_FAILURES]:
+        field = f"{failure.error.field}: " if failure.error.field else ""
+        line = plain(f"line {failure.line}", style="red")
+        line.append_text(plain(f": {field}{sentences(error_document(failure.error))}"))
+        output.notes.print(line)
+    if len(done.failures) > MAX_SHOWN_FAILURES:
+        output.note(f"and {len(done.failures) - MAX_SHOWN_FAILURES:,} more bad lines (--json has them all)")
+
+
+def _load_document(done: GraphLoad) -> dict[str, object]:
+    return {
+        "created": done.created,
+        "updated": done.updated,
+        "unchanged": done.unchanged,
+        "failed": len(done.failures),
+        "failures": [{"line": failure.line, "error": error_document(failure.error)} for failure in done.failures],
+    }
+
+
+def _print_totals(console: Console, done: GraphLoad) -> None:
+    table = Table("created", "updated", "unchanged", "failed")
+    table.add_row(*map(str, (done.created, done.updated, done.unchanged, len(done.failures))))
+    console.print(table)
+
+
+def _print_entities(console: Console, page: tuple[Entity, ...], next_cursor: str | None) -> None:
+    table = Table("external_id", "kind", "name", "aliases", "description")
+    for one in page:
+        table.add_row(
+            plain(one.external_id),
+            plain(one.attributes.artifact_type),
+            plain(one.name),
+            plain(", ".join(one.aliases)),
+            plain(shortened(one.description)),
+        )
+    _print_page(console, table, next_cursor)
+
+
+def _print_facts(console: Console, page: tuple[Fact, ...], next_cursor: str | None) -> None:
+    table = Table("external_id", "fact", "from", "to", "document")
+    for one in page:
+        table.add_row(
+            plain(one.external_id),
+            plain(shortened(one.text)),
+            f"{one.valid_from:%Y-%m-%d}" if one.valid_from else "",
+            f"{one.valid_to:%Y-%m-%d}" if one.valid_to else "",
+            plain(one.document or ""),
+        )
+    _print_page(console, table, next_cursor)
+
+
+def _print_page(console: Console, table: Table, next_cursor: str | None) -> None:
+    console.print(table)
+    if next_cursor:
+        console.print(plain(f"more: --cursor {next_cursor}", style="dim"))

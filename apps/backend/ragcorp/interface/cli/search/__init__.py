@@ -1,0 +1,1 @@
+"""search, ask, context, grep, read and introspect."""

@@ -1,0 +1,185 @@
+"""`ragcorp grep` and `ragcorp read`: files where they lie, without a database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.files import (
+    DEFAULT_PASSAGES,
+    FileText,
+    GrepCase,
+    GrepMode,
+    GrepPassage,
+    GrepRequest,
+    GrepResult,
+    Mark,
+)
+from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.output import plain
+from ragcorp.interface.cli.console.services import FileOptions
+from ragcorp.interface.search_status import grep_status
+from ragcorp.interface.shapes.files import file_document, grep_document
+
+_LINES = re.compile(r"(?P<only>\d{1,9})|(?P<first>\d{1,9})?-(?P<last>\d{1,9})?", re.ASCII)
+
+Roots = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--path",
+        metavar="[NAME=]DIR",
+        help="A folder to look in, in place of ALLOWED_PATHS; may be given again.",
+        show_default=False,
+    ),
+]
+
+
+async def grep(
+    call: Call,
+    query: Annotated[str, typer.Argument(help="Text, looked for as a whole, else by its words.", show_default=False)],
+    regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression.")] = False,
+    globs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--glob",
+            metavar="PATTERN",
+            help="Files to search, as in .gitignore; with ! those to leave out. May be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    case: Annotated[
+        GrepCase, typer.Option("--case", help="smart: insensitive where a term has no capital letter.")
+    ] = GrepCase.SMART,
+    max_passages: Annotated[int, typer.Option("--max", metavar="N", help="Passages to show.")] = DEFAULT_PASSAGES,
+    no_gitignore: Annotated[bool, typer.Option("--no-gitignore", help="Search what .gitignore leaves out.")] = False,
+    roots: Roots = None,
+) -> None:
+    """Search the files of ALLOWED_PATHS for words, and show the passages around them."""
+    request = GrepRequest(
+        query=query,
+        mode=GrepMode.REGEX if regex else GrepMode.LITERAL,
+        case=case,
+        globs=tuple(globs or ()),
+        max_passages=max_passages,
+        gitignore=not no_gitignore,
+    )
+    async with call.services.files(call.target, FileOptions(paths=tuple(roots or ()))) as tools:
+        result = await tools.grep.execute(request, principal=tools.principal)
+    call.output.result(grep_document(result), lambda console: _print_passages(console, result))
+    for note in _notes(result):
+        call.output.note(note, style="dim")
+
+
+async def read(
+    call: Call,
+    path: Annotated[str, typer.Argument(help="As citations have it: ROOT/RELATIVE or RELATIVE.", show_default=False)],
+    lines: Annotated[
+        str | None,
+        typer.Option("--lines", metavar="FIRST-LAST", help="As 10-20, 10- or 10.", show_default=False),
+    ] = None,
+    roots: Roots = None,
+) -> None:
+    """Print a file of ALLOWED_PATHS, or lines of it.
+
+    Lines that search and ask name for HTML, CSV, Office and PDF documents are those of their text, not of the file:
+    `ragcorp artifact_chunks list --artifact NAME` shows it.
+    """
+    first, last = parse_lines(lines)
+    async with call.services.files(call.target, FileOptions(paths=tuple(roots or ()))) as tools:
+        file = await tools.read_file.execute(path, principal=tools.principal, line_start=first, line_end=last)
+    if call.output.json or call.output.console.is_terminal:
+        call.output.result(file_document(file), lambda console: _print_file(console, file))
+    elif _has_lines(file):  # a pipe gets the text as it is
+        call.output.write_bytes(f"{file.text}\n".encode())
+    call.output.note(f"{file.path}: {_extent(file)}", style="dim")
+
+
+def parse_lines(written: str | None) -> tuple[int | None, int | None]:
+    """Return the first and the last line of ``10-20``, ``10-`` or ``10``. Raises InvalidInputError."""
+    if written is None:
+        return None, None
+    found = _LINES.fullmatch(written.strip())
+    numbers = {} if found is None else {name: int(digits) for name, digits in found.groupdict().items() if digits}
+    if not numbers:
+        raise InvalidInputError("--lines takes FIRST-LAST.", field="--lines", remedy="Write it as --lines 10-20.")
+    only = numbers.get("only")
+    return numbers.get("first", only), numbers.get("last", only)
+
+
+def _print_passages(console: Console, result: GrepResult) -> None:
+    if not result.passages:
+        console.print("Nothing found.")
+    for number, passage in enumerate(result.passages):
+        if number:
+            console.print("")
+        _print_passage(console, passage)
+
+
+def _print_passage(console: Console, passage: GrepPassage) -> None:
+    console.print(plain(f"{passage.path}:{passage.line_start}-{passage.line_end}", style="cyan"))
+    marks: dict[int, list[Mark]] = {}
+    for mark in passage.marks:
+        marks.setdefault(mark.line, []).append(mark)
+    width = len(str(passage.line_end))
+    for line, text in enumerate(passage.text.split("\n"), passage.line_start):
+        row = Text("> " if line in marks else "  ")
+        row.append_text(plain(f"{line:>{width}}  ", style="dim"))
+        row.append_text(marked_line(text, marks.get(line, ())))
+        console.print(row)
+
+
+def marked_line(line: str, marks: Sequence[Mark]) -> Text:
+    """Return a line with its marks in bold: one after another, as what is not shown has no place to count from."""
+    shown = Text()
+    done = 0
+    for mark in sorted(marks):
+        if mark.end > done:
+            start = max(mark.start, done)
+            shown.append_text(plain(line[done:start]))
+            shown.append_text(plain(line[start : mark.end], style="bold"))
+            done = mark.end
+    return shown.append_text(plain(line[done:]))
+
+
+def _notes(result: GrepResult) -> list[str]:
+    notes = [grep_status(result).message]
+    if result.relaxed:
+        notes.append("no file holds all of it in a row: its words were looked for")
+    if result.left_out:
+        notes.append(f"not looked for, as there are too many words: {', '.join(result.left_out)}")
+    if result.unavailable:
+        notes.append(f"roots that cannot be entered: {', '.join(result.unavailable)}")
+    skipped = result.skipped
+    passed_over = [
+        f"{count} {why}"
+        for count, why in (
+            (skipped.binary, "binary"),
+            (skipped.too_large, "too large"),
+            (skipped.refused, "refused"),
+        )
+        if count
+    ]
+    if passed_over:
+        notes.append(f"passed over: {', '.join(passed_over)}")
+    return notes
+
+
+def _print_file(console: Console, file: FileText) -> None:
+    if _has_lines(file):
+        console.print(plain(file.text))
+
+
+def _has_lines(file: FileText) -> bool:
+    return file.line_end >= file.line_start
+
+
+def _extent(file: FileText) -> str:
+    if not _has_lines(file):
+        return "The file has 1 line." if file.total_lines == 1 else f"The file has {file.total_lines} lines."
+    return f"lines {file.line_start}-{file.line_end} of {file.total_lines}, {file.encoding}"

@@ -1,0 +1,66 @@
+"""Prints what a turn of an episode shows, now or as it was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from ragcorp.domain.structure.hydration import Hydration, HydrationUse, HydrationWarning, RecordedTurn
+from ragcorp.interface.cli.console.output import plain
+
+
+def print_hydration(console: Console, hydration: Hydration) -> None:
+    """Print one line an entity: place, key, reasons, tokens."""
+    _print_head(console, hydration.episode_id, hydration.turn, hydration.use)
+    for hydrated in hydration.entities:
+        planned = hydrated.planned
+        _print_entity(console, planned.position, planned.entity.key, planned.reasons, planned.tokens, cut=planned.cut)
+    for dropped in hydration.dropped:
+        _print_dropped(console, dropped.entity.key, dropped.reasons, dropped.tokens)
+    _print_warnings(console, hydration.warnings)
+
+
+def print_turn(console: Console, turn: RecordedTurn) -> None:
+    """Print a recorded turn, with the beginning of each entity's text."""
+    _print_head(console, turn.episode_id, turn.turn, turn.use, turns=turn.turns)
+    console.print(plain(f"  query: {turn.query}"))
+    console.print(plain(f"  at {turn.created_at.isoformat()}, model {turn.model or 'none'}", style="dim"))
+    for entity in turn.entities:
+        _print_entity(console, entity.position, entity.identity.key, entity.reasons, entity.tokens, cut=entity.cut)
+        text = "its document holds it no longer" if entity.content is None else " ".join(entity.content.split())
+        console.print(plain(f"       {text}", style="dim"))
+    for entity in turn.dropped:
+        _print_dropped(console, entity.identity.key, entity.reasons, entity.tokens)
+    _print_warnings(console, turn.warnings)
+    if turn.withheld:
+        console.print(plain(f"  {turn.withheld} withheld: you may not read their documents now", style="yellow"))
+
+
+def _print_head(
+    console: Console, episode_id: str, turn: int | None, use: HydrationUse, *, turns: int | None = None
+) -> None:
+    number = "not recorded" if turn is None else f"turn {turn}" if turns is None else f"turn {turn} of {turns}"
+    console.print(
+        plain(
+            f"episode {episode_id}, {number}: {use.entities} of {use.limits.max_entities} entities, "
+            f"{use.tokens} of {use.limits.max_tokens} tokens",
+            style="bold",
+        )
+    )
+
+
+def _print_entity(console: Console, position: int, key: str, reasons: Sequence[str], tokens: int, *, cut: bool) -> None:
+    line = plain(f"{position:>5}. ")
+    line.append_text(plain(key, style="cyan"))
+    line.append_text(plain(f"  {', '.join(reasons)}  {tokens} tokens{', cut' if cut else ''}", style="dim"))
+    console.print(line)
+
+
+def _print_dropped(console: Console, key: str, reasons: Sequence[str], tokens: int) -> None:
+    console.print(plain(f"  dropped: {key}  {', '.join(reasons)}  {tokens} tokens", style="yellow"))
+
+
+def _print_warnings(console: Console, warnings: Sequence[HydrationWarning]) -> None:
+    for warning in warnings:
+        console.print(plain(f"  warning: {warning.message}", style="yellow"))

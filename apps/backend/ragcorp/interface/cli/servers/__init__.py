@@ -1,0 +1,1 @@
+"""serve, mcp, tui and demo."""

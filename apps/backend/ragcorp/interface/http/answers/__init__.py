@@ -1,0 +1,1 @@
+"""POST /ask and GET /context."""

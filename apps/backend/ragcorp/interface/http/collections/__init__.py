@@ -1,0 +1,1 @@
+"""/collections and their items."""

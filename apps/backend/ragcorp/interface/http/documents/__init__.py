@@ -1,0 +1,1 @@
+"""PUT, GET, PATCH and DELETE /documents, and bulk ingestion."""

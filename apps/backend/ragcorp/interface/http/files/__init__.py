@@ -1,0 +1,1 @@
+"""POST /grep and POST /files/read."""

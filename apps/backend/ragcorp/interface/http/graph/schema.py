@@ -1,0 +1,305 @@
+"""What the graph routes take and give."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, Tag
+
+from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, MAX_LABEL, MAX_OWNER
+from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
+from ragcorp.application.validation.list_cursor import MAX_PAGE
+from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
+from ragcorp.domain.graph import (
+    ENTITY,
+    FACT,
+    MAX_ALIASES,
+    MAX_DESCRIPTION,
+    MAX_ENTITY_NAME,
+    MAX_PREDICATE,
+    MAX_QUOTE,
+    EntityDraft,
+    EntityReference,
+    FactDraft,
+    Provenance,
+)
+from ragcorp.domain.principal import Sensitivity
+from ragcorp.interface.http.documents.schema import SensitivityName, StatusName
+from ragcorp.interface.http.protocol.filters import parse_time
+from ragcorp.interface.http.protocol.strict_model import StrictModel
+
+ENTITY_EXAMPLE: dict[str, Any] = {
+    "name": "María Pérez",
+    "kind": "person",
+    "aliases": ["Maru"],
+    "description": "Responsable de compras.",
+}
+FACT_EXAMPLE: dict[str, Any] = {
+    "subject": "Rajesh",
+    "object": {"name": "Priya", "kind": "person"},
+    "predicate": "planning vacation to Goa in March",
+    "valid_from": "2026-03-01T00:00:00Z",
+    "language": "en",
+}
+MAX_EXTRACTED_AT_ONCE = 50
+
+Moment = Annotated[datetime | None, BeforeValidator(lambda v: None if v is None else parse_time(v))]
+ExternalName = Annotated[
+    str | None,
+    Field(
+        description="Left out: one follows from the content, so that the same request may be sent again.",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_EXTERNAL_ID},
+    ),
+]
+
+
+class GraphFields(StrictModel):
+    """What entities and facts have in common."""
+
+    language: str | None = Field(None, pattern=r"^[a-z]{2,3}$", description="ISO 639 code; left out: DEFAULT_LANGUAGE.")
+    sensitivity: SensitivityName = "normal"
+    visibility_scope: VisibilityScope = VisibilityScope.WORKSPACE
+    owner: str = Field("", max_length=MAX_OWNER)
+    metadata: dict[str, JsonValue] = Field(default_factory=dict, description="Free; at most 16 KB as JSON.")
+
+    def attributes(self, kind: str, *, default_language: str) -> DocumentAttributes:
+        return DocumentAttributes(
+            language=self.language or default_language,
+            artifact_type=kind,
+            sensitivity=Sensitivity.parse(self.sensitivity),
+            visibility_scope=self.visibility_scope,
+            owner=self.owner,
+            metadata=self.metadata,
+        )
+
+
+class EntityBody(GraphFields):
+    """An entity: something that has a name."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [ENTITY_EXAMPLE]})
+
+    name: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_ENTITY_NAME})
+    kind: str = Field(ENTITY, min_length=1, max_length=MAX_LABEL)
+    aliases: list[str] = Field(default_factory=list, max_length=MAX_ALIASES)
+    description: str = Field("", max_length=MAX_DESCRIPTION)
+
+    def as_draft(self, *, external_id: str | None, default_language: str) -> EntityDraft:
+        """Raises InvalidInputError."""
+        return entity_draft(
+            name=self.name,
+            attributes=self.attributes(self.kind, default_language=default_language),
+            external_id=external_id,
+            aliases=self.aliases,
+            description=self.description,
+        )
+
+
+class NewEntity(EntityBody):
+    """An entity with its own name for it."""
+
+    external_id: ExternalName = None
+
+
+class NamedEntity(StrictModel):
+    """An entity of a fact: by external_id, or by name; then it is made if it is not known."""
+
+    external_id: str | None = None
+    name: str | None = None
+    kind: str | None = Field(None, max_length=MAX_LABEL)
+
+
+End = Annotated[
+    Annotated[str, Tag("a name")] | Annotated[NamedEntity, Tag("an object")],
+    Discriminator(lambda said: "a name" if isinstance(said, str) else "an object"),
+]
+"""An error is one of what was sent, not of both forms."""
+
+
+class ProvenanceBody(StrictModel):
+    """Where a fact is from: a document by external_id and perhaps a chunk of it, or a chunk by id."""
+
+    document: str | None = None
+    chunk_index: int | None = None
+    chunk_id: str | None = None
+
+
+class FactBody(GraphFields):
+    """`subject -> object: predicate`, true from `valid_from` until `valid_to`."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [FACT_EXAMPLE]})
+
+    subject: End = Field(description="A name, or an object that names the entity.")
+    object: End = Field(description="A name, or an object that names the entity.")
+    predicate: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_PREDICATE})
+    kind: str = Field(FACT, min_length=1, max_length=MAX_LABEL, description="Its type, such as `relationship`.")
+    weight: float = Field(1.0, ge=0, le=1)
+    valid_from: Moment = Field(None, description="UTC where no zone is given.")
+    valid_to: Moment = Field(None, description="Left out: still true.")
+    provenance: ProvenanceBody | None = None
+    quote: str = Field("", max_length=MAX_QUOTE, description="The words that say so.")
+
+    def as_draft(self, *, external_id: str | None, default_language: str) -> FactDraft:
+        """Raises InvalidInputError."""
+        return fact_draft(
+            subject=_reference(self.subject, "subject"),
+            object=_reference(self.object, "object"),
+            predicate=self.predicate,
+            attributes=self.attributes(self.kind, default_language=default_language),
+            external_id=external_id,
+            weight=self.weight,
+            valid_from=self.valid_from,
+            valid_to=self.valid_to,
+            provenance=None if self.provenance is None else Provenance(**self.provenance.model_dump()),
+            quote=self.quote,
+        )
+
+
+def _reference(said: str | NamedEntity, field: str) -> EntityReference:
+    if isinstance(said, str):
+        return reference(field=field, name=said)
+    return reference(field=field, name=said.name, external_id=said.external_id, kind=said.kind)
+
+
+class NewFact(FactBody):
+    """A fact with its own name for it."""
+
+    external_id: ExternalName = None
+
+
+class EntityLine(NewEntity):
+    """A line of a bulk request that holds an entity."""
+
+    type: Literal["entity"]
+
+
+class FactLine(NewFact):
+    """A line of a bulk request that holds a fact."""
+
+    type: Literal["fact"]
+
+
+class ExtractBody(StrictModel):
+    """What to extract facts from."""
+
+    document: str | None = Field(None, description="external_id of a document; left out: the whole workspace.")
+    limit: int = Field(10, ge=1, le=MAX_EXTRACTED_AT_ONCE, description="Most chunks of this request.")
+
+
+class GraphStored(BaseModel):
+    """What became of an entity or a fact."""
+
+    external_id: str
+    status: StatusName
+
+
+class StoredNode(BaseModel):
+    """What entities and facts show alike."""
+
+    id: str
+    external_id: str
+    language: str
+    sensitivity: SensitivityName
+    visibility_scope: VisibilityScope
+    owner: str
+    metadata: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+
+
+class StoredEntity(StoredNode):
+    """An entity. `declared` is false for one that only facts name."""
+
+    name: str
+    kind: str
+    aliases: list[str]
+    description: str
+    declared: bool
+    pending: bool = Field(description="Its vector is not made yet: it is found by name alone.")
+
+
+class StoredEnd(BaseModel):
+    """An entity as a fact shows it."""
+
+    external_id: str
+    name: str
+    kind: str
+
+
+class StoredProvenance(BaseModel):
+    """Where a fact is from; the chunk while it stands."""
+
+    document: str
+    chunk_index: int | None
+    chunk_id: str | None
+
+
+class StoredFact(StoredNode):
+    """A fact; `text` is how a search shows it. `extracted`: a language model found it in `quote`."""
+
+    text: str
+    subject: StoredEnd
+    object: StoredEnd
+    predicate: str
+    kind: str = Field(description="Its type: fact, relationship, ...")
+    weight: float
+    valid_from: datetime | None
+    valid_to: datetime | None
+    provenance: StoredProvenance | None
+    extracted: bool
+    quote: str
+
+
+class EntityList(BaseModel):
+    """A page of entities in the order of external_id."""
+
+    entities: list[StoredEntity]
+    next_cursor: str | None
+
+
+class FactList(BaseModel):
+    """A page of facts in the order of external_id."""
+
+    facts: list[StoredFact]
+    next_cursor: str | None
+
+
+class ExtractionResult(BaseModel):
+    """What an extraction did. `remaining` chunks wait for the next request."""
+
+    chunks: int
+    reused: int = Field(description="Chunks whose text had been read before.")
+    failed: int
+    facts: int
+    dropped: int = Field(description="Facts that the model gave and the text does not bear out.")
+    removed: int = Field(description="Facts of chunks that are gone.")
+    remaining: int
+
+
+class GraphParameters(BaseModel):
+    """A page of a list, as query parameters."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    prefix: str = Field("", max_length=MAX_EXTERNAL_ID, description="Start of external_id.")
+    filters: str | None = Field(
+        None, max_length=16_384, description="The filters of /search, as JSON.", examples=['{"language": "es"}']
+    )
+    limit: int = Field(50, ge=1, le=MAX_PAGE)
+    cursor: str | None = Field(None, max_length=4000, description="`next_cursor` of the page before.")
+
+
+class EntityParameters(GraphParameters):
+    """A page of entities."""
+
+    name: str | None = Field(
+        None, min_length=1, max_length=MAX_ENTITY_NAME, description="A name or alias; accents and case do not count."
+    )
+
+
+class FactParameters(GraphParameters):
+    """A page of facts."""
+
+    entity: str | None = Field(
+        None, min_length=1, max_length=MAX_EXTERNAL_ID, description="external_id of an entity that the facts are on."
+    )

@@ -1,0 +1,157 @@
+"""The outermost layer: request id, /v1, HEAD, unexpected errors and the count of requests. Pure ASGI."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragcorp.interface.http.layers.cors import CORS_SEND
+from ragcorp.interface.http.layers.security_headers import with_security_headers
+from ragcorp.interface.http.monitoring.metrics import METHODS, HttpMetrics
+from ragcorp.interface.http.protocol.principal import caller_of
+from ragcorp.interface.http.protocol.problems import problem_of
+from ragcorp.interface.http.protocol.request_context import request_at_hand
+from ragcorp.interface.http.protocol.request_id import HEADER, assign_request_id
+
+logger = logging.getLogger(__name__)
+
+VERSION_PREFIX = "/v1"
+RAW_PREFIXES = ("/documents/", "/collections/", "/graph/entities/", "/graph/facts/", "/introspect/hydration/")
+UNMATCHED = "unmatched"
+WATCHED = frozenset({"/healthz", "/readyz", "/metrics"})
+"""What machines ask every few seconds: logged at level debug."""
+
+OBSERVED = "ragcorp.observed"
+"""Where method, route and status are left, in the scope of whoever is outside."""
+
+STREAM_TYPES = frozenset({b"text/event-stream", b"application/x-ndjson"})
+
+
+class RequestBoundary:
+    """Prepares a request for the routes and vouches for a response.
+
+    Below /documents/ and /collections/ routes match the path as it was sent, so that ``a%2Fcontent`` (a document of
+    that name) and ``a/content`` (the content of document ``a``) stay apart.
+    """
+
+    def __init__(self, app: ASGIApp, *, metrics: HttpMetrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = assign_request_id(scope)
+        with request_at_hand(request_id):
+            await self._serve(scope, receive, send, request_id)
+
+    async def _serve(self, given: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        started = time.perf_counter()
+        scope = _routed(given)
+        head = scope["method"] == "HEAD"
+        if head:
+            scope["method"] = "GET"
+        answered = _Answered()
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answered.status = message["status"]
+                if _is_stream(message):
+                    answered.streams = True
+                    self._metrics.stream_opened()
+                message["headers"] = with_security_headers((*message.get("headers", ()), (HEADER, request_id.encode())))
+            elif head:
+                message = {**message, "body": b""}
+            await send(message)
+            answered.sent(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        except Exception as error:
+            logger.exception("request %s failed", request_id)
+            answered.outcome = "error"
+            if answered.status:
+                raise  # the head is out: only a broken connection can tell the caller now
+            await problem_of(error).response(scope)(scope, receive, scope.get(CORS_SEND, answer))
+        except BaseException:
+            answered.outcome = "cancelled"
+            raise
+        finally:
+            if answered.streams:
+                self._metrics.stream_closed()
+            method = "HEAD" if head else scope["method"]
+            route = getattr(scope.get("route"), "path_format", UNMATCHED)
+            self._metrics.count_request(
+                route=route, method=method, status=answered.status, seconds=time.perf_counter() - started
+            )
+            method = method if method in METHODS else "other"
+            given[OBSERVED] = {"method": method, "route": route, "status": answered.status}
+            _log(method, route, answered, key=caller_of(scope).key_id, seconds=time.perf_counter() - started)
+
+
+@dataclass(slots=True)
+class _Answered:
+    """What went out so far; ``status`` 0: nothing."""
+
+    status: int = 0
+    bytes: int = 0
+    complete: bool = False
+    streams: bool = False
+    outcome: str = ""
+
+    def sent(self, message: Message) -> None:
+        if message["type"] == "http.response.body":
+            self.bytes += len(message.get("body", b""))
+            self.complete = not message.get("more_body", False)
+
+
+def _log(method: str, route: str, answered: _Answered, *, key: str | None, seconds: float) -> None:
+    """Log a request by its route: neither path nor query, which may hold a user's text."""
+    logger.log(
+        logging.DEBUG if route in WATCHED else logging.INFO,
+        "request",
+        extra={
+            "fields": {
+                "method": method,
+                "route": route,
+                "status": answered.status,
+                "ms": round(seconds * 1000, 1),
+                "bytes": answered.bytes,
+                "key": key,
+                "outcome": answered.outcome or outcome_of(answered),
+            }
+        },
+    )
+
+
+def outcome_of(answered: _Answered) -> str:
+    """Say in a word how a request ended: ``cut`` where the response was not sent to its end."""
+    if not answered.complete:
+        return "cut"
+    if answered.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return "failed"
+    return "refused" if answered.status >= HTTPStatus.BAD_REQUEST else "ok"
+
+
+def _is_stream(start: Message) -> bool:
+    return any(
+        name.lower() == b"content-type" and value.partition(b";")[0] in STREAM_TYPES
+        for name, value in start.get("headers", ())
+    )
+
+
+def _routed(scope: Scope) -> Scope:
+    """Return a copy of the scope with the path that the routes know."""
+    path: str = scope["path"]
+    raw: bytes = scope.get("raw_path") or path.encode()
+    if path == VERSION_PREFIX or path.startswith(f"{VERSION_PREFIX}/"):
+        path = path[len(VERSION_PREFIX) :] or "/"
+        raw = raw[len(VERSION_PREFIX) :] or b"/"
+    if path.startswith(RAW_PREFIXES):
+        path = raw.partition(b"?")[0].decode("latin-1")
+    return {**scope, "path": path, "raw_path": raw}

@@ -1,0 +1,123 @@
+"""Routes that take their own query parameters only, and whose handler answers in time, or not at all.
+
+What streams after that has its own clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from ragcorp.interface.http.layers.access import require, scope_of
+from ragcorp.interface.http.layers.admission_gate import place_of
+from ragcorp.interface.http.protocol.bodies import DEADLINE_KEY
+from ragcorp.interface.http.protocol.principal import caller_of
+from ragcorp.interface.http.protocol.problems import FieldError, RequestRefusedError, timed_out
+from ragcorp.interface.http.protocol.validation import field_names
+from ragcorp.interface.http.services import HttpLimits
+
+CLIENT_GONE = 499
+"""nginx's status for a client that left; nobody receives it, the metrics count it."""
+
+
+_left: set[asyncio.Task[Response]] = set()
+"""Handlers that were cancelled and have not ended yet: the event loop itself keeps no task alive."""
+
+
+class BoundedRoute(APIRoute):
+    """Refuses keys without the operation's scope, unknown and repeated query parameters.
+
+    A handler that does not return its response in time is cancelled.
+    It is not waited for: a database that hangs takes many seconds to let go of a statement that is cancelled.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        needed = scope_of(self.operation_id)
+        parameters = frozenset[str]().union(
+            *(_names(found.field_info, found.alias) for found in self.dependant.query_params)
+        )
+        reads_body = "requestBody" in (self.openapi_extra or {})
+
+        async def bounded(request: Request) -> Response:
+            require(caller_of(request.scope), needed)
+            check_parameters(request, parameters)
+            limits: HttpLimits = request.app.state.limits
+            handling: asyncio.Task[Response] | None = None
+            try:
+                if not reads_body and not await place_of(request.scope).take(request.receive):
+                    return Response(status_code=CLIENT_GONE)
+                async with asyncio.timeout(limits.request_timeout_seconds) as deadline:
+                    request.scope[DEADLINE_KEY] = deadline
+                    handling = asyncio.create_task(handle(request))
+                    return await asyncio.shield(handling)
+            except TimeoutError:
+                return timed_out().response(request.scope)
+            except ClientDisconnect:
+                return Response(status_code=CLIENT_GONE)
+            finally:
+                if handling is not None:
+                    if not handling.done():
+                        handling.cancel()
+                        _left.add(handling)
+                    handling.add_done_callback(_ended)  # also of one that failed as its time ran out
+
+        return bounded
+
+
+def _ended(task: asyncio.Task[Response]) -> None:
+    _left.discard(task)
+    if not task.cancelled():
+        task.exception()  # what it says now, nobody waits for
+
+
+def check_parameters(request: Request, known: frozenset[str]) -> None:
+    """Raise RequestRefusedError for a query parameter that the route does not know, or that is given twice.
+
+    Of two values one would be ignored, and on DELETE the other one decides what is deleted.
+    """
+    names = [name for name, _ in request.query_params.multi_items()]
+    if not _is_utf8(request.scope["query_string"]):
+        raise RequestRefusedError(
+            FieldError(
+                field="query",
+                message="The query parameters are not valid UTF-8.",
+                remedy="Percent-encode them as UTF-8.",
+            )
+        )
+    if not known.issuperset(names):
+        raise RequestRefusedError(
+            FieldError(
+                field="query",
+                message="Unknown query parameter.",
+                limit=", ".join(sorted(known)) or None,
+                remedy="Send only the parameters that the OpenAPI description names.",
+            )
+        )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise RequestRefusedError(
+            *(FieldError(field=name, message="The parameter is given twice.", remedy="Give it once.") for name in twice)
+        )
+
+
+def _is_utf8(query_string: bytes) -> bool:
+    try:
+        unquote_to_bytes(query_string).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _names(parameter: FieldInfo, alias: str) -> frozenset[str]:
+    """Return the names that a parameter takes in the URL: those of its fields, if it is a model."""
+    kind = parameter.annotation
+    return field_names(kind) if isinstance(kind, type) and issubclass(kind, BaseModel) else frozenset({alias})

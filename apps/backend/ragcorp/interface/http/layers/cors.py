@@ -1,0 +1,97 @@
+"""Pages of other origins that may call the service (the fetch standard's CORS). Without origins it is not installed."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from http import HTTPStatus
+
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.interface.http.protocol.problems import Problem
+
+CORS_SEND = "ragcorp.cors_send"
+
+ANY = "*"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+SENT_HEADERS = (
+    "Authorization",
+    "Content-Disposition",
+    "Idempotency-Key",
+    "Last-Event-ID",
+    "Mcp-Protocol-Version",
+    "Mcp-Session-Id",
+    "X-Request-ID",
+)
+EXPOSED_HEADERS = (
+    "Content-Disposition",
+    "ETag",
+    "Idempotency-Replayed",
+    "Location",
+    "Mcp-Session-Id",
+    "Retry-After",
+    "WWW-Authenticate",
+    "X-Request-ID",
+)
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+
+
+def parse_origins(text: str, *, credentials: bool) -> tuple[str, ...]:
+    """Return the origins of a list with commas. Raises ConfigurationError."""
+    origins = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
+    if ANY in origins and credentials:
+        raise ConfigurationError(
+            "CORS_ORIGINS=* with CORS_CREDENTIALS would let every page act with the credentials of whoever opens it.",
+            field="CORS_ORIGINS, CORS_CREDENTIALS",
+            remedy="Name the origins, or unset CORS_CREDENTIALS.",
+        )
+    if (ANY in origins and len(origins) > 1) or not all(
+        origin == ANY or _ORIGIN.fullmatch(origin) for origin in origins
+    ):
+        raise ConfigurationError(
+            "CORS_ORIGINS is no list of origins.",
+            field="CORS_ORIGINS",
+            limit="scheme://host[:port], with commas between, or * alone",
+            remedy="Write each as https://app.example.com: without path, and without a slash at its end.",
+        )
+    return origins
+
+
+class Cors(CORSMiddleware):
+    """Starlette's, whose refusal of a preflight is a problem like every other one.
+
+    What is answered outside of it, because something failed within, goes out by ``CORS_SEND`` of the scope: without
+    the headers a browser would hide from the page that there was an answer.
+    """
+
+    async def simple_response(self, scope: Scope, receive: Receive, send: Send, request_headers: Headers) -> None:
+        scope[CORS_SEND] = partial(self.send, send=send, request_headers=request_headers)
+        await self.app(scope, receive, scope[CORS_SEND])
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        response = super().preflight_response(request_headers)
+        if response.status_code == HTTPStatus.OK:
+            return Response(status_code=HTTPStatus.NO_CONTENT, headers=self._kept(response))
+        return _Refusal(self._kept(response))
+
+    def _kept(self, response: Response) -> dict[str, str]:
+        return {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+
+
+class _Refusal(Response):
+    def __init__(self, headers: dict[str, str]) -> None:
+        super().__init__()
+        self._kept = headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        problem = Problem(
+            status=HTTPStatus.BAD_REQUEST,
+            code="cors_refused",
+            detail="Pages of this origin may not send this request. CORS_ORIGINS names the origins that may.",
+            headers=self._kept,
+        )
+        await problem.response(scope)(scope, receive, send)

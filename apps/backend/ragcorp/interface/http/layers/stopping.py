@@ -1,0 +1,128 @@
+"""The service's end: what it says to requests that come while it stops, and to streams that are open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragcorp.interface.http.protocol.json_response import dumps
+from ragcorp.interface.http.protocol.problems import RETRY_AFTER_SECONDS, Problem
+from ragcorp.interface.http.protocol.request_id import request_id_of
+
+EVENTS, LINES = b"text/event-stream", b"application/x-ndjson"
+
+STILL_ANSWERED = frozenset({"/healthz", "/metrics"})
+"""Those who watch the service may see it stop."""
+
+OWN_END = frozenset({"/mcp"})
+"""The streams of MCP end in words of that protocol, by the end of their sessions."""
+
+STOPPING = Problem(
+    status=503,
+    code="stopping",
+    detail="The service is stopping. Send the request again: another instance, or this one once it is back, answers.",
+    reason="stopping",
+    headers={"Retry-After": str(RETRY_AFTER_SECONDS), "Connection": "close"},
+)
+
+
+class Stopping:
+    """Whether the service is about to end. ``begin`` refuses new work; ``end_streams`` gives open streams an end."""
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.streams_end = asyncio.Event()
+
+    def begin(self) -> None:
+        self.begun = True
+
+    def end_streams(self) -> None:
+        self.begun = True
+        self.streams_end.set()
+
+
+class StoppingGate:
+    """Refuses new requests with 503 once the service stops; ends a stream of events or lines with one of the error.
+
+    The end of a stream is sent from beside the work behind it, which is then cancelled: work that hangs cannot keep
+    the end from the caller. Each message of such a stream is whole events or lines, so the end comes between two.
+    """
+
+    def __init__(self, app: ASGIApp, *, stopping: Stopping) -> None:
+        self._app = app
+        self._stopping = stopping
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if self._stopping.begun and scope["path"] not in STILL_ANSWERED:
+            await STOPPING.response(scope)(scope, receive, send)
+            return
+        await _Exchange(scope, send, self._stopping).run(self._app, receive)
+
+
+class _Exchange:
+    def __init__(self, scope: Scope, send: Send, stopping: Stopping) -> None:
+        self._scope = scope
+        self._send = send
+        self._stopping = stopping
+        self._work: asyncio.Task[object] | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._started = False
+        self._complete = False
+        self._ended = False
+        self._last: Callable[[], bytes] = self._last_event
+
+    async def run(self, app: ASGIApp, receive: Receive) -> None:
+        self._work = asyncio.current_task()
+        try:
+            await app(self._scope, receive, self._sent)
+        except asyncio.CancelledError:
+            cut = not self._started and self._stopping.streams_end.is_set()
+            if not (cut or self._ended) or self._work is None or self._work.uncancel() > 0:
+                raise
+            if cut:
+                await STOPPING.response(self._scope)(self._scope, receive, self._send)
+        finally:
+            if self._watch is not None:
+                self._watch.cancel()
+
+    async def _sent(self, message: Message) -> None:
+        if self._ended:
+            return
+        if message["type"] == "http.response.start":
+            self._started = True
+            media_type = _media_type(message)
+            if media_type in (EVENTS, LINES) and self._scope["path"] not in OWN_END:
+                self._last = self._last_event if media_type == EVENTS else self._last_line
+                self._watch = asyncio.create_task(self._end_when_told())
+        elif message["type"] == "http.response.body" and not message.get("more_body", False):
+            self._complete = True
+        await self._send(message)
+
+    async def _end_when_told(self) -> None:
+        await self._stopping.streams_end.wait()
+        if self._complete:
+            return
+        self._ended = True
+        try:
+            await self._send({"type": "http.response.body", "body": self._last(), "more_body": False})
+        finally:
+            if self._work is not None:
+                self._work.cancel()
+
+    def _last_event(self) -> bytes:
+        data = dumps(STOPPING.as_json(request_id_of(self._scope))).decode()
+        return f"event: error\r\ndata: {data}\r\nretry: {RETRY_AFTER_SECONDS * 1000}\r\n\r\n".encode()
+
+    @staticmethod
+    def _last_line() -> bytes:
+        return dumps({"error": STOPPING.as_line()}) + b"\n"
+
+
+def _media_type(message: Message) -> bytes | None:
+    values = (value for name, value in message.get("headers", ()) if name.lower() == b"content-type")
+    return next((value.partition(b";")[0].strip() for value in values), None)

@@ -1,0 +1,1 @@
+"""HTTP mechanics shared by all routes: bodies, problems, JSON, request context. No route."""

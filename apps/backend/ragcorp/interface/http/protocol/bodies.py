@@ -1,0 +1,134 @@
+"""Reads request bodies: the kind is checked first, and the size while they come in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.types import Scope
+
+from ragcorp.domain.exceptions import PayloadTooLargeError, UnsupportedMediaTypeError
+from ragcorp.interface.http.protocol.json_body import parse_model
+from ragcorp.interface.http.protocol.problems import BodyStalledError
+from ragcorp.interface.http.services import HttpLimits
+
+Model = TypeVar("Model", bound=BaseModel)
+
+JSON = "application/json"
+MAX_LENGTH_DIGITS = 18
+INDEXED_BYTES_A_SECOND = 25_000
+"""What a busy machine indexes at least: a document's request gets a second more for so many bytes."""
+DEADLINE_KEY = "ragcorp.deadline"
+"""Where the route keeps the ``asyncio.Timeout`` of the request, for the few that may take longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityHeaders:
+    """What the headers say of the body. ``media_type`` is lower case and without parameters."""
+
+    media_type: str
+    content_type: str
+    content_disposition: str
+    declared_length: int | None
+
+
+def entity_headers(scope: Scope) -> EntityHeaders:
+    """Raises UnsupportedMediaTypeError for a compressed body: its true size is unknown before it is unpacked."""
+    content_type = content_disposition = ""
+    length: int | None = None
+    for name, value in scope["headers"]:
+        if name == b"content-type":
+            content_type = value.decode("latin-1")
+        elif name == b"content-length" and value.isdigit():
+            length = int(value[:MAX_LENGTH_DIGITS])
+        elif name == b"content-disposition":
+            content_disposition = value.decode("latin-1")
+        elif name == b"content-encoding" and value.strip().lower() != b"identity":
+            raise UnsupportedMediaTypeError(
+                "Compressed bodies are not taken.",
+                field="Content-Encoding",
+                limit="identity",
+                remedy="Send the body as it is, without Content-Encoding.",
+            )
+    return EntityHeaders(
+        media_type=content_type.partition(";")[0].strip().lower(),
+        content_type=content_type,
+        content_disposition=content_disposition,
+        declared_length=length,
+    )
+
+
+async def read_json(request: Request, model: type[Model], limits: HttpLimits) -> Model:
+    """Return the JSON body as ``model``."""
+    entity = entity_headers(request.scope)
+    require_media_type(entity, JSON)
+    async with upload_time(request, limits):
+        body = await read_body(request, entity, limit=limits.max_body_bytes, setting="MAX_BODY_BYTES")
+    return parse_model(body, model, max_depth=limits.max_json_depth)
+
+
+def require_media_type(entity: EntityHeaders, *accepted: str) -> None:
+    if entity.media_type not in accepted:
+        raise UnsupportedMediaTypeError(
+            "The Content-Type is not one that this path takes.",
+            field="Content-Type",
+            limit=", ".join(accepted),
+            remedy=f"Send {accepted[0]} with that Content-Type.",
+        )
+
+
+async def read_body(request: Request, entity: EntityHeaders, *, limit: int, setting: str) -> bytes:
+    """Return the body. Raises PayloadTooLargeError as soon as more than ``limit`` bytes are announced or have come."""
+    if entity.declared_length is not None and entity.declared_length > limit:
+        raise too_large(limit, setting)
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise too_large(limit, setting)
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def too_large(limit: int, setting: str, *, field: str = "body") -> PayloadTooLargeError:
+    return PayloadTooLargeError(
+        f"The {field} is too large.",
+        field=field,
+        limit=f"{limit} bytes",
+        remedy=f"Send less at once, or raise {setting}.",
+    )
+
+
+@asynccontextmanager
+async def upload_time(request: Request, limits: HttpLimits) -> AsyncIterator[None]:
+    """Give the block, which reads the body, the time of an upload; the time of the request starts when it is over.
+
+    Raises BodyStalledError.
+    """
+    allow(request, None)
+    try:
+        async with asyncio.timeout(limits.upload_timeout_seconds):
+            yield
+    except TimeoutError:
+        raise BodyStalledError from None
+    allow(request, limits.request_timeout_seconds)
+
+
+def allow_indexing(request: Request, limits: HttpLimits, *, size: int) -> None:
+    """Let the request, from now on, take as long as a document of ``size`` bytes may take to be stored.
+
+    With one time for all a large document would never be stored, and its sender be told to try again.
+    """
+    allow(request, limits.request_timeout_seconds + size / INDEXED_BYTES_A_SECOND)
+
+
+def allow(request: Request, seconds: float | None) -> None:
+    """Let the request run ``seconds`` from now on; None sets no bound."""
+    deadline: asyncio.Timeout = request.scope[DEADLINE_KEY]
+    deadline.reschedule(None if seconds is None else asyncio.get_running_loop().time() + seconds)

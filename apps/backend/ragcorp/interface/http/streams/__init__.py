@@ -1,0 +1,1 @@
+"""Event and line streams with bounded buffers."""

@@ -1,0 +1,1 @@
+"""The page, the API description, health and status."""

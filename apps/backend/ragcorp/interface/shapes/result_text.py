@@ -1,0 +1,177 @@
+"""Results as plain text, as ADR-003's tool writes them: one line says one thing, whatever a passage holds. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ragcorp.application.retrieval.profiles.profile import (
+    DENSE_SOURCES,
+    FULL_TEXT_SOURCES,
+    GRAPH_FACTS,
+    GREP,
+)
+from ragcorp.domain.answers import Answer, Citation
+from ragcorp.domain.collections import GRAPH, Collection
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.files import FILES, GrepPassage, GrepResult, SkippedFiles
+from ragcorp.domain.search.requests import SearchHit, SearchResponse
+from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, ScoreType, SourceReport
+from ragcorp.domain.source_paths import is_generic
+from ragcorp.domain.text.neutral_text import neutral_lines
+from ragcorp.domain.text.quoting import HIDDEN, harmless
+
+SNIPPET_CHARACTERS = 200
+NO_RESULTS = "No results found."
+NO_MATCHES = "No matches found."
+NO_MATCHES_YET = "No matches found before the deadline."
+
+_KINDS = {
+    Collection.ARTIFACT_CHUNKS: "chunk",
+    Collection.ARTIFACTS: "artifact",
+    Collection.MEMORY: "memory",
+    Collection.HISTORY: "turn",
+    GRAPH: "fact",
+    FILES: "passage",
+}
+_COLLECTIONS = {
+    GRAPH_FACTS: GRAPH,
+    GREP: FILES,
+    **{
+        source: source.partition(".")[0] if "." in source else CHUNK_COLLECTION
+        for source in (*DENSE_SOURCES, *FULL_TEXT_SOURCES)
+    },
+}
+"""The collection that a source of ours searches; those of the user's own are known by their results alone."""
+
+_LINE_BREAKING = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160), 0x2028, 0x2029), " ")
+_DIRECTION = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "")
+_SHOWN = str.maketrans({**_LINE_BREAKING, **_DIRECTION})
+"""Of a file's line: its signs stay, which are code; it stands behind its number."""
+
+
+def search_text(response: SearchResponse) -> str:
+    """Return the results of a search.
+
+    The score is called by its kind: ``RRF score`` where lists were fused by rank, else as in
+    ``cosine_similarity score``. Searched is what answered, also where one collection alone had results.
+    """
+    degraded = [_degraded(response.degraded)] if response.degraded else []
+    if not response.hits:
+        return "\n".join((NO_RESULTS, *degraded))
+    found = f"Found {len(response.hits)} results (searched: {', '.join(searched(response))}):"
+    return "\n".join((found, *degraded, "", *(line for hit in response.hits for line in _hit_lines(hit))))
+
+
+def searched(response: SearchResponse) -> tuple[str, ...]:
+    """Return the collections whose sources answered, by name."""
+    answered = {
+        _COLLECTIONS[report.source] for report in response.reports if report.answered and report.source in _COLLECTIONS
+    }
+    return tuple(sorted(answered | {name for hit in response.hits for name in hit.collections}))
+
+
+def grep_text(result: GrepResult) -> str:
+    """Return passages of files, with ``>`` before the lines that match."""
+    notes = list(_grep_notes(result))
+    if not result.passages:
+        return "\n".join((NO_MATCHES_YET if result.timed_out else NO_MATCHES, *notes))
+    found = f"Found {len(result.passages)} passages in {result.files} files:"
+    passages = (line for n, passage in enumerate(result.passages, 1) for line in _passage_lines(n, passage))
+    return "\n".join((found, *notes, "", *passages))
+
+
+def answer_text(answer: Answer) -> str:
+    """Return an answer with the places that its [n] lead to; an abstention says that it is one."""
+    if answer.abstained:
+        lines = [f"Abstained: {answer.text}"]
+    else:
+        sources = [f"[{citation.n}] {_cited(citation)}" for citation in answer.citations]
+        lines = [answer.text, "", "Sources:", *sources]
+    return "\n".join((*lines, *([_degraded(answer.degraded)] if answer.degraded else [])))
+
+
+def snippet(text: str) -> str:
+    """Return the beginning of a text on one line, with ``...`` if there is more of it."""
+    # twice the length is more than enough unless most of it is white space
+    line = _on_one_line(text[: SNIPPET_CHARACTERS * 20])
+    return line if len(line) <= SNIPPET_CHARACTERS else f"{line[:SNIPPET_CHARACTERS]}..."
+
+
+def _hit_lines(hit: SearchHit) -> Iterator[str]:
+    chunk = hit.chunk
+    yield f"[{hit.rank}] {_score_name(hit.score_type)} score: {hit.score:.3f} (from: {', '.join(hit.collections)})"
+    yield f"Type: {_KINDS.get(chunk.collection, chunk.artifact_type)} | ID: {_on_one_line(chunk.id)}"
+    if title := chunk.shown_title:
+        yield f"Title: {_on_one_line(title)}"
+    yield f"Source: {_source(chunk)} | Sensitivity: {chunk.sensitivity.label}"
+    yield f'Snippet: "{snippet(_from_first_match(hit))}"'
+    if (place := _place(chunk)) is not None:
+        yield f"Evidence: {place}"
+    yield ""
+
+
+def _from_first_match(hit: SearchHit) -> str:
+    """Return the content; of a passage of a file, which begins ten lines before its first match, from that on."""
+    chunk = hit.chunk
+    skipped = min(hit.matched_lines, default=0) - chunk.line_start
+    if chunk.collection != FILES or skipped <= 0:
+        return chunk.content
+    return "\n".join(chunk.content.split("\n")[skipped:]) or chunk.content
+
+
+def _score_name(score_type: str) -> str:
+    return "RRF" if score_type == ScoreType.RRF else score_type
+
+
+def _source(chunk: Chunk) -> str:
+    system = chunk.metadata.get("source_system")
+    return _on_one_line(_said(system) or chunk.artifact_type)
+
+
+def _place(chunk: Chunk) -> str | None:
+    if (path := chunk.source_path) is not None:
+        return f"{_on_one_line(path)}:{chunk.line_start}-{chunk.line_end}"
+    url = _said(chunk.metadata.get("source_url"))
+    return None if url is None else _on_one_line(url)
+
+
+def _said(value: object) -> str | None:
+    """Return a text of the metadata that says something."""
+    return value if isinstance(value, str) and value and not is_generic(value) else None
+
+
+def _cited(citation: Citation) -> str:
+    return f"{_on_one_line(citation.path or citation.external_id)}:{citation.line_start}-{citation.line_end}"
+
+
+def _degraded(reports: Iterable[SourceReport]) -> str:
+    return f"Degraded: {', '.join(f'{report.source} ({report.reason})' for report in reports)}"
+
+
+def _grep_notes(result: GrepResult) -> Iterator[str]:
+    if result.timed_out or result.cut:
+        yield f"Degraded: {GREP} ({'timeout' if result.timed_out else 'too many matches'})"
+    if result.unavailable:
+        yield f"Degraded: {GREP} (root unavailable: {', '.join(map(_on_one_line, result.unavailable))})"
+    if result.relaxed:
+        yield "No file holds the query as a whole: its words were looked for, any of them."
+    if result.left_out:
+        yield f"Not looked for, as there are too many words: {', '.join(map(_on_one_line, result.left_out))}"
+    if result.skipped != SkippedFiles():
+        skipped = result.skipped
+        yield f"Skipped files: {skipped.binary} binary, {skipped.too_large} too large, {skipped.refused} refused."
+
+
+def _passage_lines(number: int, passage: GrepPassage) -> Iterator[str]:
+    terms = ", ".join(map(_on_one_line, passage.terms))
+    yield f"[{number}] {_on_one_line(passage.path)}:{passage.line_start}-{passage.line_end} (terms: {terms})"
+    matched = {mark.line for mark in passage.marks}
+    for line, text in enumerate(passage.text.split("\n"), passage.line_start):
+        shown = HIDDEN.sub("", text.translate(_SHOWN))
+        yield f"{'>' if line in matched else ' '} {line}: {shown}"
+    yield ""
+
+
+def _on_one_line(text: str) -> str:
+    """Return text on one line, as it may stand in an assistant's prompt: no tag, role, citation or link of its own."""
+    return " ".join(harmless(neutral_lines(text)).split())

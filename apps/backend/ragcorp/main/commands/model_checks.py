@@ -1,0 +1,94 @@
+"""The doctor's questions to the models: one short text to embed, one short question to answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import aclosing
+from uuid import UUID
+
+from ragcorp.domain.answers import AnswerPrompt, Passage
+from ragcorp.domain.documents import Chunk
+from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.interface.cli.console.services import Check, CheckStatus
+from ragcorp.main.settings.settings import AnswerProvider, Settings
+from ragcorp.main.wiring.models import make_embedder, make_language_model
+
+TEST_TEXT = "¿Cuál es el plazo de entrega?"
+TEST_PASSAGE = "El plazo de entrega es de 30 días."
+
+
+async def check_embedder(settings: Settings) -> Check:
+    """Embed one short text within the deadline of the settings."""
+    name = "embedder"
+    if settings.embedding is None:
+        return Check(name=name, status=CheckStatus.SKIPPED, detail="none: text alone is searched")
+    words = f"{settings.embedding_provider.value}: {settings.embedding[0]}, {settings.embedding[1]} dimensions"
+    started = time.monotonic()
+    try:
+        embedder = make_embedder(settings)
+        try:
+            async with asyncio.timeout(settings.embedding_timeout_seconds):
+                await embedder.embed_query(TEST_TEXT)
+        finally:
+            await embedder.aclose()
+    except RagcorpError as error:
+        return Check(name=name, status=CheckStatus.FAILED, detail=f"{words}: {error.message}", remedy=error.remedy)
+    except TimeoutError:
+        return Check(
+            name=name,
+            status=CheckStatus.FAILED,
+            detail=f"{words}: no vector within {settings.embedding_timeout_seconds:g} s",
+            remedy="Free the machine or the provider of load, or raise EMBEDDING_TIMEOUT_SECONDS.",
+        )
+    return Check(name=name, status=CheckStatus.OK, detail=f"{words}; a vector took {time.monotonic() - started:.2f} s")
+
+
+async def check_answerer(settings: Settings) -> Check:
+    """Ask a language model one short question and wait for its first word."""
+    name = "answerer"
+    if settings.answer_provider is AnswerProvider.EXTRACTIVE:
+        return Check(
+            name=name, status=CheckStatus.OK, detail="extractive: quotes the passages, needs no language model"
+        )
+    words = f"openai: {settings.answer_model}"
+    started = time.monotonic()
+    try:
+        answerer = make_language_model(settings)
+        try:
+            async with asyncio.timeout(settings.answer_timeout_seconds), aclosing(answerer.answer(_prompt())) as events:
+                await anext(events)
+        finally:
+            await answerer.aclose()
+    except RagcorpError as error:
+        return Check(name=name, status=CheckStatus.FAILED, detail=f"{words}: {error.message}", remedy=error.remedy)
+    except TimeoutError:
+        return Check(
+            name=name,
+            status=CheckStatus.FAILED,
+            detail=f"{words}: no word within {settings.answer_timeout_seconds:g} s",
+            remedy="Check OPENAI_BASE_URL and the provider's load, or raise ANSWER_TIMEOUT_SECONDS.",
+        )
+    return Check(
+        name=name, status=CheckStatus.OK, detail=f"{words}; the first word took {time.monotonic() - started:.2f} s"
+    )
+
+
+def _prompt() -> AnswerPrompt:
+    chunk = Chunk(
+        id="0",
+        document_id=UUID(int=0),
+        external_id="doctor",
+        chunk_index=0,
+        content=TEST_PASSAGE,
+        heading_path=(),
+        title="",
+        language="es",
+        path=None,
+        metadata={},
+        line_start=1,
+        line_end=1,
+        page_start=None,
+        page_end=None,
+    )
+    return AnswerPrompt(question=TEST_TEXT, language="es", workspace="default", passages=(Passage(n=1, chunk=chunk),))

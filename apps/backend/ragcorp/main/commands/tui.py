@@ -1,0 +1,98 @@
+"""`ragcorp tui`: the terminal UI over an open container."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from ragcorp.application.retrieval.profiles.standard import standard_profiles
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.interface.cli.console.services import Target
+from ragcorp.interface.tui.app import RagTui
+from ragcorp.interface.tui.services import AUTO, TuiServices
+from ragcorp.main.opening.sessions import facts_of, open_prepared
+from ragcorp.main.settings.for_commands import settings_for
+from ragcorp.main.settings.principals import local_principal
+from ragcorp.main.wiring.container import Container
+
+PROFILES = (AUTO, *standard_profiles())
+
+SHOWN = 30
+"""Passages of one search, at most."""
+
+HELD_BACK = 200
+"""Lines of the log that are kept for the end, the last ones."""
+
+
+async def run_tui(target: Target, profile: str | None) -> None:
+    """Run until the user quits; ``profile`` None is ``files`` where folders are allowed, else the settings' own.
+
+    Raises InvalidInputError for a profile that there is not, and what opening raises.
+    """
+    if profile is not None and profile not in PROFILES:
+        raise InvalidInputError(
+            "There is no such profile.", field="--profile", limit=", ".join(PROFILES), remedy="Name one of them."
+        )
+    async with open_prepared(settings_for(target)) as container:
+        services = tui_services(container, profile)
+        app = RagTui(services, colour=has_colour(os.environ))
+        with logs_held_back():
+            await app.run_async()
+    if app.failure is not None:
+        raise app.failure
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():  # textual ends on a cancellation as if it had been told to quit
+        raise asyncio.CancelledError
+
+
+def tui_services(container: Container, profile: str | None = None) -> TuiServices:
+    """Return the container as the terminal UI sees it."""
+    settings, use_cases = container.settings, container.use_cases
+    facts = facts_of(settings)
+    return TuiServices(
+        search=use_cases.search,
+        answer=use_cases.answer,
+        read=use_cases.read_file,
+        principal=local_principal(settings),
+        profiles=PROFILES,
+        profile=profile or ("files" if container.file_roots else AUTO),
+        limit=min(SHOWN, settings.max_limit),
+        words=(
+            f"embeddings: {facts.embedding}",
+            f"answers: {facts.answers}",
+            f"hybrid search: {'on' if facts.hybrid else 'off'}",
+            f"files in: {', '.join(container.file_roots) or 'none, ALLOWED_PATHS is not set'}",
+        ),
+    )
+
+
+def has_colour(environment: Mapping[str, str]) -> bool:
+    """Say whether the terminal is to be coloured: not with NO_COLOR set, as no-color.org has it, nor on a dumb one."""
+    return not environment.get("NO_COLOR") and environment.get("TERM", "dumb") not in ("dumb", "unknown")
+
+
+@contextmanager
+def logs_held_back() -> Iterator[None]:
+    """Keep what is logged off the screen, and write the last lines of it when the screen is gone."""
+    root = logging.getLogger()
+    holder, handlers = _Holder(), list(root.handlers)
+    root.handlers[:] = [holder]
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        for record in holder.records:
+            root.handle(record)
+
+
+class _Holder(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: deque[logging.LogRecord] = deque(maxlen=HELD_BACK)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)

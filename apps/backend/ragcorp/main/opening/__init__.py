@@ -1,0 +1,1 @@
+"""Opens storage, sessions and the library; migrates and backs up."""

@@ -1,0 +1,78 @@
+"""Opens what a command of the command line works on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from ragcorp.interface.cli.console.services import Facts, Session, Target
+from ragcorp.main.opening.storage import open_storage, prepare_storage
+from ragcorp.main.settings.for_commands import settings_for
+from ragcorp.main.settings.principals import local_principal
+from ragcorp.main.settings.rows import masked_dsn
+from ragcorp.main.settings.settings import AnswerProvider, Settings
+from ragcorp.main.wiring.container import Container, open_container
+
+
+@asynccontextmanager
+async def open_prepared(settings: Settings) -> AsyncIterator[Container]:
+    """Open storage, bring an embedded database up to date, and wire the use cases.
+
+    Raises ConfigurationError, MissingExtraError, IncompatibleEmbeddingsError or StorageUnavailableError.
+    """
+    async with open_storage(settings) as storage:
+        await prepare_storage(storage, settings)
+        async with open_container(settings, storage.dsn) as container:
+            yield container
+
+
+@asynccontextmanager
+async def open_session(target: Target) -> AsyncIterator[Session]:
+    async with open_prepared(settings_for(target)) as container:
+        yield session_of(container)
+
+
+def session_of(container: Container) -> Session:
+    """Return the container as the command line sees it."""
+    use_cases = container.use_cases
+    return Session(
+        search=use_cases.search,
+        answer=use_cases.answer,
+        context=use_cases.context,
+        introspect=use_cases.introspect,
+        ingest=use_cases.ingest,
+        ingest_folder=use_cases.ingest_folder,
+        distinct_names=container.distinct_names,
+        watch_folder=container.watch_folder,
+        refresh_structure=container.refresh_structure,
+        delete=use_cases.delete,
+        restore=use_cases.restore,
+        documents=use_cases.documents,
+        collections=use_cases.collections,
+        graph=use_cases.graph,
+        embed_pending=use_cases.embed_pending,
+        prune_embeddings=container.prune_embeddings,
+        language=use_cases.language,
+        principal=local_principal(container.settings),
+        default_language=use_cases.default_language,
+        makes_vectors=container.embedder.model.dimensions > 0,
+        facts=facts_of(container.settings),
+    )
+
+
+def facts_of(settings: Settings) -> Facts:
+    """Return what is in force, in words."""
+    model = settings.embedding
+    extractive = settings.answer_provider is AnswerProvider.EXTRACTIVE
+    return Facts(
+        storage=(
+            f"embedded PostgreSQL in {settings.data_dir}"
+            if settings.database_url is None
+            else masked_dsn(settings.database_url.get_secret_value())
+        ),
+        hybrid=settings.enable_hybrid_search,
+        embedding=(
+            f"{settings.embedding_provider.value}: {model[0]}, {model[1]} dimensions" if model else "none: text alone"
+        ),
+        answers="extractive: quoted sentences" if extractive else f"openai: {settings.answer_model}",
+    )

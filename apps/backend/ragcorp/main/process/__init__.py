@@ -1,0 +1,1 @@
+"""Logs and standard streams of the process. Knows no use case."""

@@ -1,0 +1,1 @@
+"""Runs the HTTP and MCP service: server, shutdown, readiness, logs."""

@@ -1,0 +1,193 @@
+"""The service: the HTTP interface over a container, with the worker that makes vectors."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import platform
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+
+from fastapi import FastAPI
+from starlette.applications import Starlette
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
+
+import ragcorp
+from ragcorp.application.embedding.worker import EmbeddingWorker
+from ragcorp.application.status.model_health import LastCalls, NotedAnswers, NotedSearch
+from ragcorp.application.structure.worker import StructureWorker
+from ragcorp.domain.keys import Scope
+from ragcorp.infrastructure.postgres.administration.migrations import head_revision
+from ragcorp.infrastructure.postgres.administration.readiness import look
+from ragcorp.interface.http.app import create_app
+from ragcorp.interface.http.layers.access import ScopeRequired
+from ragcorp.interface.http.layers.cors import parse_origins
+from ragcorp.interface.http.monitoring.state_metrics import ServiceState
+from ragcorp.interface.http.protocol.seen_route import SeenRoute
+from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.main.service.logs import dropped_lines
+from ragcorp.main.service.mcp import mounted_mcp
+from ragcorp.main.service.readiness import Readiness
+from ragcorp.main.service.status import make_status
+from ragcorp.main.settings.addresses import allowed_hosts
+from ragcorp.main.settings.settings import Settings
+from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.deadlines import ask_seconds, grep_seconds
+
+logger = logging.getLogger(__name__)
+
+MCP_PATH = "/mcp"
+
+CANCEL_AGAIN_SECONDS = 0.5
+
+WRITE_MARGIN_SECONDS = 5.0
+"""What a stream waits longer for its client than the server does, which cuts the connection."""
+
+
+@asynccontextmanager
+async def open_app(settings: Settings, dsn: str, *, parts: Parts | None = None) -> AsyncIterator[FastAPI]:
+    """Open the container at ``dsn`` and yield the application over it; close both at the end.
+
+    Raises ConfigurationError, StorageUnavailableError or IncompatibleEmbeddingsError.
+    """
+    async with open_container(settings, dsn, parts=parts) as container, run_app(container) as app:
+        yield app
+
+
+@asynccontextmanager
+async def run_app(container: Container) -> AsyncIterator[FastAPI]:
+    """Yield the application over an open container; its workers run until the end of the block.
+
+    ``app.state.mcp`` is the endpoint of MCP clients (None without that extra): their streams last as long as they, so
+    whoever stops the service ends its sessions first.
+    """
+    worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
+    limits = http_limits(container.settings)
+    app = create_app(http_services(container, worker), limits)
+    app.add_middleware(container.tracing.application)
+    container.token_observers.add(app.state.metrics)
+    tasks = []
+    if container.embedder.model.dimensions > 0:
+        tasks.append(asyncio.create_task(worker.run(), name="embedding worker"))
+    structure = StructureWorker(refresh=container.refresh_structure)
+    tasks.append(asyncio.create_task(structure.run(), name="structure worker"))
+    tasks += [
+        asyncio.create_task(purge.run(), name=f"purge worker of {purge.what}") for purge in container.purge_workers
+    ]
+    for task in tasks:
+        task.add_done_callback(_log_death)
+    try:
+        async with mounted_mcp(container, limits, app.state.metrics) as endpoint:
+            app.state.mcp = endpoint
+            if endpoint is not None:
+                guarded = ScopeRequired(endpoint, scope=Scope.TOOLS)
+                app.router.routes.append(SeenRoute(MCP_PATH, endpoint=guarded, include_in_schema=False))
+            yield app
+    finally:
+        await _ended(tasks)
+
+
+async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel until it takes: before Python 3.12 ``wait_for``, on which the pool waits, may swallow a cancellation."""
+    running = set(tasks)
+    while running:
+        for task in running:
+            task.cancel()
+        _, running = await asyncio.wait(running, timeout=CANCEL_AGAIN_SECONDS)
+
+
+def _log_death(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.critical("the %s died: its work waits for a restart", task.get_name(), exc_info=error)
+
+
+class Application:
+    """The service for an ASGI server that starts applications by itself: the lifespan opens and closes it."""
+
+    def __init__(self, settings: Settings, dsn: str, *, parts: Parts | None = None) -> None:
+        self._opened: Callable[[], AbstractAsyncContextManager[FastAPI]] = partial(open_app, settings, dsn, parts=parts)
+        self._lifespan = Starlette(lifespan=self._run)
+        self._app: FastAPI | None = None
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(scope, receive, send)
+            return
+        if self._app is None:
+            raise RuntimeError("the application has not been started: its lifespan did not run")
+        await self._app(scope, receive, send)
+
+    @asynccontextmanager
+    async def _run(self, _: Starlette) -> AsyncIterator[None]:
+        async with self._opened() as self._app:
+            yield
+        self._app = None
+
+
+def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices:
+    head = head_revision()
+    readiness = Readiness(
+        look=partial(look, container.database, model=container.embedder.model),
+        model=container.embedder.model,
+        head=head,
+        now=time.monotonic,
+    )
+    build = {"version": ragcorp.__version__, "python": platform.python_version(), "schema": head}
+    calls = LastCalls()
+    return HttpServices(
+        search=NotedSearch(search=container.use_cases.search, calls=calls),
+        answer=NotedAnswers(answer=container.use_cases.answer, calls=calls),
+        status=make_status(container, readiness=readiness, last_calls=calls),
+        context=container.use_cases.context,
+        introspect=container.use_cases.introspect,
+        grep=container.use_cases.grep,
+        read_file=container.use_cases.read_file,
+        ingest=container.use_cases.ingest,
+        delete=container.use_cases.delete,
+        restore=container.use_cases.restore,
+        documents=container.use_cases.documents,
+        collections=container.use_cases.collections,
+        graph=container.use_cases.graph,
+        embed_pending=container.use_cases.embed_pending,
+        readiness=readiness,
+        pool_statistics=container.database.statistics,
+        wake_embedding=worker.wake,
+        observe_rollout=container.rollout_observers.add,
+        observe_embedding_cache=container.cache_observers.add,
+        state=ServiceState(
+            breakers=container.breaker_states,
+            dropped_lines=dropped_lines,
+            build=lambda: build,
+            schema=readiness.seen,
+        ),
+        authenticator=container.authenticator,
+        idempotency=container.idempotency,
+        default_language=container.use_cases.default_language,
+    )
+
+
+def http_limits(settings: Settings) -> HttpLimits:
+    return HttpLimits(
+        max_body_bytes=settings.max_body_bytes,
+        max_file_bytes=settings.max_file_bytes,
+        max_query_characters=settings.max_query_characters,
+        max_limit=settings.max_limit,
+        request_timeout_seconds=settings.request_timeout_seconds,
+        grep_timeout_seconds=grep_seconds(settings),
+        ask_timeout_seconds=ask_seconds(settings),
+        write_timeout_seconds=settings.write_timeout_seconds + WRITE_MARGIN_SECONDS,
+        max_json_depth=settings.max_json_depth,
+        max_filter_conditions=settings.max_filter_conditions,
+        max_concurrent_requests=settings.max_concurrent_requests or max(1, settings.database_pool_size - 2),
+        admission_wait_seconds=settings.admission_wait_seconds,
+        max_streams=settings.max_streams,
+        rate_limit_per_minute=settings.rate_limit_per_minute,
+        rate_limit_burst=settings.rate_limit_burst,
+        key_concurrency=settings.key_concurrency,
+        cors_origins=parse_origins(settings.cors_origins, credentials=settings.cors_credentials),
+        cors_credentials=settings.cors_credentials,
+        allowed_hosts=allowed_hosts(settings),
+    )

@@ -1,0 +1,101 @@
+"""The MCP server over a container, and its endpoint in the service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import ragcorp
+from ragcorp.domain.keys import Caller
+from ragcorp.domain.principal import Principal
+from ragcorp.main.settings.settings import Settings
+from ragcorp.main.wiring.container import Container
+from ragcorp.main.wiring.deadlines import ask_seconds, grep_seconds
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from ragcorp.interface.http.services import HttpLimits
+    from ragcorp.interface.mcp.endpoint import McpEndpoint
+    from ragcorp.interface.mcp.services import McpLimits, McpServices, SearchCounts
+
+MAX_SESSIONS = 256
+MAX_SESSIONS_OF_KEY = MAX_SESSIONS // 4
+IDLE_SECONDS = 600.0
+
+NOBODY = Caller(principal=Principal(), scopes=frozenset())
+
+
+@asynccontextmanager
+async def mounted_mcp(
+    container: Container, limits: HttpLimits, counts: SearchCounts
+) -> AsyncIterator[McpEndpoint | None]:
+    """Yield the endpoint, whose sessions last as long as the block; None where the extra ``mcp`` is not installed."""
+    if find_spec("mcp") is None:
+        yield None
+        return
+    from ragcorp.interface.http.protocol.principal import caller_of
+    from ragcorp.interface.mcp.endpoint import EndpointLimits, McpEndpoint
+    from ragcorp.interface.mcp.server import make_mcp_server
+
+    def caller_by(request: Request | None) -> Caller:
+        """Tell who calls as for any other path; a message that no request carried, of which there is none, has none."""
+        return NOBODY if request is None else caller_of(request.scope)
+
+    services = replace(mcp_services(container), counts=counts)
+    stopping = asyncio.Event()
+
+    async def opened() -> McpServices:
+        return services
+
+    server = make_mcp_server(
+        opened,
+        caller_of=caller_by,
+        limits=mcp_limits(container.settings),
+        version=ragcorp.__version__,
+        stopping=stopping,
+    )
+    endpoint = McpEndpoint(
+        server,
+        limits=EndpointLimits(
+            max_body_bytes=limits.max_body_bytes,
+            upload_seconds=limits.upload_timeout_seconds,
+            max_sessions=MAX_SESSIONS,
+            max_sessions_of_key=MAX_SESSIONS_OF_KEY,
+            idle_seconds=IDLE_SECONDS,
+            allowed_hosts=limits.allowed_hosts,
+            allowed_origins=frozenset(limits.cors_origins),
+        ),
+        owner_of=lambda scope: caller_of(scope).key_id,
+        stopping=stopping,
+    )
+    async with endpoint.running():
+        yield endpoint
+
+
+def mcp_services(container: Container) -> McpServices:
+    from ragcorp.interface.mcp.services import McpServices
+
+    use_cases = container.use_cases
+    return McpServices(
+        search=use_cases.search,
+        answer=use_cases.answer,
+        context=use_cases.context,
+        grep=use_cases.grep,
+        read=use_cases.read_file,
+    )
+
+
+def mcp_limits(settings: Settings) -> McpLimits:
+    """A tool has the time of its route."""
+    from ragcorp.interface.mcp.services import McpLimits
+
+    return McpLimits(
+        tool_seconds=settings.request_timeout_seconds,
+        grep_seconds=grep_seconds(settings),
+        ask_seconds=ask_seconds(settings),
+    )

@@ -1,0 +1,173 @@
+"""Builds what tells a caller how the service is: which parts are off, what was looked at, which settings are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import ragcorp
+from ragcorp.application.retrieval.profiles.profile import DENSE_SOURCES, FULL_TEXT_SOURCES, GREP
+from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
+from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, name_of
+from ragcorp.application.status.model_health import LastCalls
+from ragcorp.application.status.report import ReportStatus, ServiceFacts
+from ragcorp.domain.status import Flag, PartState, PartStatus
+from ragcorp.infrastructure.postgres.collections.content_counts import PostgresContentCounts
+from ragcorp.interface.http.monitoring.readiness import Finding, NotReadyError
+from ragcorp.main.settings.rows import setting_rows
+from ragcorp.main.settings.settings import Settings
+from ragcorp.main.wiring.container import Container
+
+SHOWN = (
+    "enable_hybrid_search",
+    "hybrid_shadow",
+    "hybrid_rollout_percent",
+    "fusion_method",
+    "rrf_k",
+    "rank_window_size",
+    "sparse_ranking",
+    "sparse_operator",
+    "sparse_budget",
+    "hnsw_ef_search",
+    "hnsw_max_scan_tuples",
+    "source_timeout_seconds",
+    "search_timeout_seconds",
+    "circuit_breaker_failures",
+    "circuit_breaker_cooldown_seconds",
+    "overfetch_multiplier",
+    "temporal_decay_half_life_days",
+    "evergreen_floor",
+    "mmr_lambda",
+    "mmr_candidate_pool_size",
+    "graph_similarity_threshold",
+    "default_lookback_hours",
+    "vector_score_threshold",
+    "enable_file_mention_anchors",
+    "enable_symbol_mention_anchors",
+    "enable_previous_hydration_anchors",
+    "enable_semantic_ranking",
+    "semantic_threshold",
+    "semantic_budget_tokens",
+    "semantic_budget_entities",
+    "hydration_max_tokens",
+    "hydration_max_entities",
+    "rerank_provider",
+    "rerank_model",
+    "rerank_timeout_seconds",
+    "rerank_pool_size",
+    "embedding_provider",
+    "embedding_model",
+    "embedding_dim",
+    "answer_provider",
+    "answer_model",
+    "answer_timeout_seconds",
+    "answer_max_passages",
+    "default_language",
+    "chunk_max_tokens",
+    "chunk_overlap_tokens",
+    "request_timeout_seconds",
+    "max_file_bytes",
+    "max_query_characters",
+    "max_limit",
+    "max_filter_conditions",
+    "rate_limit_per_minute",
+    "rate_limit_burst",
+    "key_concurrency",
+    "daily_token_budget",
+    "enable_tracing",
+)
+"""What any caller may see: what shapes its searches and answers, and its own limits. Addresses, folders, workspaces,
+hosts and secrets are none of them, and a new setting is not unless it is named here."""
+
+BEHIND_FINDINGS = {
+    "schema": ((DATABASE,), PartState.OUT),
+    "indexes": ((DATABASE,), PartState.DEGRADED),
+    "vectors": (DENSE_SOURCES, PartState.OUT),
+    "text_search": (FULL_TEXT_SOURCES, PartState.OUT),
+}
+"""Which parts suffer from what /readyz found wrong, and how much."""
+
+
+def make_status(
+    container: Container, *, readiness: Callable[[], Awaitable[None]], last_calls: LastCalls
+) -> ReportStatus:
+    async def look() -> Sequence[PartStatus]:
+        try:
+            await readiness()
+        except NotReadyError as error:
+            return tuple(part for finding in error.findings if not finding.ok for part in _suffering(finding))
+        return ()
+
+    model = container.embedder.model
+    off = tuple(_off(container))
+    return ReportStatus(
+        facts=ServiceFacts(
+            version=ragcorp.__version__,
+            model=model.name if model.dimensions > 0 else None,
+            off=off,
+            models=tuple(name for name in (RERANK, ANSWERER) if name not in {part.source for part in off}),
+            flags=shown_flags(container.settings),
+        ),
+        circuits=container.breaker_states,
+        failed_calls=lambda: last_calls.failed,
+        look=look,
+        counter=PostgresContentCounts(container.database),
+    )
+
+
+def shown_flags(settings: Settings) -> tuple[Flag, ...]:
+    """Return the settings of ``SHOWN`` in that order; a model's name as it is in force where none was given."""
+    rows = {row.name: row for row in setting_rows(settings, {})}
+    return tuple(
+        Flag(
+            name=name.upper(),
+            value=_written(rows[name.upper()].value),
+            is_default=getattr(settings, name) == Settings.model_fields[name].default,
+            says=rows[name.upper()].description,
+        )
+        for name in SHOWN
+    )
+
+
+def _written(value: str | float | bool | None) -> str | None:
+    """Return a value as its variable would have it."""
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _off(container: Container) -> list[PartStatus]:
+    off: list[PartStatus] = []
+    if container.embedder.model.dimensions == 0:
+        off += [
+            PartStatus(
+                source=source,
+                state=PartState.OFF,
+                reason="no_embedder",
+                says=f"{name_of(source)} is off: no embedding model is set up.",
+                remedy="Set EMBEDDING_PROVIDER to local or openai.",
+            )
+            for source in DENSE_SOURCES
+        ]
+    if not container.file_roots:
+        off.append(_not_configured(GREP, "no folder is allowed.", "Name the folders in ALLOWED_PATHS."))
+    if not container.reranks:
+        off.append(_not_configured(RERANK, "no reranker is set up.", "Set RERANK_PROVIDER and RERANK_URL."))
+    return off
+
+
+def _not_configured(source: str, because: str, remedy: str) -> PartStatus:
+    return PartStatus(
+        source=source,
+        state=PartState.OFF,
+        reason="not_configured",
+        says=f"{name_of(source)} is off: {because}",
+        remedy=remedy,
+    )
+
+
+def _suffering(finding: Finding) -> list[PartStatus]:
+    sources, state = BEHIND_FINDINGS[finding.check]
+    return [
+        PartStatus(source=source, state=state, reason=finding.reason, says=finding.says, remedy=finding.remedy)
+        for source in sources
+    ]

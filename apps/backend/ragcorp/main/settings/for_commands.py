@@ -1,0 +1,25 @@
+"""The settings of a command: its arguments, then the environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragcorp.interface.cli.console.services import Target
+from ragcorp.main.process.logs import configure_logging
+from ragcorp.main.settings.settings import Settings, load_settings
+
+
+def settings_for(target: Target, **overrides: Any) -> Settings:
+    """Return the settings for a command, and set logging up by them.
+
+    A data folder given as an argument wins over a DATABASE_URL of the environment. Raises ConfigurationError.
+    """
+    settings = load_settings(overrides_for(target, **overrides))
+    if target.data_dir is not None:
+        settings = settings.model_copy(update={"database_url": None, "database_owner_url": None})
+    configure_logging("debug" if target.verbose else settings.log_level)
+    return settings
+
+
+def overrides_for(target: Target, **overrides: Any) -> dict[str, Any]:
+    return {"ragcorp_data_dir": target.data_dir, **overrides}

@@ -1,0 +1,15 @@
+"""Who calls where no credential says it: the user of this machine, in RAGCORP_WORKSPACE."""
+
+from __future__ import annotations
+
+from ragcorp.domain.keys import EVERY_SCOPE, Caller
+from ragcorp.domain.principal import Principal
+from ragcorp.main.settings.settings import Settings
+
+
+def local_principal(settings: Settings) -> Principal:
+    return Principal(workspace=settings.ragcorp_workspace)
+
+
+def local_caller(settings: Settings) -> Caller:
+    return Caller(principal=local_principal(settings), scopes=EVERY_SCOPE)

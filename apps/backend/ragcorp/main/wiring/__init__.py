@@ -1,0 +1,1 @@
+"""The composition root: settings become objects. No rule of the product."""

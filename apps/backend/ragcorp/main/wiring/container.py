@@ -1,0 +1,294 @@
+"""The composition root: turns settings into wired use cases."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.answering.cited_pages import CitedPages
+from ragcorp.application.documents.delete import DeleteDocument
+from ragcorp.application.documents.list import ListDocuments
+from ragcorp.application.documents.restore import RestoreDocument
+from ragcorp.application.embedding.cache_observers import EmbeddingCacheObservers
+from ragcorp.application.embedding.prune import PruneEmbeddings
+from ragcorp.application.folders.distinct_names import RequireDistinctNames
+from ragcorp.application.folders.watch import WatchFolder
+from ragcorp.application.keys.authenticate import Authenticate
+from ragcorp.application.limits.token_budget import AnswersWithinBudget
+from ragcorp.application.limits.token_observers import TokenObservers
+from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
+from ragcorp.application.retrieval.profiles.profile import GRAPH_FACTS, GREP, STRUCTURE, RetrievalProfile
+from ragcorp.application.retrieval.rollout.observers import RolloutObservers
+from ragcorp.application.structure.refresh import RefreshStructure
+from ragcorp.application.upkeep.purge_worker import PurgeWorker
+from ragcorp.application.workspaces.choose_language import ChooseLanguage
+from ragcorp.domain.ports.collections import Reranker
+from ragcorp.domain.ports.models import Answerer, Embedder
+from ragcorp.domain.ports.sources import FusionService, RetrievalSource
+from ragcorp.domain.ports.text import DocumentParser
+from ragcorp.infrastructure.language.detector import LangidDetector
+from ragcorp.infrastructure.postgres.chunks.page_texts import PostgresPageTexts
+from ragcorp.infrastructure.postgres.collections.candidate_store import PostgresCandidateStore
+from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
+from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
+from ragcorp.infrastructure.postgres.keys.idempotency_store import PostgresIdempotencyStore
+from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel, LexicalOptions
+from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTextAnalyzer
+from ragcorp.infrastructure.postgres.models.registry import active_model
+from ragcorp.infrastructure.postgres.workspaces.languages import WorkspaceLanguages
+from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSearchStatistics
+from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
+from ragcorp.interface.library.use_cases import UseCases
+from ragcorp.main.settings.settings import Settings
+from ragcorp.main.wiring.collections import make_collections
+from ragcorp.main.wiring.conversations import make_context, make_conversation
+from ragcorp.main.wiring.embedding import cached, make_embedding
+from ragcorp.main.wiring.files import make_files
+from ragcorp.main.wiring.graph import graph_source, make_graph
+from ragcorp.main.wiring.hydration import make_hydration, structure_source
+from ragcorp.main.wiring.ingestion import make_ingestion
+from ragcorp.main.wiring.keys import make_authenticator
+from ragcorp.main.wiring.limits import answers_purge, make_budget
+from ragcorp.main.wiring.models import make_answerer, make_embedder, make_reranker
+from ragcorp.main.wiring.retrieval import (
+    chunk_search,
+    chunk_sources,
+    collection_sources,
+    make_breaker,
+    profiles_of,
+    require_names_of_their_own,
+)
+from ragcorp.main.wiring.rollout import make_rolled_out
+from ragcorp.main.wiring.tracing import Tracing, make_tracing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Parts of the user's own: sources by name (asked beside ours where several are), models, fusion by rank.
+
+    ``profiles`` stand beside the standard ones, or in their place.
+    """
+
+    sources: Mapping[str, RetrievalSource] = field(default_factory=dict)
+    embedder: Embedder | None = None
+    answerer: Answerer | None = None
+    reranker: Reranker | None = None
+    fusion: FusionService | None = field(default_factory=RankFusionService)
+    profiles: Mapping[str, RetrievalProfile] = field(default_factory=dict)
+
+    def embedding(self, settings: Settings) -> tuple[str, int] | None:
+        """Return name and width of the model in use: the embedder's of the user's own, else the settings'."""
+        if self.embedder is None:
+            return settings.embedding
+        return self.embedder.model.name, self.embedder.model.dimensions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """The use cases, wired, with what interfaces need beside them."""
+
+    settings: Settings
+    database: Database
+    embedder: Embedder
+    parser: DocumentParser
+    use_cases: UseCases
+    distinct_names: RequireDistinctNames
+    watch_folder: WatchFolder
+    refresh_structure: RefreshStructure
+    profiles: tuple[str, ...]
+    file_roots: tuple[str, ...]
+    purge_workers: tuple[PurgeWorker, ...]
+    authenticator: Authenticate
+    prune_embeddings: PruneEmbeddings
+    rollout_observers: RolloutObservers
+    cache_observers: EmbeddingCacheObservers
+    token_observers: TokenObservers
+    idempotency: PostgresIdempotencyStore
+    breaker_states: Callable[[], Mapping[str, str]]
+    reranks: bool
+    tracing: Tracing
+
+
+@asynccontextmanager
+async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = None) -> AsyncIterator[Container]:
+    """Open the database at ``dsn`` (the application role's) and wire the use cases.
+
+    Raises ConfigurationError, StorageUnavailableError or IncompatibleEmbeddingsError.
+    """
+    parts = parts or Parts()
+    require_names_of_their_own(parts.sources)
+    async with AsyncExitStack() as stack:
+        tracing = make_tracing(settings)
+        stack.push_async_callback(tracing.aclose)
+        embedder = tracing.embedder(parts.embedder or make_embedder(settings))
+        stack.push_async_callback(embedder.aclose)
+        cache_observers = EmbeddingCacheObservers()
+        embedder = cached(embedder, settings, observers=cache_observers)
+        database = tracing.database(
+            dsn,
+            options=DatabaseOptions(
+                pool_size=settings.database_pool_size,
+                pool_timeout_seconds=settings.database_pool_timeout_seconds,
+                statement_timeout_ms=int(settings.database_statement_timeout_seconds * 1000),
+                lock_timeout_ms=int(settings.database_lock_timeout_seconds * 1000),
+            ),
+        )
+        stack.push_async_callback(database.close)
+        await database.open()
+        authenticator = make_authenticator(settings, database)
+        stack.push_async_callback(authenticator.aclose)
+        dense_is_out = embedder.model.dimensions == 0
+        model = await active_model(database, configured=None if dense_is_out else embedder.model)
+        channels = ChunkChannels(
+            database,
+            model=model,
+            ef_search=settings.hnsw_ef_search,
+            max_scan_tuples=settings.hnsw_max_scan_tuples,
+        )
+        statistics = StatisticsKeeper(refresh_if_stale=PostgresSearchStatistics(database=database).refresh_if_stale)
+        stack.push_async_callback(statistics.aclose)
+        lexical = LexicalChannel(
+            database,
+            options=LexicalOptions(
+                ranking=settings.sparse_ranking,
+                operator=settings.sparse_operator,
+                budget=settings.sparse_budget,
+                default_language=settings.default_language,
+            ),
+        )
+        repository = PostgresDocumentRepository(
+            database=database, channels=channels, lexical=lexical, statistics=statistics
+        )
+        reranker = parts.reranker or make_reranker(settings)
+        if reranker is not None:
+            stack.push_async_callback(reranker.aclose)
+        files = make_files(settings, database)
+        profiles = profiles_of(settings, model, extra_sources=tuple(parts.sources)) | dict(parts.profiles)
+        sources = {
+            **chunk_sources(embedder, repository),
+            **collection_sources(settings, database, embedder, model),
+            GRAPH_FACTS: graph_source(settings, database, embedder, model),
+            **({} if files.source is None else {GREP: files.source}),
+            STRUCTURE: structure_source(settings, database),
+            **parts.sources,
+        }
+        breaker = make_breaker(settings)
+        plain_search = chunk_search(
+            settings,
+            sources=sources,
+            breaker=breaker,
+            tracing=tracing,
+            profiles=profiles,
+            repository=repository,
+            store=files.stored_with(PostgresCandidateStore(database, model=model)),
+            fusion=parts.fusion,
+            reranker=reranker,
+            analyzer=PostgresTextAnalyzer(database=database),
+        )
+        rolled_out, rollout_observers = make_rolled_out(settings, stack, search=plain_search)
+        hydration = make_hydration(
+            settings, search=rolled_out, database=database, embedder=embedder, model=model, keywords=repository
+        )
+        search = hydration.search
+        token_observers = TokenObservers()
+        budget = make_budget(settings, stack, database=database, tokens=token_observers)
+        idempotency = PostgresIdempotencyStore(database=database)
+        answerer = tracing.answerer(parts.answerer or make_answerer(settings, database, tokens=token_observers))
+        stack.push_async_callback(answerer.aclose)
+        embedding = make_embedding(
+            settings, database=database, embedder=embedder, statistics=statistics, observers=cache_observers
+        )
+        ingestion = make_ingestion(
+            settings,
+            database=database,
+            repository=repository,
+            statistics=statistics,
+            embed_pending=None if dense_is_out else embedding.embed_pending,
+        )
+        languages = LangidDetector(default=settings.default_language)
+        answer = AnswerQuery(
+            search=search,
+            answerer=answerer,
+            languages=languages,
+            pages=CitedPages(texts=PostgresPageTexts(database=database)),
+            limits=AnswerLimits(
+                max_passages=settings.answer_max_passages,
+                max_limit=settings.max_limit,
+                timeout_seconds=settings.answer_timeout_seconds,
+            ),
+        )
+        use_cases = UseCases(
+            search=search,
+            answer=AnswersWithinBudget(
+                answer=make_conversation(
+                    settings, stack, database=database, answer=answer, languages=languages, tokens=token_observers
+                ),
+                budget=budget,
+            ),
+            context=make_context(settings, search),
+            introspect=hydration.introspect,
+            grep=files.grep,
+            read_file=files.read,
+            ingest=ingestion.ingest,
+            ingest_folder=ingestion.ingest_folder,
+            delete=DeleteDocument(repository=repository),
+            restore=RestoreDocument(repository=repository, preparation=ingestion.preparation),
+            documents=ListDocuments(repository=repository),
+            collections=make_collections(
+                database=database,
+                repository=repository,
+                preparation=ingestion.preparation,
+                ingest=ingestion.ingest,
+                search_timeout_seconds=settings.search_timeout_seconds,
+                max_metadata_bytes=settings.max_metadata_bytes,
+            ),
+            graph=make_graph(settings, stack, database=database, tokens=token_observers, budget=budget),
+            embed_pending=embedding.embed_pending,
+            language=ChooseLanguage(
+                languages=WorkspaceLanguages(database=database), default_language=settings.default_language
+            ),
+            default_language=settings.default_language,
+        )
+        yield Container(
+            settings=settings,
+            database=database,
+            embedder=embedder,
+            parser=ingestion.parser,
+            use_cases=use_cases,
+            distinct_names=ingestion.distinct_names,
+            watch_folder=ingestion.watch_folder,
+            refresh_structure=ingestion.refresh_structure,
+            profiles=tuple(profiles),
+            file_roots=files.roots,
+            authenticator=authenticator,
+            prune_embeddings=embedding.prune,
+            rollout_observers=rollout_observers,
+            cache_observers=cache_observers,
+            token_observers=token_observers,
+            tracing=tracing,
+            breaker_states=lambda: breaker.states(sources, now=asyncio.get_running_loop().time()),
+            reranks=reranker is not None,
+            idempotency=idempotency,
+            purge_workers=(
+                *_purge_workers(settings, repository, hydration.episodes),
+                answers_purge(settings, idempotency),
+            ),
+        )
+
+
+def _purge_workers(
+    settings: Settings, repository: PostgresDocumentRepository, episodes: PostgresEpisodeStore
+) -> tuple[PurgeWorker, ...]:
+    turns = PurgeWorker(
+        purge=partial(episodes.purge, older_than_days=settings.hydration_retention_days), what="turns of episodes"
+    )
+    if settings.purge_deleted_after_days is None:
+        return (turns,)
+    documents = partial(repository.purge_deleted, older_than_days=settings.purge_deleted_after_days, principal=None)
+    return turns, PurgeWorker(purge=documents, what="deleted documents")

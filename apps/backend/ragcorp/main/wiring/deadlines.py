@@ -1,0 +1,22 @@
+"""How long a caller's request may take, by what it asks for, in seconds."""
+
+from __future__ import annotations
+
+from ragcorp.main.settings.settings import AnswerProvider, Settings
+from ragcorp.main.wiring.conversations import REWRITE_TIMEOUT_SECONDS
+
+ASK_MARGIN_SECONDS = 1.0
+GREP_MARGIN_SECONDS = 1.0
+
+
+def grep_seconds(settings: Settings) -> float:
+    """A search in files ends by itself, with what it has."""
+    return max(settings.request_timeout_seconds, settings.grep_timeout_seconds + GREP_MARGIN_SECONDS)
+
+
+def ask_seconds(settings: Settings) -> float:
+    """A language model may take longer for an answer than a request takes otherwise."""
+    if settings.answer_provider is AnswerProvider.EXTRACTIVE:
+        return settings.request_timeout_seconds
+    answer_seconds = settings.search_timeout_seconds + settings.answer_timeout_seconds + ASK_MARGIN_SECONDS
+    return max(settings.request_timeout_seconds, answer_seconds + REWRITE_TIMEOUT_SECONDS)

@@ -1,0 +1,64 @@
+"""Builds what makes vectors, and the caches that spare the model work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragcorp.application.embedding.cache_observers import EmbeddingCacheObservers
+from ragcorp.application.embedding.embed_pending import EmbedPending
+from ragcorp.application.embedding.prune import PruneEmbeddings
+from ragcorp.application.embedding.vector_memory import VectorMemory
+from ragcorp.domain.ports.models import Embedder
+from ragcorp.infrastructure.embedding_cache.queries import QueryCachingEmbedder
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
+from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
+from ragcorp.infrastructure.postgres.items.rows import WITH_VECTORS
+from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
+from ragcorp.main.settings.settings import Settings
+
+PASSAGES_IN_MEMORY = 2048
+"""Vectors of passages that are kept in memory: 25 MB of those of 1,536 numbers, 6 MB of 384."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingParts:
+    embed_pending: EmbedPending
+    prune: PruneEmbeddings
+
+
+def cached(embedder: Embedder, settings: Settings, *, observers: EmbeddingCacheObservers) -> QueryCachingEmbedder:
+    """Return the embedder behind the cache of queries."""
+    return QueryCachingEmbedder(
+        embedder=embedder,
+        size=settings.query_cache_size,
+        ttl_seconds=settings.embedding_cache_ttl,
+        observer=observers,
+    )
+
+
+def make_embedding(
+    settings: Settings,
+    *,
+    database: Database,
+    embedder: Embedder,
+    statistics: StatisticsKeeper,
+    observers: EmbeddingCacheObservers,
+) -> EmbeddingParts:
+    cache = PostgresEmbeddingCache(database=database)
+    return EmbeddingParts(
+        embed_pending=EmbedPending(
+            embedder=embedder,
+            backlogs=(
+                PostgresEmbeddingBacklog(database=database, statistics=statistics),
+                PostgresStructureVectors(database=database),
+            ),
+            item_backlogs=tuple(PostgresItemBacklog(database=database, tables=tables) for tables in WITH_VECTORS),
+            cache=cache,
+            memory=VectorMemory(size=PASSAGES_IN_MEMORY, ttl_seconds=settings.embedding_cache_ttl),
+            observer=observers,
+        ),
+        prune=PruneEmbeddings(cache=cache),
+    )

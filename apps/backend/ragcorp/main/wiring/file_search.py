@@ -1,0 +1,48 @@
+"""Builds the search in files and their reading; nothing in here needs a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ragcorp.application.files.grep import GrepFiles
+from ragcorp.domain.files import FileAccess
+from ragcorp.domain.ports.file_search import FileDocuments, FileRepository
+from ragcorp.infrastructure.files.opening import Roots
+from ragcorp.infrastructure.files.python_search import PythonSearch
+from ragcorp.infrastructure.files.reading import FileReader
+from ragcorp.infrastructure.files.repository import LocalFileRepository
+from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
+from ragcorp.infrastructure.files.roots import Root, parse_roots
+from ragcorp.infrastructure.parsing.decoding import decode_with_name
+from ragcorp.main.settings.settings import Settings
+
+
+def make_repository(settings: Settings) -> LocalFileRepository:
+    roots = Roots(
+        parse_roots(settings.allowed_paths), excluded=(settings.data_dir,), hard_links=settings.files_hard_links
+    )
+    reader = FileReader(
+        roots=roots,
+        decode=decode_with_name,
+        max_file_bytes=settings.max_file_bytes,
+        max_read_bytes=settings.files_max_read_bytes,
+    )
+    binary = find_ripgrep()
+    search: Ripgrep | PythonSearch
+    if binary is None:
+        search = PythonSearch(roots=roots, reader=reader)
+    else:
+        search = Ripgrep(roots=roots, binary=binary, reader=reader, max_file_bytes=settings.max_file_bytes)
+    return LocalFileRepository(roots=roots, reader=reader, search=search)
+
+
+def make_grep(settings: Settings, files: FileRepository, documents: FileDocuments, access: FileAccess) -> GrepFiles:
+    return GrepFiles(files=files, documents=documents, access=access, timeout_seconds=settings.grep_timeout_seconds)
+
+
+def logical_path(roots: tuple[Root, ...], path: Path) -> str | None:
+    """Return how a file below a root is called, None for any other."""
+    for root in roots:
+        if path.is_relative_to(root.path):
+            return f"{root.name}/{path.relative_to(root.path).as_posix()}"
+    return None

@@ -1,0 +1,62 @@
+"""Builds what searches and reads files where they lie: roots, use cases, the source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragcorp.application.files.candidates import FileCandidates
+from ragcorp.application.files.grep import GrepFiles
+from ragcorp.application.files.read import ReadFile
+from ragcorp.application.retrieval.search.routed_candidates import RoutedCandidateStore
+from ragcorp.application.retrieval.sources.files import FileGrepSource
+from ragcorp.domain.files import FILES, FileAccess
+from ragcorp.domain.ports.collections import CandidateStore
+from ragcorp.domain.ports.file_search import FileRepository
+from ragcorp.domain.principal import Sensitivity
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.files.documents import PostgresFileDocuments
+from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
+from ragcorp.main.settings.settings import Settings
+from ragcorp.main.wiring.file_search import make_grep, make_repository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileParts:
+    """``source`` is None where no roots are allowed: profiles then name it as not configured."""
+
+    repository: FileRepository
+    grep: GrepFiles
+    read: ReadFile
+    source: FileGrepSource | None
+    candidates: FileCandidates
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        return self.repository.roots
+
+    def stored_with(self, store: CandidateStore) -> CandidateStore:
+        """Return a store that knows the passages of files beside those of ``store``."""
+        return RoutedCandidateStore(default=store, by_collection={FILES: self.candidates})
+
+
+def make_files(settings: Settings, database: Database) -> FileParts:
+    """Raises ConfigurationError for roots that are none."""
+    repository = make_repository(settings)
+    documents = PostgresFileDocuments(database=database, place_of=repository.place)
+    access = FileAccess(workspace=settings.files_workspace, sensitivity=Sensitivity.parse(settings.files_sensitivity))
+    grep = make_grep(settings, repository, documents, access)
+    source = FileGrepSource(
+        files=grep,
+        frequencies=PostgresTermFrequencies(database=database, default_language=settings.default_language),
+        access=access,
+        default_language=settings.default_language,
+    )
+    return FileParts(
+        repository=repository,
+        grep=grep,
+        read=ReadFile(files=repository, documents=documents, access=access),
+        source=source if repository.roots else None,
+        candidates=FileCandidates(
+            files=repository, documents=documents, access=access, default_language=settings.default_language
+        ),
+    )

@@ -1,0 +1,78 @@
+"""Builds the knowledge graph: its use cases, its source, and the language model that extracts facts."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+from ragcorp.application.graph.delete import DeleteFromGraph
+from ragcorp.application.graph.extract_facts import ExtractFacts
+from ragcorp.application.graph.load import LoadGraph
+from ragcorp.application.graph.read import ReadGraph
+from ragcorp.application.graph.save_entities import SaveEntities
+from ragcorp.application.graph.save_facts import SaveFacts
+from ragcorp.application.limits.token_budget import ExtractsWithinBudget, TokenBudget
+from ragcorp.application.retrieval.sources.graph import GraphSource
+from ragcorp.domain.ports.graph import FactExtractor
+from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.observers import TokenObserver
+from ragcorp.infrastructure.openai_compatible.client import Endpoint
+from ragcorp.infrastructure.openai_compatible.fact_extractor import OpenAIFactExtractor
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.graph.extractions import PostgresExtractionStore
+from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
+from ragcorp.infrastructure.postgres.graph.search import GraphSearchOptions, PostgresGraphSearch
+from ragcorp.infrastructure.postgres.models.registry import ActiveModel
+from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.main.settings.settings import AnswerProvider, Settings
+
+SHARE_OF_DEADLINE = 0.8
+"""A look ends itself so long before the deadline of its source that its connection is clean again."""
+
+
+def make_graph(
+    settings: Settings, stack: AsyncExitStack, *, database: Database, tokens: TokenObserver, budget: TokenBudget
+) -> GraphUseCases:
+    """Return the use cases; ``stack`` closes the model's client, if there is one."""
+    extractor = make_extractor(settings, tokens=tokens)
+    if extractor is not None:
+        stack.push_async_callback(extractor.aclose)
+        extractor = ExtractsWithinBudget(extractor=extractor, budget=budget)
+    repository = PostgresGraphRepository(database=database)
+    save_entities = SaveEntities(repository=repository, max_metadata_bytes=settings.max_metadata_bytes)
+    save_facts = SaveFacts(repository=repository, max_metadata_bytes=settings.max_metadata_bytes)
+    return GraphUseCases(
+        save_entities=save_entities,
+        save_facts=save_facts,
+        read=ReadGraph(repository=repository),
+        delete=DeleteFromGraph(repository=repository),
+        load=LoadGraph(entities=save_entities, facts=save_facts, default_language=settings.default_language),
+        extract=ExtractFacts(extractor=extractor, store=PostgresExtractionStore(database=database)),
+    )
+
+
+def graph_source(settings: Settings, database: Database, embedder: Embedder, model: ActiveModel | None) -> GraphSource:
+    search = PostgresGraphSearch(
+        database=database,
+        model=model,
+        default_language=settings.default_language,
+        options=GraphSearchOptions(
+            similarity=settings.graph_similarity_threshold,
+            timeout_ms=max(1, int(settings.source_timeout_seconds * 1000 * SHARE_OF_DEADLINE)),
+        ),
+    )
+    return GraphSource(embedder=embedder, search=search)
+
+
+def make_extractor(settings: Settings, *, tokens: TokenObserver) -> FactExtractor | None:
+    """Return the language model as an extractor, None where answers are extractive."""
+    if settings.answer_provider is AnswerProvider.EXTRACTIVE:
+        return None
+    return OpenAIFactExtractor(
+        endpoint=Endpoint(
+            base_url=settings.openai_base_url,
+            api_key=settings.openai_api_key.get_secret_value(),
+            timeout_seconds=settings.answer_timeout_seconds,
+        ),
+        model=settings.answer_model,
+        tokens=tokens,
+    )

@@ -1,0 +1,112 @@
+"""Builds what shows entities beside a search: their index, the episodes, the plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragcorp.application.hydration.candidate_lookup import KeywordChunks
+from ragcorp.application.hydration.hydrate import HydrateEpisode, HydrationOptions
+from ragcorp.application.hydration.introspect import IntrospectHydration
+from ragcorp.application.hydration.search import HydratedSearch
+from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
+from ragcorp.application.retrieval.sources.structure import StructureSource
+from ragcorp.application.structure.anchor_lookup import AnchorLookup
+from ragcorp.application.structure.anchors import AnchorOptions
+from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.use_cases import ChunkSearch
+from ragcorp.domain.structure.hydration import HydrationLimits
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
+from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
+from ragcorp.infrastructure.postgres.models.registry import ActiveModel
+from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
+from ragcorp.main.settings.settings import Settings
+
+DEFAULT_SIMILARITY = 0.7
+"""The design document's, on OpenAI's scale: for a model that has no threshold of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HydrationParts:
+    search: HydratedSearch
+    introspect: IntrospectHydration
+    episodes: PostgresEpisodeStore
+
+
+def structure_index(settings: Settings, database: Database, model: ActiveModel | None) -> PostgresStructureIndex:
+    return PostgresStructureIndex(
+        database,
+        model=model,
+        ef_search=settings.hnsw_ef_search,
+        max_scan_tuples=settings.hnsw_max_scan_tuples,
+    )
+
+
+def structure_source(settings: Settings, database: Database) -> StructureSource:
+    """Return the source of profile code. What is switched off for hydration is switched off here."""
+    index = structure_index(settings, database, None)
+    anchors = AnchorLookup(
+        index=index, episodes=None, frequencies=_frequencies(settings, database), options=_anchor_options(settings)
+    )
+    return StructureSource(index=index, anchors=anchors)
+
+
+def make_hydration(
+    settings: Settings,
+    *,
+    search: ChunkSearch,
+    database: Database,
+    embedder: Embedder,
+    model: ActiveModel | None,
+    keywords: KeywordChunks,
+) -> HydrationParts:
+    """Return the search with hydration before it, and what tells of episodes. Without vectors only anchors show."""
+    episodes = PostgresEpisodeStore(database=database)
+    hydrate = HydrateEpisode(
+        index=structure_index(settings, database, model),
+        episodes=episodes,
+        embedder=embedder,
+        keywords=keywords,
+        frequencies=_frequencies(settings, database),
+        options=HydrationOptions(
+            anchors=_anchor_options(settings),
+            semantic=settings.enable_semantic_ranking,
+            threshold=similarity_threshold(settings, model),
+            limits=HydrationLimits(
+                max_tokens=settings.hydration_max_tokens,
+                max_entities=settings.hydration_max_entities,
+                semantic_tokens=settings.semantic_budget_tokens,
+                semantic_entities=settings.semantic_budget_entities,
+            ),
+            timeout_seconds=settings.search_timeout_seconds,
+            semantic_timeout_seconds=settings.source_timeout_seconds,
+        ),
+        breaker=CircuitBreaker(
+            failures=settings.circuit_breaker_failures, cooldown_seconds=settings.circuit_breaker_cooldown_seconds
+        ),
+    )
+    return HydrationParts(
+        search=HydratedSearch(search=search, hydrate=hydrate),
+        introspect=IntrospectHydration(episodes=episodes),
+        episodes=episodes,
+    )
+
+
+def similarity_threshold(settings: Settings, model: ActiveModel | None) -> float:
+    """Return the setting, else the model's own similarity, else the design document's."""
+    if settings.semantic_threshold is not None:
+        return settings.semantic_threshold
+    stored = model.similarity_threshold if model is not None else None
+    return DEFAULT_SIMILARITY if stored is None else stored
+
+
+def _anchor_options(settings: Settings) -> AnchorOptions:
+    return AnchorOptions(
+        file_mentions=settings.enable_file_mention_anchors,
+        symbol_mentions=settings.enable_symbol_mention_anchors,
+        previous=settings.enable_previous_hydration_anchors,
+    )
+
+
+def _frequencies(settings: Settings, database: Database) -> PostgresTermFrequencies:
+    return PostgresTermFrequencies(database=database, default_language=settings.default_language)

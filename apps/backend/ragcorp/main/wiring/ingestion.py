@@ -1,0 +1,91 @@
+"""Builds what takes documents in: from requests, from folders, from folders that are watched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from ragcorp.application.documents.ingest import IngestDocument
+from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
+from ragcorp.application.embedding.embed_pending import EmbedPending
+from ragcorp.application.folders.distinct_names import RequireDistinctNames
+from ragcorp.application.folders.documents import FolderDocuments
+from ragcorp.application.folders.ingest import IngestFolder
+from ragcorp.application.folders.sync import SyncFolder
+from ragcorp.application.folders.watch import WatchFolder
+from ragcorp.application.structure.refresh import RefreshStructure
+from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.infrastructure.files.folder import LocalFiles
+from ragcorp.infrastructure.files.roots import parse_roots
+from ragcorp.infrastructure.files.watching import LocalWatching
+from ragcorp.infrastructure.parsing.chunker import StructureChunker
+from ragcorp.infrastructure.parsing.parser import MultiFormatParser
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
+from ragcorp.infrastructure.postgres.structure.backlog import PostgresStructureBacklog
+from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
+from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
+from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
+from ragcorp.main.settings.settings import Settings
+from ragcorp.main.wiring.file_search import logical_path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestionParts:
+    parser: MultiFormatParser
+    preparation: DocumentPreparation
+    ingest: IngestDocument
+    ingest_folder: IngestFolder
+    distinct_names: RequireDistinctNames
+    watch_folder: WatchFolder
+    refresh_structure: RefreshStructure
+
+
+def make_ingestion(
+    settings: Settings,
+    *,
+    database: Database,
+    repository: DocumentRepository,
+    statistics: StatisticsKeeper,
+    embed_pending: EmbedPending | None,
+) -> IngestionParts:
+    """Return the parts; without ``embed_pending`` no vectors are made."""
+    parser = MultiFormatParser()
+    extractor = TreeSitterExtractor(tokenizer=SplintrTokenizer())
+    preparation = DocumentPreparation(
+        parser=parser,
+        chunker=StructureChunker(max_tokens=settings.chunk_max_tokens, overlap_tokens=settings.chunk_overlap_tokens),
+        limits=DocumentLimits(max_file_bytes=settings.max_file_bytes, max_metadata_bytes=settings.max_metadata_bytes),
+        structure=extractor,
+    )
+    ingest = IngestDocument(
+        repository=repository,
+        preparation=preparation,
+        embed_pending=embed_pending,
+        embed_wait_seconds=settings.embed_wait_seconds,
+    )
+    files = LocalFiles(suffixes=parser.suffixes, max_bytes=settings.max_file_bytes)
+    records = PostgresFolderRecords(database=database, statistics=statistics)
+    documents = FolderDocuments(
+        ingest=ingest,
+        preparation=preparation,
+        files=files,
+        records=records,
+        logical_path=partial(logical_path, parse_roots(settings.allowed_paths)),
+        artifact_type_of=parser.artifact_type,
+    )
+    return IngestionParts(
+        parser=parser,
+        preparation=preparation,
+        ingest=ingest,
+        ingest_folder=IngestFolder(documents=documents, files=files, default_language=settings.default_language),
+        distinct_names=RequireDistinctNames(files=files),
+        watch_folder=WatchFolder(
+            sync=SyncFolder(documents=documents, files=files, records=records),
+            files=files,
+            watching=LocalWatching(),
+        ),
+        refresh_structure=RefreshStructure(
+            backlog=PostgresStructureBacklog(database=database), extractor=extractor, is_plain=parser.is_plain
+        ),
+    )

@@ -1,0 +1,33 @@
+"""Builds what tells callers by their keys."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+from ragcorp.application.keys.authenticate import Authenticate
+from ragcorp.application.keys.credentials import CredentialDigests
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
+from ragcorp.main.settings.principals import local_caller
+from ragcorp.main.settings.settings import Settings
+
+
+def make_authenticator(settings: Settings, database: Database) -> Authenticate:
+    store = PostgresKeyStore(database=database)
+    return Authenticate(
+        store=store,
+        digests=make_digests(settings, store),
+        local=local_caller(settings),
+        trust_seconds=settings.key_cache_seconds,
+        clock=time.monotonic,
+        now=utc_now,
+    )
+
+
+def make_digests(settings: Settings, store: PostgresKeyStore) -> CredentialDigests:
+    return CredentialDigests(store=store, secret=settings.keys_secret.get_secret_value())
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,179 @@
+"""Builds what a search is made of: sources, profiles, the use case with its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
+from ragcorp.application.retrieval.fusion.linear import LinearFusionService
+from ragcorp.application.retrieval.profiles.profile import (
+    DENSE,
+    FULL_TEXT,
+    IDENTIFIERS,
+    LINEAR_WEIGHTS,
+    OWN_LISTS,
+    RetrievalProfile,
+)
+from ragcorp.application.retrieval.profiles.standard import DEFAULT_DISTANCE, ProfileParameters, standard_profiles
+from ragcorp.application.retrieval.search.fan_out import SourceFanOut
+from ragcorp.application.retrieval.search.highlighter import Highlighter
+from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
+from ragcorp.application.retrieval.search.step_pipeline import RerankLimits, StepPipeline
+from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullTextChunkSource
+from ragcorp.application.retrieval.sources.collections import CollectionDenseSource, CollectionFullTextSource
+from ragcorp.application.retrieval.steps.diversification import Diversification
+from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
+from ragcorp.domain.collections import Collection
+from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.filters import DOCUMENT_FIELDS, ITEM_FIELDS
+from ragcorp.domain.ports.collections import CandidateStore, Reranker
+from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.sources import FusionService, RetrievalSource
+from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.domain.ports.text import TextAnalyzer
+from ragcorp.domain.search.requests import FusionMethod, SearchMode
+from ragcorp.infrastructure.postgres.collections.channels import PostgresCollectionChannels
+from ragcorp.infrastructure.postgres.collections.rows import TABLES
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.models.registry import ActiveModel
+from ragcorp.main.settings.settings import Settings
+from ragcorp.main.wiring.tracing import Tracing
+
+FILTER_FIELDS = {
+    Collection.ARTIFACTS: DOCUMENT_FIELDS,
+    Collection.MEMORY: ITEM_FIELDS,
+    Collection.HISTORY: ITEM_FIELDS,
+}
+
+
+def require_names_of_their_own(sources: Mapping[str, RetrievalSource]) -> None:
+    """Raise ConfigurationError if a source of the user's own is called as one of ours is."""
+    if taken := sources.keys() & OWN_LISTS:
+        raise ConfigurationError(
+            f"A source of your own is called {', '.join(sorted(taken))}, as one of ours is.",
+            field="sources",
+            remedy="Give it a name of its own.",
+        )
+
+
+def chunk_sources(embedder: Embedder, repository: DocumentRepository) -> dict[str, RetrievalSource]:
+    return {
+        DENSE: DenseChunkSource(embedder=embedder, repository=repository),
+        FULL_TEXT: FullTextChunkSource(repository=repository),
+    }
+
+
+def collection_sources(
+    settings: Settings, database: Database, embedder: Embedder, model: ActiveModel | None
+) -> dict[str, RetrievalSource]:
+    """Return the dense and the full-text source of each collection beside the chunks, by name."""
+    sources: dict[str, RetrievalSource] = {}
+    for collection, fields in FILTER_FIELDS.items():
+        channels = PostgresCollectionChannels(
+            database,
+            table=TABLES[collection],
+            model=model,
+            ef_search=settings.hnsw_ef_search,
+            max_scan_tuples=settings.hnsw_max_scan_tuples,
+            default_language=settings.default_language,
+            budget=settings.sparse_budget,
+        )
+        dense, full_text = f"{collection}.{DENSE}", f"{collection}.{FULL_TEXT}"
+        sources[dense] = CollectionDenseSource(
+            name=dense, collection=collection, embedder=embedder, channels=channels, filter_fields=fields
+        )
+        sources[full_text] = CollectionFullTextSource(
+            name=full_text, collection=collection, channels=channels, filter_fields=fields
+        )
+    return sources
+
+
+def profiles_of(
+    settings: Settings, model: ActiveModel | None, *, extra_sources: tuple[str, ...]
+) -> dict[str, RetrievalProfile]:
+    """Return the standard profiles as the settings have them."""
+    return standard_profiles(
+        ProfileParameters(
+            rank_constant=settings.rrf_k,
+            rank_window_size=settings.rank_window_size,
+            linear_weights=linear_weights(model),
+            extra_sources=extra_sources,
+            overfetch_multiplier=settings.overfetch_multiplier,
+            decay=TemporalDecay(
+                half_life_days=settings.temporal_decay_half_life_days, evergreen_floor=settings.evergreen_floor
+            ),
+            diversification=Diversification(trade_off=settings.mmr_lambda, pool_size=settings.mmr_candidate_pool_size),
+            lookback_hours=settings.default_lookback_hours,
+            vector_score_threshold=distance_threshold(settings, model),
+        )
+    )
+
+
+def make_breaker(settings: Settings) -> CircuitBreaker:
+    return CircuitBreaker(
+        failures=settings.circuit_breaker_failures, cooldown_seconds=settings.circuit_breaker_cooldown_seconds
+    )
+
+
+def chunk_search(
+    settings: Settings,
+    *,
+    sources: Mapping[str, RetrievalSource],
+    profiles: Mapping[str, RetrievalProfile],
+    repository: DocumentRepository,
+    store: CandidateStore,
+    fusion: FusionService | None,
+    reranker: Reranker | None,
+    breaker: CircuitBreaker,
+    tracing: Tracing,
+    analyzer: TextAnalyzer,
+) -> SearchChunks:
+    """Return the search over the sources; without a ``fusion`` it is dense only."""
+    return SearchChunks(
+        fan_out=SourceFanOut(
+            sources=tracing.sources(sources),
+            source_timeout_seconds=settings.source_timeout_seconds,
+            breaker=breaker,
+        ),
+        repository=repository,
+        store=store,
+        pipeline=StepPipeline(
+            store=store,
+            reranker=tracing.reranker(reranker),
+            watch=tracing.step,
+            rerank_limits=RerankLimits(
+                pool_size=settings.rerank_pool_size, timeout_seconds=settings.rerank_timeout_seconds
+            ),
+        ),
+        highlighter=Highlighter(analyzer=analyzer),
+        fusions={}
+        if fusion is None
+        else {FusionMethod.RRF: tracing.fusion(fusion), FusionMethod.LINEAR: tracing.fusion(LinearFusionService())},
+        profiles=profiles,
+        default_mode=SearchMode.HYBRID if settings.enable_hybrid_search else SearchMode.DENSE,
+        default_method=settings.fusion_method,
+        limits=SearchLimits(
+            max_query_characters=settings.max_query_characters,
+            max_filter_conditions=settings.max_filter_conditions,
+            max_limit=settings.max_limit,
+            total_timeout_seconds=settings.search_timeout_seconds,
+        ),
+    )
+
+
+def distance_threshold(settings: Settings, model: ActiveModel | None) -> float:
+    """Return the setting, else the model's own distance, else the specification's."""
+    if settings.vector_score_threshold is not None:
+        return settings.vector_score_threshold
+    stored = model.distance_threshold if model is not None else None
+    return DEFAULT_DISTANCE if stored is None else stored
+
+
+def linear_weights(model: ActiveModel | None) -> dict[str, float]:
+    """Return the weights of linear fusion: those that are stored with the model, else the measured defaults."""
+    weights = dict(LINEAR_WEIGHTS)
+    if model is not None and model.evidence_weight is not None:
+        weights[FULL_TEXT] = model.evidence_weight
+    if model is not None and model.identifier_weight is not None:
+        weights[IDENTIFIERS] = model.identifier_weight
+    return weights
