@@ -17,16 +17,10 @@ from pathlib import Path
 import psycopg
 
 from ragcorp.application.evaluation.profile import EvaluatedProfile
-from ragcorp.application.retrieval.profiles.profile import (
-    ALL_WORDS,
-    FULL_TEXT,
-    IDENTIFIERS,
-    LINEAR_WEIGHTS,
-    RRF_WEIGHTS,
-    RetrievalProfile,
-)
+from ragcorp.application.retrieval.profiles.profile import LINEAR_WEIGHTS, RRF_WEIGHTS, RetrievalProfile
 from ragcorp.application.retrieval.profiles.standard import standard_profiles
 from ragcorp.domain.search.requests import SearchMode
+from ragcorp.domain.search.sources import ALL_WORDS, FULL_TEXT, IDENTIFIERS
 from ragcorp.evaluation.bootstrap import Resampling
 from ragcorp.evaluation.report import report
 from ragcorp.evaluation.sets import EvaluationSet
@@ -34,7 +28,7 @@ from ragcorp.infrastructure.evaluation_sets.reading import read_set
 from ragcorp.interface.cli.console.services import Evaluation, EvaluationOptions, Target
 from ragcorp.main.commands.evaluation import open_evaluation
 from ragcorp.main.opening.storage import open_storage
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 
 METRIC = "ndcg@10"
 PLAIN_COSINE_WEIGHTS = {FULL_TEXT: 0.08, IDENTIFIERS: 0.04, ALL_WORDS: 0.0}

@@ -26,9 +26,10 @@ from benchmarks.loading import load
 from benchmarks.measure import Report, Variant, interleaved, machine
 from benchmarks.server import open_server
 from benchmarks.wire import Trace, traced
-from ragcorp.application.retrieval.profiles.profile import GRAPH_FACTS, RetrievalProfile
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.domain.ports.sources import RetrievalSource, SourceQuery
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.sources import GRAPH_FACTS
 from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel, LexicalOptions

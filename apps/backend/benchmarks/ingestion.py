@@ -25,12 +25,12 @@ from benchmarks.loading import MODEL
 from benchmarks.measure import Report, machine
 from benchmarks.server import Server, open_server
 from ragcorp.domain.documents import SourceFile
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.container import Parts, open_container
 
 TEXT_TABLES = ("documents", "document_sources", "chunks", "embedding_backlog")

@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.corpus import Query
 from benchmarks.loading import MODEL
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.container import Container, Parts, open_container
 
 

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import NullPool, create_engine
 
 from benchmarks.corpus import DIMENSIONS, Corpus, DocumentRow
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.infrastructure.postgres.models.embedding_models import ensure_model, hnsw_index_name
 

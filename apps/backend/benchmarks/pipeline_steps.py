@@ -20,8 +20,8 @@ from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
 from ragcorp.application.retrieval.steps.visibility_policy import VisibilityPolicy
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.retrieval import Hit, HitKey, RankedList
 from ragcorp.domain.search.candidates import Candidate, Description, Features
-from ragcorp.domain.search.retrieval import Hit, HitKey, RankedList
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BUDGET_MS = {35: 1.0, 500: 5.0}

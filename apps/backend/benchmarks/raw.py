@@ -14,10 +14,10 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from benchmarks.corpus import DIMENSIONS, Query
-from ragcorp.application.retrieval.fusion.lexical_scores import K1
 from ragcorp.application.retrieval.profiles.profile import A_FIFTH_OF_THE_EVIDENCE
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.lexical_scores import K1
 from ragcorp.infrastructure.postgres.dense import statements
 from ragcorp.infrastructure.postgres.lexical import bm25, full_text
 from ragcorp.infrastructure.postgres.visibility.predicates import filtered, matching_documents, visibility

@@ -22,7 +22,8 @@ from ragcorp.application.folders.ingest import IngestFolder
 from ragcorp.application.hydration.hydrate import HydrateEpisode, HydrationOptions
 from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.domain.documents import ParsedText
-from ragcorp.domain.ports.models import Embedder, EmbeddingModel, Vector
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
+from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.entities import DocumentStructure
 from ragcorp.domain.text.checks import is_blank
@@ -47,7 +48,7 @@ from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import Statist
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
 from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
 from ragcorp.interface.cli.console.progress import progress
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.hydration import similarity_threshold
 
 QUESTIONS = Path(__file__).with_name("structure_questions.json")

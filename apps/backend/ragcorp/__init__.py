@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ragcorp.domain.exceptions import FileAccessError, RagcorpError
-from ragcorp.domain.files import FileText, GrepPassage, GrepResult
+from ragcorp.domain.files.values import FileText, GrepPassage, GrepResult
 from ragcorp.domain.principal import Principal, Sensitivity
 
 if TYPE_CHECKING:

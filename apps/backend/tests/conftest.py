@@ -27,7 +27,7 @@ from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.embedded_postgres.provisioning import ensure_provisioned
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.container import Container, Parts, open_container
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.places import memory_folder

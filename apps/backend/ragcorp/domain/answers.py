@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceReport
 from ragcorp.domain.search.requests import SearchResponse
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, SourceReport
 from ragcorp.domain.structure.hydration import Hydration
 
 

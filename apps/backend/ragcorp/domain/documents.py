@@ -8,9 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from ragcorp.domain.files.source_paths import document_path, shown_path, shown_title
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, HitKey, no_metadata
-from ragcorp.domain.source_paths import document_path, shown_path, shown_title
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey, no_metadata
 
 
 class VisibilityScope(StrEnum):

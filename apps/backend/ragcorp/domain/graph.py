@@ -14,7 +14,7 @@ from ragcorp.domain.documents import DocumentAttributes, IngestStatus, Visibilit
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.domain.search.retrieval import MAX_CHUNK_INDEX
+from ragcorp.domain.retrieval import MAX_CHUNK_INDEX
 from ragcorp.domain.text.checks import is_blank, require_length, require_storable
 
 MAX_ENTITY_NAME = 200

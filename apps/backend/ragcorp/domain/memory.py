@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchResponse
-from ragcorp.domain.search.retrieval import SourceReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from operator import mul, sub
 from statistics import pstdev
 
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ports.models import Vector
 
 DEVIATIONS = 4.0
 MIN_PASSAGES = 2

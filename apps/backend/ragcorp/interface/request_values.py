@@ -12,7 +12,7 @@ from ragcorp.application.validation.attribute_checks import require_text
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files import GrepCase, GrepMode
+from ragcorp.domain.files.values import GrepCase, GrepMode
 from ragcorp.domain.filters import (
     COLLECTION,
     MAX_FILTER_CONDITIONS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragcorp.domain.files import GrepResult
+from ragcorp.domain.files.values import GrepResult
 from ragcorp.domain.search.requests import SearchHit, SearchResponse
 
 

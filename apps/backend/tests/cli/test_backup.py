@@ -24,7 +24,7 @@ from psycopg.conninfo import conninfo_to_dict
 from ragcorp.infrastructure.backups.contents import count_rows
 from ragcorp.infrastructure.embedded_postgres import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.keys import make_authenticator
 from support.command_line import environment, run_here
 from support.episodes import record, shown, store_entities

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files import Mark
+from ragcorp.domain.files.values import Mark
 from ragcorp.interface.cli.search.files import marked_line, parse_lines
 from support.command_line import Done, environment, run_apart, run_here
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from support.command_line import Done, run_here
 from support.embedders import HashingEmbedder
 from support.openai_server import FakeOpenAI, openai_server

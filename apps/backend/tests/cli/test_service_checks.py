@@ -14,7 +14,7 @@ from ragcorp.infrastructure.postgres.administration.service_inspection import Se
 from ragcorp.interface.cli.console.services import Check, CheckStatus
 from ragcorp.main.commands import service_checks
 from ragcorp.main.commands.service_checks import disk_check
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from support.command_line import run_here
 
 SOUND = ServiceFacts(

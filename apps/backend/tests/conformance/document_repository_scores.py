@@ -9,7 +9,7 @@ import pytest
 from conformance.stored_documents import OTHER, StoredDocuments
 
 from ragcorp.domain.documents import VisibilityScope
-from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.ports.storage import DocumentRepository, EmbeddingBacklog
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import QuerySyntax

@@ -7,7 +7,7 @@ import pytest
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import DocumentRepository, EmbeddingBacklog
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import RankedList
+from ragcorp.domain.retrieval import RankedList
 from support.stored import ANYONE, EAST, full_text, ids
 
 OTHER = Principal(workspace="other")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conformance.retrieval_source import Loader, RetrievalSourceConformance
 
-from ragcorp.domain.files import FileAccess, GrepRequest, GrepResult
+from ragcorp.domain.files.values import FileAccess, GrepRequest, GrepResult
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.file_search import FileGrep
 from ragcorp.domain.ports.sources import RetrievalSource

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 DOCUMENT = Path(__file__).resolve().parents[4] / "docs" / "configuration.md"
 

@@ -10,7 +10,7 @@ import pytest
 
 from ragcorp.infrastructure.embedded_postgres import launcher, status
 from ragcorp.main.opening import storage
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from tests.embedded.harness import Place
 
 pytestmark = pytest.mark.anyio

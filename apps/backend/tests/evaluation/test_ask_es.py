@@ -18,7 +18,7 @@ from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.interface.cli.console.services import EvaluationOptions, Target
 from ragcorp.interface.cli.evaluation.answers import PASSAGES, PROFILE
 from ragcorp.main.commands.evaluation import open_evaluation
-from ragcorp.main.settings.settings import LOCAL_MODEL
+from ragcorp.main.settings.schema import LOCAL_MODEL
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]
 

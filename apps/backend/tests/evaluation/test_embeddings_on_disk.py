@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import ConfigurationError, EmbedderUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.infrastructure.embedding_cache.disk import FILE, DiskCachingEmbedder, VectorFile
 from support.embedders import HashingEmbedder
 

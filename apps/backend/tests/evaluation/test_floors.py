@@ -26,7 +26,7 @@ from ragcorp.infrastructure.evaluation_sets.reading import read_set
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.interface.cli.console.services import Evaluation, EvaluationOptions, Target
 from ragcorp.main.commands.evaluation import open_evaluation
-from ragcorp.main.settings.settings import LOCAL_MODEL
+from ragcorp.main.settings.schema import LOCAL_MODEL
 from support.stored_vectors import cached_vectors, fill_cache, stored_vectors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]

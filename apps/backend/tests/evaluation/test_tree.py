@@ -19,7 +19,7 @@ from ragcorp.infrastructure.evaluation_sets.reading import read_set
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.interface.cli.console.services import EvaluationOptions, Target
 from ragcorp.main.commands.evaluation import open_evaluation
-from ragcorp.main.settings.settings import LOCAL_MODEL
+from ragcorp.main.settings.schema import LOCAL_MODEL
 
 FILES = {
     "docs/gastos.md": "# Gastos\n\nEl hotel se paga hasta 95 euros.\n",

@@ -22,7 +22,7 @@ from ragcorp.infrastructure.files.ripgrep import find_ripgrep
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.interface.cli.console.services import EvaluationOptions, Target
 from ragcorp.main.commands.evaluation import open_evaluation
-from ragcorp.main.settings.settings import LOCAL_MODEL
+from ragcorp.main.settings.schema import LOCAL_MODEL
 from support.stored_vectors import cached_vectors, fill_cache, stored_vectors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900), pytest.mark.local_model]

@@ -7,7 +7,7 @@ from extractive.texts import PlainTexts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragcorp.infrastructure.extractive.wording import MAX_CHARACTERS, MAX_STATEMENTS
+from ragcorp.infrastructure.extractive.phrasing import MAX_CHARACTERS, MAX_STATEMENTS
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from extractive.texts import PlainTexts
 
-from ragcorp.application.answering.citation_check import cited_lines
+from ragcorp.domain.citations.checks import cited_lines
 
 CONTENT = "Uno.\n\nDos dos.\nTres.\n" + "\n".join(f"Línea {number}." for number in range(20))
 CHUNK = replace(PlainTexts({"a.md": CONTENT}).passages[0].chunk, line_start=101, line_end=124)

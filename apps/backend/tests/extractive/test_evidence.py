@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.infrastructure.extractive.evidence import (
+from ragcorp.infrastructure.extractive.evidence.terms import UNKNOWN_SHARE, Term, make_terms, weight
+from ragcorp.infrastructure.extractive.evidence.weights import (
     ABOUT_NAME,
     HEADING,
     PASSAGE,
@@ -22,9 +23,8 @@ from ragcorp.infrastructure.extractive.evidence import (
     match,
     share,
 )
-from ragcorp.infrastructure.extractive.statements import Cell
-from ragcorp.infrastructure.extractive.terms import UNKNOWN_SHARE, Term, make_terms, weight
-from ragcorp.infrastructure.extractive.words import folded, same_root
+from ragcorp.infrastructure.extractive.passages.statements import Cell
+from ragcorp.infrastructure.extractive.vocabulary.words import folded, same_root
 
 
 def test_a_share_by_hand() -> None:

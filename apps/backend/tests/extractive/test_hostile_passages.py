@@ -12,9 +12,9 @@ from extractive.test_spoken import Memories, Said
 from extractive.texts import PlainTexts
 
 from ragcorp.infrastructure.extractive import answerer
-from ragcorp.infrastructure.extractive.choice import Chosen
-from ragcorp.infrastructure.extractive.statements import MAX_STATEMENTS_READ, statements
-from ragcorp.infrastructure.extractive.wording import Piece, worded
+from ragcorp.infrastructure.extractive.evidence.selection import Chosen
+from ragcorp.infrastructure.extractive.passages.statements import MAX_STATEMENTS_READ, statements
+from ragcorp.infrastructure.extractive.phrasing import Piece, worded
 
 pytestmark = pytest.mark.anyio
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.infrastructure.extractive.question import parse_question, parts_of
-from ragcorp.infrastructure.extractive.terms import wording_of
-from ragcorp.infrastructure.extractive.values import ValueKind as Kind
+from ragcorp.infrastructure.extractive.evidence.terms import wording_of
+from ragcorp.infrastructure.extractive.question.parsing import parse_question, parts_of
+from ragcorp.infrastructure.extractive.vocabulary.values import ValueKind as Kind
 
 
 @pytest.mark.parametrize(

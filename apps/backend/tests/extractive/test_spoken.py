@@ -9,7 +9,7 @@ import pytest
 from extractive.texts import PlainTexts
 
 from ragcorp.domain.answers import Passage
-from ragcorp.infrastructure.extractive.versions import same_family
+from ragcorp.infrastructure.extractive.evidence.versions import same_family
 
 pytestmark = pytest.mark.anyio
 

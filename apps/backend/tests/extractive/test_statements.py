@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.infrastructure.extractive.statements import SIGNING, Cell, is_clause_heading, statements
+from ragcorp.infrastructure.extractive.passages.statements import SIGNING, Cell, is_clause_heading, statements
 
 THREAD = """De: Ana Gil
 Fecha: lunes, 2 de junio de 2025

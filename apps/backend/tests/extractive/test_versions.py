@@ -8,7 +8,7 @@ import pytest
 from extractive.texts import PlainTexts
 
 from ragcorp.domain.documents import Chunk
-from ragcorp.infrastructure.extractive.versions import changes, date_in, same_family, standing
+from ragcorp.infrastructure.extractive.evidence.versions import changes, date_in, same_family, standing
 
 
 def chunk(name: str, text: str = "", title: str = "") -> Chunk:

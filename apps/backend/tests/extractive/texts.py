@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
-from ragcorp.application.answering.citation_check import cited_lines
 from ragcorp.domain.answers import AnswerFinished, AnswerPrompt, Passage
+from ragcorp.domain.citations.checks import cited_lines
 from ragcorp.domain.documents import Chunk
 from ragcorp.infrastructure.extractive.answerer import ExtractiveAnswerer
-from ragcorp.infrastructure.extractive.words import folded
+from ragcorp.infrastructure.extractive.vocabulary.words import folded
 
 STOP_WORDS = frozenset(
     {

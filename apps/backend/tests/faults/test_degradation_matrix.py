@@ -19,7 +19,7 @@ import pytest
 from ragcorp.application.retrieval.profiles.standard import standard_profiles
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.search.retrieval import Hit, RankedList
+from ragcorp.domain.retrieval import Hit, RankedList
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.service.app import run_app
 from ragcorp.main.wiring.container import Container, Parts

@@ -11,7 +11,7 @@ import pytest
 
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.search.retrieval import Hit, RankedList
+from ragcorp.domain.retrieval import Hit, RankedList
 from support.fan_out import FanOut, found, healthy, told
 from support.sources import ScriptedSource
 

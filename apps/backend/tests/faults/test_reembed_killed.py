@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from ragcorp.application.embedding.reembed import PROBE
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.wiring.container import Parts

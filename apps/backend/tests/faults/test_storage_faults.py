@@ -30,7 +30,7 @@ from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.administration.migrations import migrate, state
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.container import Parts, open_container
 from support.embedders import TEST_MODEL, HashingEmbedder
 

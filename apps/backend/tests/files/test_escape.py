@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragcorp.domain.exceptions import FileAccessError, InvalidInputError
-from ragcorp.domain.files import MAX_PATH
+from ragcorp.domain.files.values import MAX_PATH
 from ragcorp.infrastructure.files import root_folder
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.roots import parse_roots
+from ragcorp.infrastructure.files.safe_open import Roots
 from support.roots import CANARY, dangerous_tree, open_descriptors, reader_of, roots_of, said, write
 
 

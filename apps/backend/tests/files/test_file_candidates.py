@@ -12,10 +12,10 @@ from ragcorp.application.files.candidates import FileCandidates
 from ragcorp.application.retrieval.steps.visibility_policy import readable
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.domain.files import FileAccess, passage_id
+from ragcorp.domain.files.values import FileAccess, passage_id
 from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Features
-from ragcorp.domain.search.retrieval import HitKey
 from support.roots import WithheldDocuments, reader_of, roots_of, write
 from support.stored import ANYONE, where
 

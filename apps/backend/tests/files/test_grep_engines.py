@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ragcorp.domain.files import FileMatches, GrepCase, Mark
-from ragcorp.infrastructure.files.opening import Roots
+from ragcorp.domain.files.values import FileMatches, GrepCase, Mark
 from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.ripgrep import Ripgrep
+from ragcorp.infrastructure.files.safe_open import Roots
 from support.grep import found, python_over, ripgrep_over
 from support.line_search import LineSearchConformance
 from support.roots import write

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from ragcorp.application.files.grep import GrepFiles
-from ragcorp.domain.files import FileAccess, GrepRequest, SkippedFiles
+from ragcorp.domain.files.values import FileAccess, GrepRequest, SkippedFiles
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.reading import MAX_LINE, FileReader
 from ragcorp.infrastructure.files.repository import LocalFileRepository
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
+from ragcorp.infrastructure.files.safe_open import Roots
 from ragcorp.infrastructure.parsing.decoding import decode_with_name
 from support.grep import LONG, StoredFiles
 from support.roots import roots_of, write

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.grep import CODE, make_tree
-from ragcorp.domain.files import GrepRequest, GrepResult
+from ragcorp.domain.files.values import GrepRequest, GrepResult
 from ragcorp.domain.principal import Principal
 from support.grep import LONG, grep_over
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ragcorp.domain.files import LineSearch
-from ragcorp.infrastructure.files.opening import Roots
+from ragcorp.domain.files.values import LineSearch
 from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.root_folder import OpenedFile
+from ragcorp.infrastructure.files.safe_open import Roots
 from ragcorp.infrastructure.parsing.decoding import decode_with_name
 from support.grep import LONG, found
 from support.roots import MAX_FILE, MAX_READ, open_descriptors, roots_of, write

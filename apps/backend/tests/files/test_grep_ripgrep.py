@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from ragcorp.domain.exceptions import InvalidInputError, SourceUnavailableError
-from ragcorp.domain.files import FileMatches, GrepCase, GrepMode, LineSearch, SkippedFiles
+from ragcorp.domain.files.values import FileMatches, GrepCase, GrepMode, LineSearch, SkippedFiles
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
 from support.grep import LONG, MAX_FILE, found, python_over, ripgrep_over
 from support.roots import open_descriptors, reader_of, roots_of, write

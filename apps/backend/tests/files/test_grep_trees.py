@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ragcorp.domain.exceptions import InvalidInputError, SourceUnavailableError
-from ragcorp.domain.files import LineSearch, SkippedFiles
-from ragcorp.infrastructure.files.opening import Roots
+from ragcorp.domain.files.values import LineSearch, SkippedFiles
 from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.ripgrep import Ripgrep
+from ragcorp.infrastructure.files.safe_open import Roots
 from support.grep import LONG, MAX_FILE, found, python_over, ripgrep_over
 from support.line_search import LineSearchConformance
 from support.roots import roots_of, write

@@ -16,7 +16,7 @@ from ragcorp.domain.exceptions import (
     SourceUnavailableError,
     StorageUnavailableError,
 )
-from ragcorp.domain.files import (
+from ragcorp.domain.files.values import (
     ChunkPlace,
     FileAccess,
     FileMatches,

@@ -16,7 +16,7 @@ from ragcorp.domain.exceptions import (
     InvalidInputError,
     StorageUnavailableError,
 )
-from ragcorp.domain.files import FileAccess, FileText
+from ragcorp.domain.files.values import FileAccess, FileText
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.file_search import FileLines, KnownLines
 from ragcorp.domain.principal import Principal, Sensitivity

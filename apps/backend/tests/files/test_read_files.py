@@ -17,8 +17,8 @@ from ragcorp.domain.exceptions import (
     FileUndecodableError,
     InvalidInputError,
 )
-from ragcorp.domain.files import MAX_PATH, FileText
-from ragcorp.domain.passage_text import MAX_CHARACTERS
+from ragcorp.domain.files.passage_text import MAX_CHARACTERS
+from ragcorp.domain.files.values import MAX_PATH, FileText
 from ragcorp.infrastructure.files.numbered_text import NumberedText
 from ragcorp.infrastructure.files.reading import MAX_LINE, FileReader
 from support.roots import MAX_FILE, MAX_READ, open_descriptors, reader_of, roots_of, said, write

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.roots import Root, parse_roots
+from ragcorp.infrastructure.files.safe_open import Roots
 from support.roots import reader_of, roots_of, write
 
 

@@ -16,7 +16,7 @@ from ragcorp.application.retrieval.search.routed_candidates import RoutedCandida
 from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
 from ragcorp.application.retrieval.sources.chunks import DenseChunkSource
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
-from ragcorp.domain.files import FILES, GrepRequest
+from ragcorp.domain.files.values import FILES, GrepRequest
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.search.requests import FusionMethod, SearchHit, SearchMode, SearchRequest, SearchResponse
 from ragcorp.infrastructure.postgres.connections.database import Database

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.graph import GraphSelection
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog

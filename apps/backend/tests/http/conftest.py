@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from ragcorp.infrastructure.postgres.keys.idempotency_store import PostgresIdempotencyStore
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.main.service.app import run_app
 from ragcorp.main.wiring.container import Container, Parts
 from support.embedders import HashingEmbedder

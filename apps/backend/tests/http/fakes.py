@@ -27,8 +27,8 @@ from ragcorp.application.retrieval.search.search_chunks import SearchChunks, Sea
 from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullTextChunkSource
 from ragcorp.application.status.report import ReportStatus, ServiceFacts
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
-from ragcorp.domain.files import FileAccess
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
+from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.ports.storage import (
     BacklogCounts,
     PendingChunk,
@@ -40,7 +40,7 @@ from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.services import HttpServices
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.files import make_repository
 from support.conversations import NO_PAGES
 from support.embedders import HashingEmbedder

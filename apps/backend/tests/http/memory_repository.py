@@ -10,9 +10,9 @@ from uuid import UUID, uuid4
 
 from ragcorp.application.files.filter_evaluation import meets
 from ragcorp.domain.documents import Chunk, Document, IngestStatus, ParsedText, SourceFile
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.filters import FILTER_FIELDS, METADATA, Filters
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import (
     DocumentPage,
     DocumentSelection,
@@ -24,8 +24,8 @@ from ragcorp.domain.ports.storage import (
     WriteOutcome,
 )
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.domain.search.requests import QuerySyntax
-from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
 
 
 @dataclass(slots=True)

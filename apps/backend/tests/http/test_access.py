@@ -14,7 +14,7 @@ from ragcorp.domain.keys import Scope
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.layers.access import OPEN_OPERATIONS, SCOPES, scope_of
 from ragcorp.interface.http.layers.bounded_route import BoundedRoute
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from support.keys import KeyWorld
 
 from .conftest import Serve

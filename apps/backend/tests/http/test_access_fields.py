@@ -17,12 +17,13 @@ import httpx
 import pytest
 
 from ragcorp.application.keys.create import CreateKey, KeyRequest
-from ragcorp.application.retrieval.profiles.profile import GREP, RetrievalProfile
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.profiles.standard import standard_profiles
-from ragcorp.domain.files import FILES, passage_id
+from ragcorp.domain.files.values import FILES, passage_id
 from ragcorp.domain.keys import Caller, Scope
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import Hit
+from ragcorp.domain.retrieval import Hit
+from ragcorp.domain.search.sources import GREP
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.main.service.app import run_app
 from ragcorp.main.wiring.container import Container, Parts

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from ragcorp.application.limits.token_budget import ACCOUNT
 from ragcorp.interface.http.app import WAITING_PER_PLACE, create_app
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 
 from .callers import KnownCallers, bearer
 from .conftest import Serve

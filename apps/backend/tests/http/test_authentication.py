@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from ragcorp.domain.keys import Scope
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from support.keys import KeyWorld
 
 from .conftest import Serve

@@ -14,10 +14,10 @@ import pytest
 import ragcorp
 from ragcorp.application.memory.load_context import ContextLimits, LoadContext
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
-from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.interface.http.answers.context_schema import ContextBody
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from support.conversations import MOMENT, FoundAlready, turn
 
 from .conftest import Serve

@@ -14,7 +14,7 @@ from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.interface.http.answers.ask_schema import AnswerBody
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from support.conversations import InMemoryHistory
 
 from .fakes import Spanish, World

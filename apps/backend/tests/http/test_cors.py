@@ -8,9 +8,9 @@ import pytest
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.layers.cors import parse_origins
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.main.service.app import http_limits
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 
 from .callers import KnownCallers, bearer
 from .conftest import MakeApp, Serve

@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.main.service.http_protocol import MAX_HEAD_BYTES, ProblemProtocol
 
 from .connection import Connection

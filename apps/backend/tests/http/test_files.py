@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from ragcorp.domain import exceptions as domain
-from ragcorp.domain.files import (
+from ragcorp.domain.files.values import (
     ChunkPlace,
     FileText,
     GrepCase,
@@ -26,7 +26,7 @@ from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.files.schema import FileContent, GrepResults
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from support.stored import ANYONE
 
 from .conftest import Serve

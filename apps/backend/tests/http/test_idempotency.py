@@ -14,7 +14,7 @@ from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
 from ragcorp.infrastructure.postgres.keys.idempotency_store import PostgresIdempotencyStore
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.main.wiring.container import Container
 
 from .callers import KnownCallers, bearer

@@ -25,7 +25,7 @@ from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.interface.mcp.tools import TOOLS
 from ragcorp.main.service.app import run_app
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.container import Container, Parts, open_container
 from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.embedders import HashingEmbedder

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 
 from .callers import KnownCallers, bearer
 from .conftest import Serve

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.embeddings import Vector
 from ragcorp.infrastructure.openai_compatible.prompt import chat_messages
 from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
 from ragcorp.main.service.app import run_app

@@ -17,7 +17,7 @@ from ragcorp.interface.http.collections.item_patches import ArtifactPatch, Chunk
 from ragcorp.interface.http.collections.item_schema import ArtifactItem, HistoryTurn, MemoryItem
 from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody, Stored
 from ragcorp.interface.http.files.schema import FileContent, GrepBody, GrepResults, ReadBody
-from ragcorp.interface.http.openapi import ProblemDetails
+from ragcorp.interface.http.protocol.descriptions import ProblemDetails
 from ragcorp.interface.http.search.schema import Result, SearchBody, SearchResults
 from ragcorp.interface.http.system.status_schema import StatusBody
 

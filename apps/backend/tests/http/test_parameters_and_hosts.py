@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from ragcorp.main.service.app import http_limits
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 
 from .conftest import MakeApp
 

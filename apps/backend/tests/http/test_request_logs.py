@@ -17,8 +17,8 @@ from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.logs.formats import JsonLines
 from ragcorp.infrastructure.logs.records import RecordReader
 from ragcorp.interface.http.app import create_app
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.request_context import current_request_id
-from ragcorp.interface.http.services import HttpLimits
 
 from .fakes import World
 

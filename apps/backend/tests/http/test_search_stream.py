@@ -15,8 +15,8 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.files.schema import GrepResults
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.search.schema import SearchResults
-from ragcorp.interface.http.services import HttpLimits
 from ragcorp.main.service.app import run_app
 from support.events import Event, events_of
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragcorp.main.service.app import Application, run_app
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder, HashingEmbedder
 

@@ -14,7 +14,7 @@ from ragcorp.domain import exceptions as domain
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics, reason_label
 from ragcorp.interface.http.monitoring.state_metrics import ServiceState
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.main.service.app import run_app
 from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder

@@ -15,7 +15,7 @@ from ragcorp.domain.exceptions import ConfigurationError, StorageUnavailableErro
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.status import PartState, PartStatus, Waiting
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from support.keys import KeyWorld
 
 from .callers import bearer

@@ -21,7 +21,7 @@ from ragcorp.infrastructure.postgres.collections.content_counts import PostgresC
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.main.service.app import run_app
 from ragcorp.main.service.status import SHOWN, shown_flags
-from ragcorp.main.settings.settings import Settings, load_settings
+from ragcorp.main.settings.schema import Settings, load_settings
 from ragcorp.main.wiring.container import Container, Parts, open_container
 from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.embedders import HashingEmbedder

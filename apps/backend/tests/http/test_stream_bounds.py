@@ -16,7 +16,7 @@ from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.main.service.unread_responses import cutting_protocol
 from support.conversations import NO_PAGES
 from support.events import events_of

@@ -22,7 +22,7 @@ from ragcorp.infrastructure.openai_compatible.embedder import OpenAIEmbedder
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.settings.settings import LOCAL_MODEL, load_settings
+from ragcorp.main.settings.schema import LOCAL_MODEL, load_settings
 from ragcorp.main.wiring.container import Parts, open_container
 from support.embedders import TEST_MODEL
 from support.library import OpenRag, degraded

@@ -9,7 +9,7 @@ import pytest
 
 import ragcorp
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files import GrepMode
+from ragcorp.domain.files.values import GrepMode
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.library.files import grep_request, hybrid_request
 from ragcorp.interface.library.rag import Rag

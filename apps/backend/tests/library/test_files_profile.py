@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.search.requests import SearchHit, SearchResponse
 from ragcorp.interface.library.rag import Rag

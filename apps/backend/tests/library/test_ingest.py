@@ -12,12 +12,12 @@ import pytest
 
 from ragcorp.application.embedding.worker import EmbeddingWorker
 from ragcorp.domain.documents import IngestStatus
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import (
     EmbedderUnavailableError,
     InvalidInputError,
     NotFoundError,
 )
-from ragcorp.domain.ports.models import Vector
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder, HashingEmbedder

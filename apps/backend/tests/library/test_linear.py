@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from pgvector.psycopg import register_vector
 
-from ragcorp.domain.search.retrieval import Hit
+from ragcorp.domain.retrieval import Hit
 from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSearchStatistics
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag

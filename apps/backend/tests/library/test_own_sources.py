@@ -17,7 +17,7 @@ from ragcorp.domain.exceptions import (
     StorageUnavailableError,
 )
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.search.retrieval import Hit, RankedList
+from ragcorp.domain.retrieval import Hit, RankedList
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder, HashingEmbedder

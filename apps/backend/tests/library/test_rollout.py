@@ -17,7 +17,7 @@ from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.container import Container, Parts, open_container
 from support.embedders import HashingEmbedder
 from support.sources import ScriptedSource

@@ -8,11 +8,11 @@ import logging
 
 import pytest
 
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import (
     AllSourcesFailedError,
     InvalidInputError,
 )
-from ragcorp.domain.ports.models import Vector
 from ragcorp.main.wiring.container import Parts
 from support.embedders import BrokenEmbedder, HashingEmbedder
 from support.library import CONTRACTS, GivenVectors, OpenRag, asked, break_full_text, degraded, fill, shown

@@ -14,7 +14,7 @@ from ragcorp.domain.exceptions import (
     InvalidInputError,
 )
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.search.retrieval import RankedList
+from ragcorp.domain.retrieval import RankedList
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.wiring.container import Parts
 from support.embedders import HashingEmbedder

@@ -13,12 +13,12 @@ from mcp_types import CallToolResult, LoggingMessageNotificationParams
 
 from ragcorp.application.memory.load_context import ContextLimits, LoadContext
 from ragcorp.domain.answers import Answer, AskEvent, Citation
-from ragcorp.domain.files import FileText, GrepPassage, GrepRequest, GrepResult, Mark
+from ragcorp.domain.files.values import FileText, GrepPassage, GrepRequest, GrepResult, Mark
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.keys import EVERY_SCOPE, Caller
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchRequest, SearchResponse
-from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
 from ragcorp.interface.mcp.server import make_mcp_server
 from ragcorp.interface.mcp.services import McpLimits, McpServices
 from support.conversations import turn

@@ -9,10 +9,10 @@ import pytest
 
 from ragcorp.domain.answers import Answer, Citation
 from ragcorp.domain.documents import Chunk
-from ragcorp.domain.files import GrepPassage, GrepResult, Mark, SkippedFiles
+from ragcorp.domain.files.values import GrepPassage, GrepResult, Mark, SkippedFiles
 from ragcorp.domain.principal import Sensitivity
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchResponse
-from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
 from ragcorp.interface.shapes.result_text import answer_text, grep_text, search_text, snippet
 
 

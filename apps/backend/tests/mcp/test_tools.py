@@ -17,7 +17,7 @@ from ragcorp.domain.exceptions import (
     InvalidInputError,
     StorageUnavailableError,
 )
-from ragcorp.domain.files import GrepCase, GrepMode, GrepRequest
+from ragcorp.domain.files.values import GrepCase, GrepMode, GrepRequest
 from ragcorp.domain.filters import Condition, Operator
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.search.requests import SearchRequest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from alembic import command
 
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate
 from ragcorp.infrastructure.postgres.models.embedding_models import DEFAULT_MODEL, DISTANCE_THRESHOLDS
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel, active_model, store_weights

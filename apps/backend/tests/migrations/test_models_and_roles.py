@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError
-from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.tables.schema import metadata

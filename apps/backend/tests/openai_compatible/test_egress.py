@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError, EmbedderUnavailableError, SourceUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.network import transport as guarded_transport
 from ragcorp.infrastructure.network.egress import check_base_url, is_refused
 from ragcorp.infrastructure.openai_compatible.answerer import OpenAIAnswerer

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError, EmbedderUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.embedder import OpenAIEmbedder
 from support.openai_server import FakeOpenAI, openai_server

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ragcorp.domain.documents import IngestStatus
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database

@@ -11,8 +11,8 @@ import pytest
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Features
-from ragcorp.domain.search.retrieval import HitKey
 from ragcorp.infrastructure.postgres.collections.rows import OPENING
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from support.collections import NOON, backlog_of, fill, save, store_over

@@ -12,7 +12,7 @@ import pytest
 
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search.retrieval import ScoreType
+from ragcorp.domain.retrieval import ScoreType
 from ragcorp.infrastructure.postgres.collections import statements as collection_statements
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from support.collections import (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, HitKey
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey
 from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
 from support.collections import WITH_CHANNELS, channels_over, store_over
 from support.postgres import open_database

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 import psycopg
 import pytest
 
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import PendingChunk
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository

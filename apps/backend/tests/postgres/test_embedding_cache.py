@@ -17,8 +17,8 @@ from ragcorp.application.embedding.passage_vectors import PassageVectors
 from ragcorp.application.embedding.prune import PruneEmbeddings, PruneReport
 from ragcorp.application.embedding.vector_memory import VectorMemory
 from ragcorp.domain.collections import Collection
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog

@@ -13,8 +13,8 @@ from conformance.stored_items import NOON, OTHER, draft
 
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.domain.collections import Collection, ItemSelection
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import IncompatibleEmbeddingsError, NotFoundError
-from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache

@@ -18,7 +18,7 @@ from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search.retrieval import ScoreType
+from ragcorp.domain.retrieval import ScoreType
 from support.postgres import open_database, repository_over
 from support.stored import written
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from conftest import TestServer
 
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import head_revision
 from ragcorp.infrastructure.postgres.administration.readiness import Sight
 from ragcorp.main.service.app import run_app

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from benchmarks.wire import Trace, traced
-from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.embeddings import Vector
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag

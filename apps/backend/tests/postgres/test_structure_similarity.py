@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.ports.structure import SimilarEntity
 from ragcorp.domain.principal import Principal

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragcorp.application.answering.answer_text import AnswerText
-from ragcorp.application.answering.citation_check import as_plain_text, cited_numbers
+from ragcorp.domain.citations.checks import as_plain_text, cited_numbers
 
 ALLOWED = frozenset({1, 2, 12})
 SOURCE = "Véase https://docs.example/norma?a=1 y www.example.org/x."

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.application.files.grep_ranking import MAX_PASSAGE_LINES, passages_of
-from ragcorp.domain.files import FileMatches, Mark, MatchedFile, RankedPassage
-from ragcorp.domain.passage_text import bounded
+from ragcorp.domain.files.passage_text import bounded
+from ragcorp.domain.files.values import FileMatches, Mark, MatchedFile, RankedPassage
 
 TERMS = ("contrato", "plazo", "ñ")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.application.retrieval.fusion.linear import ABSOLUTE, LinearFusionService
-from ragcorp.domain.search.retrieval import Hit, RankedList
+from ragcorp.domain.retrieval import Hit, RankedList
 
 IDENTITIES = [str(number) for number in range(20)]
 KINDS = (*sorted(ABSOLUTE), "ts_rank_cd", "hops")

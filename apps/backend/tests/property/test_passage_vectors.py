@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ragcorp.application.embedding.passage_vectors import PassageVectors
 from ragcorp.application.embedding.vector_memory import VectorMemory
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.ports.models import Vector
 from support.passage_vectors import GatedCalls, KeptVectors, settled, wanted
 
 BOUND_SECONDS = 20.0

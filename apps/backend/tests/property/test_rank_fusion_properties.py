@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
-from ragcorp.domain.search.retrieval import Hit, RankedList
+from ragcorp.domain.retrieval import Hit, RankedList
 
 IDENTITIES = [str(number) for number in range(30)]
 

@@ -17,8 +17,8 @@ from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
 from ragcorp.application.retrieval.steps.visibility_policy import VisibilityPolicy, readable
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Candidate, Features
-from ragcorp.domain.search.retrieval import HitKey
 from support.candidates import NOW, candidate
 
 NAMES = [str(number) for number in range(30)]

@@ -22,9 +22,9 @@ from ragcorp.domain.documents import Chunk
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import Hit, HitKey
 from ragcorp.domain.search.candidates import Description, Features
 from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest, SearchResponse
-from ragcorp.domain.search.retrieval import Hit, HitKey
 from support.candidates import NOW, described
 from support.sources import ScriptedSource
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.embeddings.reembedding import PostgresReembedding
 from ragcorp.interface.library.rag import Rag

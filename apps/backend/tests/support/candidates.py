@@ -8,8 +8,8 @@ from typing import Any
 
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Sensitivity
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, FusedHit, Hit
 from ragcorp.domain.search.candidates import Candidate, Description
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, FusedHit, Hit
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

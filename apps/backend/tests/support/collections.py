@@ -8,7 +8,7 @@ from typing import Any
 
 from ragcorp.domain.collections import Collection, ItemDraft
 from ragcorp.domain.documents import DocumentAttributes
-from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.ports.storage import EmbeddingBacklog
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.collections.candidate_store import PostgresCandidateStore

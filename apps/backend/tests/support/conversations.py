@@ -14,8 +14,8 @@ from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemOutcome,
 from ragcorp.domain.documents import Chunk, IngestStatus, VisibilityScope
 from ragcorp.domain.ports.chunks import PagedText, PageSpan
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchRequest, SearchResponse
-from ragcorp.domain.search.retrieval import SourceReport
 from ragcorp.domain.structure.hydration import Hydration
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -19,7 +19,7 @@ from psycopg.conninfo import make_conninfo
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres, EmbeddedServer
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.container import Container, Parts, open_container
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.fault_proxy import FaultProxy, fault_proxy

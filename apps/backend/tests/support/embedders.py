@@ -6,8 +6,8 @@ import hashlib
 import math
 from collections.abc import Sequence
 
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
 
 TEST_MODEL = EmbeddingModel(name="test-embedder", dimensions=8)
 

@@ -11,8 +11,8 @@ from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.application.retrieval.search.fan_out import SourceFanOut
 from ragcorp.domain.ports.sources import RetrievalSource, SourceQuery, SourceResult
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import Hit, RankedList
 from ragcorp.domain.search.requests import Filters
-from ragcorp.domain.search.retrieval import Hit, RankedList
 from support.sources import ScriptedSource
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ragcorp.application.files.candidates import FileCandidates
 from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.retrieval.sources.files import FileGrepSource
-from ragcorp.domain.files import FileAccess
+from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.ports.file_search import FileGrep
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.repository import LocalFileRepository
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
+from ragcorp.infrastructure.files.safe_open import Roots
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.files.documents import PostgresFileDocuments
 from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies

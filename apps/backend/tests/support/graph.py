@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ragcorp.domain.documents import DocumentAttributes
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.graph import (
     ENTITY,
     FACT,
@@ -19,7 +20,6 @@ from ragcorp.domain.graph import (
     entity_name,
 )
 from ragcorp.domain.ports.graph import GraphRepository, GraphSearch
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.graph.search import GraphSearchOptions, PostgresGraphSearch

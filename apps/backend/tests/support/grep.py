@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragcorp.application.files.grep import GrepFiles
-from ragcorp.domain.files import ChunkPlace, FileAccess, FileMatches
+from ragcorp.domain.files.values import ChunkPlace, FileAccess, FileMatches
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.file_search import FileLines, FileRepository, KnownLines
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.repository import LocalFileRepository
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
+from ragcorp.infrastructure.files.safe_open import Roots
 from support.roots import reader_of, roots_of
 
 MAX_FILE = 256 * 1024

@@ -12,14 +12,14 @@ from typing import TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
 from zlib import crc32
 
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import LexicalChunks
 from ragcorp.domain.ports.structure import Named, SimilarEntity, SyntaxNeighbours
 from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.domain.search.requests import QuerySyntax
-from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
 from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, EntityRef, EntityText, FileRef
 from ragcorp.domain.structure.hydration import (
     DroppedEntity,

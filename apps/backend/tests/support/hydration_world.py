@@ -10,8 +10,8 @@ from typing import Any
 
 from ragcorp.application.hydration.hydrate import HydrateEpisode, HydrationOptions
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.hydration import Hydration, HydrationLimits, WarningCode
 from support.embedders import HashingEmbedder

@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.interface.library.rag import Rag
 from support.embedders import HashingEmbedder

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragcorp.domain.files import FileMatches, LineSearch
-from ragcorp.infrastructure.files.opening import Roots
+from ragcorp.domain.files.values import FileMatches, LineSearch
 from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.ripgrep import Ripgrep
+from ragcorp.infrastructure.files.safe_open import Roots
 from support.grep import LONG
 from support.roots import roots_of
 

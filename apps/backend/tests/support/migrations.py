@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
 from support.embedders import TEST_MODEL
 from support.postgres import open_database, repository_over

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from ragcorp.application.embedding.passage_vectors import PassageKey
-from ragcorp.domain.embedding_cache import CacheName, CacheOutcome
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import CacheName, CacheOutcome, EmbeddingModel, Vector
 from support.embedders import TEST_MODEL, HashingEmbedder
 
 

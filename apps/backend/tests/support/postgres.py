@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository

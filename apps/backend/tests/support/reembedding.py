@@ -12,8 +12,8 @@ import pytest
 
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.application.embedding.reembed import Reembed
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache

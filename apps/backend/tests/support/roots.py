@@ -11,13 +11,13 @@ from pathlib import Path
 
 from ragcorp.application.files.read import ReadFile
 from ragcorp.domain.exceptions import FileAccessError
-from ragcorp.domain.files import FileAccess, FileText
+from ragcorp.domain.files.values import FileAccess, FileText
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.file_search import FileLines, KnownLines
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.roots import Root
+from ragcorp.infrastructure.files.safe_open import Roots
 from ragcorp.infrastructure.parsing.decoding import decode_with_name
 
 CANARY = "CANARIO-7f3a9c"

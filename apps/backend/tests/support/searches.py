@@ -12,8 +12,8 @@ from ragcorp.application.retrieval.search.page_cursor import Position
 from ragcorp.application.retrieval.search.search_chunks import current_hour
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchRequest, SearchResponse
-from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
 
 
 @dataclass

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragcorp.domain.documents import ChunkDraft, DocumentAttributes, ParsedText, SourceFile, index_text
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import DocumentRepository, DocumentWrite, EmbeddingBacklog
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import HitKey, RankedList
+from ragcorp.domain.retrieval import HitKey, RankedList
 from ragcorp.interface.request_values import parse_filters
 from support.embedders import TEST_MODEL
 

@@ -15,7 +15,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.embeddings import Vector
 from ragcorp.infrastructure.embedding_cache.disk import FILE, VectorFile
 from ragcorp.infrastructure.embedding_cache.vectors import normalised
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ragcorp.domain.documents import ChunkDraft
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.structure.entities import CODE_KINDS, DocumentStructure, EntityDraft, EntityKind
 from ragcorp.domain.text.entity_names import symbol_name

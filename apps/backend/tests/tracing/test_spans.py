@@ -17,7 +17,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerPrompt
 from ragcorp.domain.exceptions import MissingExtraError
 from ragcorp.main.service.app import run_app
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring import tracing
 from ragcorp.main.wiring.container import Container
 from support.otlp_collector import otlp_collector

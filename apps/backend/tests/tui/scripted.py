@@ -10,10 +10,10 @@ from uuid import UUID
 from ragcorp.domain.answers import Answer, AskEvent, Citation
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import FileNotFoundInRootsError
-from ragcorp.domain.files import FileText
+from ragcorp.domain.files.values import FileText
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import Contribution, SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchRequest, SearchResponse
-from ragcorp.domain.search.retrieval import Contribution, SourceOutcome, SourceReport
 from ragcorp.interface.tui.services import TuiServices
 
 

@@ -10,7 +10,7 @@ from textual import events
 from textual.widgets import Input
 
 from ragcorp.domain.exceptions import InvalidInputError, StorageUnavailableError
-from ragcorp.domain.search.retrieval import Contribution
+from ragcorp.domain.retrieval import Contribution
 from ragcorp.interface.tui.app import RagTui
 from ragcorp.interface.tui.help_screen import HelpScreen
 from ragcorp.interface.tui.search_screen import SearchScreen

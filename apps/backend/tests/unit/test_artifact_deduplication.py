@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ragcorp.application.retrieval.steps.deduplication import MAX_NOTED, ArtifactDeduplication, collections_of
+from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Candidate, StepOutcome
-from ragcorp.domain.search.retrieval import HitKey
 from support.candidates import candidate, names, scores
 
 

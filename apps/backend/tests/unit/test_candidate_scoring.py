@@ -9,8 +9,8 @@ import pytest
 from ragcorp.application.retrieval.search.candidate_scoring import can_score_all, complete
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import SourceAnswer, SourceResult
+from ragcorp.domain.retrieval import Hit, RankedList, SourceOutcome, SourceReport
 from ragcorp.domain.search.lexical import LexicalEvidence
-from ragcorp.domain.search.retrieval import Hit, RankedList, SourceOutcome, SourceReport
 
 pytestmark = pytest.mark.anyio
 

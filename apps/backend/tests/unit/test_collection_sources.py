@@ -8,12 +8,12 @@ import pytest
 
 from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
 from ragcorp.application.retrieval.sources.collections import CollectionDenseSource, CollectionFullTextSource
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import ITEM_FIELDS, Filters
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.sources import SourceQuery
 from ragcorp.domain.ports.storage import SimilarChunks
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from support.embedders import HashingEmbedder
 from support.stored import where
 

@@ -9,8 +9,8 @@ import pytest
 from ragcorp.application.retrieval.steps.diversification import Diversification, jaccard, relevances
 from ragcorp.application.retrieval.steps.reranking import Reranking
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Features
-from ragcorp.domain.search.retrieval import HitKey
 from support.candidates import candidate, candidates, names, scores
 
 

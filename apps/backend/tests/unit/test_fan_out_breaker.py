@@ -9,7 +9,7 @@ import pytest
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.domain.exceptions import EmbedderUnavailableError, InvalidInputError, SourceUnavailableError
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.search.retrieval import Hit, RankedList
+from ragcorp.domain.retrieval import Hit, RankedList
 from support.fan_out import FanOut, healthy, told
 from support.sources import ScriptedSource
 

@@ -15,7 +15,7 @@ from ragcorp.domain.exceptions import (
     SourceUnavailableError,
     StorageUnavailableError,
 )
-from ragcorp.domain.files import (
+from ragcorp.domain.files.values import (
     MAX_PASSAGES,
     ChunkPlace,
     FileAccess,

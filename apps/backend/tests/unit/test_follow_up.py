@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.answering.follow_up import anchors, is_follow_up, rewritten
+from ragcorp.domain.text.follow_up import anchors, is_follow_up, rewritten
 
 CONTRACT = "¿Cuál es el plazo del contrato CTR-2026-014 con Acme Corporation?"
 

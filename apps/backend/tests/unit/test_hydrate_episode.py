@@ -10,7 +10,7 @@ import pytest
 
 from ragcorp.application.hydration.hydrate import HydrationOptions
 from ragcorp.application.structure.anchors import AnchorOptions
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.domain.structure.hydration import DropReason, WarningCode
 from support.embedders import HashingEmbedder

@@ -9,7 +9,7 @@ import pytest
 
 from ragcorp.application.hydration.hydrate import HydrationOptions
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, StorageUnavailableError
-from ragcorp.domain.search.retrieval import SourceOutcome
+from ragcorp.domain.retrieval import SourceOutcome
 from ragcorp.domain.structure.hydration import WarningCode
 from support.embedders import BrokenEmbedder
 from support.hydration import MemoryKeywords

@@ -11,8 +11,8 @@ from ragcorp.application.hydration.search import HydratedSearch
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
-from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.structure.hydration import Hydration, HydrationLimits, HydrationUse
 from support.stored import where
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.application.files.keyword_extraction import MAX_KEYWORDS, foremost, given_terms, keywords, stem
-from ragcorp.domain.files import MAX_GREP_TERMS, GrepRequest
+from ragcorp.domain.files.values import MAX_GREP_TERMS, GrepRequest
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_quoted_phrases(question: str, terms: tuple[str, ...]) -> None:
         "rankFusion",
         "REQ-2026-014",
         "docker-compose",
-        "ragcorp.main.settings.settings",
+        "ragcorp.main.settings.schema",
         "settings.py",
         "docs/guía/retrieval.md",
         "/etc/cron.d",

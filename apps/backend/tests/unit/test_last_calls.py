@@ -11,8 +11,8 @@ from ragcorp.application.status.model_health import LastCalls, NotedAnswers
 from ragcorp.domain.answers import Answer, AskEvent
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchRequest
-from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
 
 pytestmark = pytest.mark.anyio
 

@@ -6,15 +6,15 @@ import math
 
 import pytest
 
-from ragcorp.application.retrieval.fusion.lexical_scores import (
+from ragcorp.domain.retrieval import ScoreType
+from ragcorp.domain.search.lexical import LexicalEvidence, QueryTerm, TermKind
+from ragcorp.domain.search.lexical_scores import (
     evidence_mass,
     lexical_evidence,
     saturation,
     term_factors,
     total,
 )
-from ragcorp.domain.search.lexical import LexicalEvidence, QueryTerm, TermKind
-from ragcorp.domain.search.retrieval import ScoreType
 
 
 def term(lexeme: str, idf: float, similarity: float = 1.0) -> QueryTerm:

@@ -8,7 +8,7 @@ import pytest
 
 from ragcorp.application.retrieval.fusion.linear import LinearFusionService
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 
 
 def scored(source: str, score_type: str, **scores: float) -> RankedList:

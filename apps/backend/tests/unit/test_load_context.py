@@ -13,7 +13,7 @@ from ragcorp.application.memory.load_context import DEFAULT_QUERY, ContextLimits
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.filters import Condition
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from support.conversations import MOMENT, FoundAlready, turn
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,6 @@ from ragcorp.application.memory.briefing import (
     HEADER,
     MAX_ITEM_CHARS,
     MAX_MEMORY_CHARS,
-    MAX_SPEAKER_CHARS,
     NOTE,
     fence_characters,
     fenced,
@@ -20,6 +19,7 @@ from ragcorp.application.memory.briefing import (
 )
 from ragcorp.domain.memory import MemoryItem
 from ragcorp.domain.text.neutral_text import ELLIPSIS, neutral, shortened
+from ragcorp.domain.text.speakers import MAX_SPEAKER_CHARS
 
 TOKEN = "0123456789abcdef"
 FENCE = f"MEMORY-{TOKEN}"

@@ -8,8 +8,8 @@ import pytest
 
 from ragcorp.application.embedding.passage_vectors import PassageVectors
 from ragcorp.application.embedding.vector_memory import VectorMemory
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError, StorageUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from support.embedders import TEST_MODEL, HashingEmbedder
 from support.passage_vectors import GatedCalls, KeptVectors, Served, settled, wanted
 

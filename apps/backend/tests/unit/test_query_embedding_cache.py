@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from ragcorp.application.embedding.query import embed_query
+from ragcorp.application.embedding.query_cache import QueryCachingEmbedder
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.infrastructure.embedding_cache.queries import QueryCachingEmbedder
 from support.embedders import BrokenEmbedder, HashingEmbedder
 from support.passage_vectors import Served
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.domain.citations.quoting import harmless, inside_quotes
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest
-from ragcorp.domain.text.quoting import harmless, inside_quotes
 from ragcorp.infrastructure.language.detector import LangidDetector
 from support.conversations import NO_PAGES, FoundAlready, Says, turn
 

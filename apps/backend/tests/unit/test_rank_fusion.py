@@ -11,7 +11,7 @@ import pytest
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
 from ragcorp.domain.ports.sources import SourceAnswer
-from ragcorp.domain.search.retrieval import Hit, RankedList
+from ragcorp.domain.retrieval import Hit, RankedList
 
 DOCUMENT = UUID("00000000-0000-4000-8000-000000000001")
 

@@ -16,8 +16,8 @@ from ragcorp.application.retrieval.rollout.rolled_out_search import RolledOutSea
 from ragcorp.application.retrieval.rollout.shadow import ShadowLimits, ShadowSearch
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError, StorageUnavailableError
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceOutcome
 from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest
-from ragcorp.domain.search.retrieval import SourceOutcome
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 from support.searches import ScriptedSearch
 

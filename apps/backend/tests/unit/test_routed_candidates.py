@@ -13,8 +13,8 @@ from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Description, Features
-from ragcorp.domain.search.retrieval import HitKey
 from support.candidates import described
 from support.stored import ANYONE, where
 

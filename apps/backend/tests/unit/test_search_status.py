@@ -6,9 +6,9 @@ from dataclasses import replace
 from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
-from ragcorp.domain.files import GrepPassage, GrepResult
+from ragcorp.domain.files.values import GrepPassage, GrepResult
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchResponse
-from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
 from ragcorp.interface.search_status import grep_status, search_status
 
 

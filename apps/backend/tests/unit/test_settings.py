@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.main.settings.settings import ALIASES, Settings, load_settings, origin_of
+from ragcorp.main.settings.schema import ALIASES, Settings, load_settings, origin_of
 
 NAMES = [(alias.upper(), name.upper()) for alias, name in ALIASES.items()]
 

@@ -12,7 +12,7 @@ from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError
 from ragcorp.domain.filters import METADATA, AnyOf, Condition, Filters
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import Hit, RankedList
+from ragcorp.domain.retrieval import Hit, RankedList
 from support.fan_out import FanOut, found, healthy, told
 from support.sources import ScriptedSource
 

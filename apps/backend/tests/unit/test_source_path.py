@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation, as_requested
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.documents import Chunk, Document, DocumentAttributes, ParsedText, SourceFile
-from ragcorp.domain.files import FILES
+from ragcorp.domain.files.source_paths import shown_path
+from ragcorp.domain.files.values import FILES
 from ragcorp.domain.ingestion import IngestRequest
-from ragcorp.domain.source_paths import shown_path
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 

@@ -23,9 +23,9 @@ from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.retrieval import Hit, HitKey, RankedList, ScoreType
 from ragcorp.domain.search.candidates import Description, Features
 from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest
-from ragcorp.domain.search.retrieval import Hit, HitKey, RankedList, ScoreType
 from support.sources import ScriptedSource
 
 pytestmark = pytest.mark.anyio

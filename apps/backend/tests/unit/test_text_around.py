@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.domain.files import Mark
-from ragcorp.domain.passage_text import text_around
+from ragcorp.domain.files.passage_text import text_around
+from ragcorp.domain.files.values import Mark
 
 
 def around(line: str, word: str, **options: int) -> str:

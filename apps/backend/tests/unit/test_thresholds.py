@@ -12,7 +12,7 @@ from ragcorp.application.retrieval.fusion.thresholds import (
     distances_of,
 )
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search.retrieval import Hit, RankedList
+from ragcorp.domain.retrieval import Hit, RankedList
 
 
 def ranked(source: str, score_type: str, **scores: float) -> RankedList:

@@ -12,7 +12,7 @@ import pytest
 from ragcorp.application.limits.token_budget import ACCOUNT, TokenBudget
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.keys import TooManyRequestsError
-from ragcorp.domain.ports.token_usage import TokenAccount
+from ragcorp.domain.ports.keys import TokenAccount
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,8 @@ import pytest
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.application.retrieval.steps.diversification import Diversification
 from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
+from ragcorp.domain.retrieval import FusedHit, Hit, HitKey, RankedList
 from ragcorp.domain.search.candidates import Candidate, Description, Features
-from ragcorp.domain.search.retrieval import FusedHit, Hit, HitKey, RankedList
 from support.candidates import NOW, described, names
 
 GOA = "We should plan that Goa trip, Priya"

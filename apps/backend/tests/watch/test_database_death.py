@@ -18,7 +18,7 @@ from ragcorp.application.folders.watch import WatchTimes
 from ragcorp.domain.ports.folders import WatchKind
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
-from ragcorp.main.settings.settings import load_settings
+from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.container import Parts, open_container
 from support.embedders import TEST_MODEL, HashingEmbedder
 

@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 
 from ragcorp.application.answering.abstention import abstention
 from ragcorp.application.answering.answer_text import AnswerText
-from ragcorp.application.answering.citation_check import best_quote, cited_lines, cited_numbers
 from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.application.answering.final_answer import whole_answer
 from ragcorp.application.hydration.passages import hydrated_chunks, not_repeated
-from ragcorp.application.memory.briefing import neutral_name
 from ragcorp.domain.answers import (
     Answer,
     AnswerDelta,
@@ -25,15 +23,17 @@ from ragcorp.domain.answers import (
     Passage,
     Searched,
 )
+from ragcorp.domain.citations.checks import best_quote, cited_lines, cited_numbers
+from ragcorp.domain.citations.quoting import harmless
 from ragcorp.domain.collections import GENERATED
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError
-from ragcorp.domain.ports.language import LanguageDetector
 from ragcorp.domain.ports.models import Answerer
+from ragcorp.domain.ports.text import LanguageDetector
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest, SearchResponse
-from ragcorp.domain.text.quoting import harmless
+from ragcorp.domain.text.speakers import neutral_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

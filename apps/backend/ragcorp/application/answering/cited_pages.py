@@ -7,8 +7,8 @@ import logging
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from ragcorp.application.answering.citation_check import quoted_at
 from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.domain.citations.checks import quoted_at
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.chunks import PagedText, PageSpan, PageTexts

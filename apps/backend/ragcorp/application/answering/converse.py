@@ -9,7 +9,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from ragcorp.application.answering import follow_up
 from ragcorp.application.answering.final_answer import whole_answer
 from ragcorp.application.validation.item_drafts import checked_draft
 from ragcorp.domain.answers import Answer, AskEvent, Searched
@@ -26,12 +25,13 @@ from ragcorp.domain.collections import (
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
 from ragcorp.domain.ports.collections import ItemRepository
-from ragcorp.domain.ports.language import LanguageDetector
 from ragcorp.domain.ports.models import QuestionRewriter
+from ragcorp.domain.ports.text import LanguageDetector
 from ragcorp.domain.ports.use_cases import QuestionAnswering
 from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchRequest, SearchResponse
-from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.text import follow_up
 from ragcorp.domain.text.checks import clean_text, is_blank
 from ragcorp.domain.text.utterances import Said, is_small_talk, kind_of
 

@@ -9,7 +9,7 @@ from ragcorp.domain.documents import Chunk
 from ragcorp.domain.ports.chunks import ChunkCatalogue, ChunkPosition, ChunkSelection
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import MAX_CHUNK_INDEX
+from ragcorp.domain.retrieval import MAX_CHUNK_INDEX
 from ragcorp.domain.text.checks import require_storable
 
 

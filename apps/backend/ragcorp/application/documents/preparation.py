@@ -19,12 +19,12 @@ from ragcorp.application.validation.attribute_checks import (
 )
 from ragcorp.domain.documents import Document, DocumentAttributes, ParsedText, SourceFile, index_text
 from ragcorp.domain.exceptions import PayloadTooLargeError, UnreadableDocumentError
+from ragcorp.domain.files.source_paths import is_generic, metadata_path, shown_path
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.ports.structure import StructureExtractor
 from ragcorp.domain.ports.text import Chunker, DocumentParser
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.source_paths import is_generic, metadata_path, shown_path
 from ragcorp.domain.structure.entities import DocumentStructure
 from ragcorp.domain.text.checks import clean_text, is_blank
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.domain.ports.reembedding import Reembedding
+from ragcorp.domain.ports.embeddings import Reembedding
 
 AT_ONCE = 5000
 

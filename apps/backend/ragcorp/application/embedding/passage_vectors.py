@@ -7,11 +7,11 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragcorp.application.embedding.cache_observers import EmbeddingCacheObservers
 from ragcorp.application.embedding.vector_memory import VectorMemory
-from ragcorp.domain.embedding_cache import CacheName, CacheOutcome
+from ragcorp.domain.embeddings import CacheName, CacheOutcome, EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.ports.models import Embedder, EmbeddingCache, EmbeddingModel, Vector
+from ragcorp.domain.observers import EmbeddingCacheObservers
+from ragcorp.domain.ports.models import Embedder, EmbeddingCache
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver
 
 logger = logging.getLogger(__name__)

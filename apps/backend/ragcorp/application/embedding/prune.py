@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ragcorp.domain.embedding_cache import CachedVectors
+from ragcorp.domain.embeddings import CachedVectors
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ports.embedding_cache import EmbeddingCacheUpkeep
+from ragcorp.domain.ports.embeddings import EmbeddingCacheUpkeep
 
 BATCH = 1000
 MAX_DAYS = 36_500.0

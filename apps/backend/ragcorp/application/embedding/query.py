@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ragcorp.domain.ports.models import Embedder, Vector, WorkspaceEmbedder
+from ragcorp.domain.embeddings import Vector
+from ragcorp.domain.ports.models import Embedder, WorkspaceEmbedder
 
 
 async def embed_query(embedder: Embedder, text: str, *, workspace: str) -> Vector:

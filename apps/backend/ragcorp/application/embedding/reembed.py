@@ -10,9 +10,10 @@ from typing import Any
 
 from ragcorp.application.embedding.passage_vectors import REJECTED
 from ragcorp.application.upkeep.task_progress import Progress, Report, no_progress
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import ConfigurationError, EmbedderUnavailableError
-from ragcorp.domain.ports.models import Embedder, EmbeddingCache, EmbeddingModel, Vector
-from ragcorp.domain.ports.reembedding import Reembedding
+from ragcorp.domain.ports.embeddings import Reembedding
+from ragcorp.domain.ports.models import Embedder, EmbeddingCache
 from ragcorp.domain.ports.storage import PendingChunk
 from ragcorp.domain.ports.use_cases import BacklogEmbedding
 

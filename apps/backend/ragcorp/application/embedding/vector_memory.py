@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 
 from cachetools import TTLCache
 
-from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.embeddings import Vector
 
 
 class VectorMemory:

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Protocol
 
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.domain.ports.models import Embedder, EmbeddingModel
+from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.ports.workspaces import Workspaces
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import ScoreType
 from ragcorp.domain.search.requests import SearchMode, SearchRequest
-from ragcorp.domain.search.retrieval import ScoreType
 from ragcorp.evaluation.calibration import Calibration, calibrate, distance_threshold
 from ragcorp.evaluation.judgements import relevant
 from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet

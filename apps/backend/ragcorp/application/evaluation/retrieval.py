@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from ragcorp.application.evaluation.profile import EvaluatedProfile
-from ragcorp.application.retrieval.profiles.profile import FULL_TEXT, GREP
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
 from ragcorp.domain.documents import Chunk
-from ragcorp.domain.files import FILES
+from ragcorp.domain.files.values import FILES
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchMode, SearchResponse
+from ragcorp.domain.search.sources import FULL_TEXT, GREP
 from ragcorp.evaluation.report import Measured
 from ragcorp.evaluation.runs import RankedDocument, Ranking, Run, best_passages
 from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet

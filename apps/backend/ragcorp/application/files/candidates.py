@@ -12,12 +12,12 @@ from uuid import UUID, uuid5
 from ragcorp.application.files.filter_evaluation import meets
 from ragcorp.domain.documents import Chunk, VisibilityScope
 from ragcorp.domain.exceptions import FileAccessError, InvalidInputError
-from ragcorp.domain.files import FILE_KIND, FILES, FileAccess, FileText, parse_passage_id
+from ragcorp.domain.files.values import FILE_KIND, FILES, FileAccess, FileText, parse_passage_id
 from ragcorp.domain.filters import COLLECTION, DOCUMENT_FIELDS, Filters, fields_of
 from ragcorp.domain.ports.file_search import FileDocuments, FileLines, FileRepository
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Description, Features
-from ragcorp.domain.search.retrieval import HitKey
 
 PASSAGE_NAMESPACE = UUID("0c7d3a52-8f0e-4a53-9d0c-5b7a2f1e6c94")
 """Of the document ids that passages of files are given."""

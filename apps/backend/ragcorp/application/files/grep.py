@@ -12,9 +12,10 @@ import anyio.to_thread
 
 from ragcorp.application.files.grep_ranking import MAX_PASSAGE_LINES, passages_of
 from ragcorp.application.files.keyword_extraction import foremost, given_terms
-from ragcorp.domain.allowed_roots import denied
 from ragcorp.domain.exceptions import FileAccessError, FileIsBinaryError, FileTooLargeError
-from ragcorp.domain.files import (
+from ragcorp.domain.files.allowed_roots import denied
+from ragcorp.domain.files.passage_text import MAX_LINE_TEXTS, BoundedText, bounded, text_around
+from ragcorp.domain.files.values import (
     ChunkPlace,
     FileAccess,
     FileText,
@@ -27,7 +28,6 @@ from ragcorp.domain.files import (
     SkippedFiles,
 )
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.passage_text import MAX_LINE_TEXTS, BoundedText, bounded, text_around
 from ragcorp.domain.ports.file_search import FileDocuments, FileLines, FileRepository
 from ragcorp.domain.principal import Principal
 

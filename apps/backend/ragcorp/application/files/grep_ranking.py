@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from ragcorp.domain.files import CONTEXT_LINES, MERGE_LINES, FileMatches, Mark, MatchedFile, RankedPassage
+from ragcorp.domain.files.values import CONTEXT_LINES, MERGE_LINES, FileMatches, Mark, MatchedFile, RankedPassage
 
 MAX_PASSAGE_LINES = 200
 _AROUND = 2 * CONTEXT_LINES + 1

@@ -12,9 +12,9 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from ragcorp.application.answering.follow_up import anchors
-from ragcorp.domain.files import MAX_GREP_QUERY, MAX_GREP_TERMS
+from ragcorp.domain.files.values import MAX_GREP_QUERY, MAX_GREP_TERMS
 from ragcorp.domain.text.checks import is_blank
+from ragcorp.domain.text.follow_up import anchors
 from ragcorp.domain.text.utterances import content_words, without_courtesies
 
 MAX_KEYWORDS = 8

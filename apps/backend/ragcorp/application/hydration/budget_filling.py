@@ -12,6 +12,7 @@ from ragcorp.application.hydration.candidate_lookup import CandidateLookup
 from ragcorp.application.hydration.plan import has_room, plan
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
 from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import (
     ConfigurationError,
     ConflictError,
@@ -20,9 +21,9 @@ from ragcorp.domain.exceptions import (
     SourceUnavailableError,
 )
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import Embedder, Vector
+from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.structure.entities import EntityIdentity
 from ragcorp.domain.structure.hydration import (
     Anchor,

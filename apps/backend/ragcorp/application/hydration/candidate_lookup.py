@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragcorp.application.retrieval.profiles.profile import A_FIFTH_OF_THE_EVIDENCE
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import LexicalChunks
 from ragcorp.domain.ports.structure import StructureIndex
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.lexical_scores import MIN_EVIDENCE_SHARE
 from ragcorp.domain.structure.entities import EntityIdentity, EntityRef
 from ragcorp.domain.structure.hydration import Channel, HydrationCandidate
 
@@ -79,7 +79,7 @@ class CandidateLookup:
         shares = {
             hit.chunk_id: hit.evidence
             for hit in found.ranked_list
-            if hit.chunk_id is not None and hit.evidence is not None and A_FIFTH_OF_THE_EVIDENCE.admits(hit.evidence)
+            if hit.chunk_id is not None and hit.evidence is not None and hit.evidence >= MIN_EVIDENCE_SHARE
         }
         if not shares:
             return ()

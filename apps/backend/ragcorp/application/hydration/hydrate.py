@@ -16,13 +16,14 @@ from ragcorp.application.resilience.time_bound import TimeBound
 from ragcorp.application.structure.anchor_lookup import AnchorLookup, FoundAnchors
 from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.application.structure.mentions.parsing import Mention, mentions
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import DOCUMENT_FIELDS, Filters, fields_of, narrowed_to
 from ragcorp.domain.ports.episodes import EpisodeStore
 from ragcorp.domain.ports.file_search import TermFrequencies
-from ragcorp.domain.ports.models import Embedder, Vector
+from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.structure import StructureIndex
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, SourceOutcome, SourceReport
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceOutcome, SourceReport
 from ragcorp.domain.structure.entities import EntityText, NameKind
 from ragcorp.domain.structure.hydration import (
     HydratedEntity,

@@ -16,7 +16,7 @@ from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.extraction import Extraction, ExtractorVersion
 from ragcorp.domain.keys import TooManyRequestsError
 from ragcorp.domain.ports.graph import FactExtractor
-from ragcorp.domain.ports.token_usage import TokenAccount, TokenUsageStore
+from ragcorp.domain.ports.keys import TokenAccount, TokenUsageStore
 from ragcorp.domain.ports.use_cases import QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from ragcorp.domain.search.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ragcorp.application.retrieval.profiles.profile import (
+from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
+from ragcorp.domain.search.sources import (
     ARTIFACTS_DENSE,
     ARTIFACTS_FULL_TEXT,
     DENSE,
@@ -15,7 +16,6 @@ from ragcorp.application.retrieval.profiles.profile import (
     MEMORY_FULL_TEXT,
     STRUCTURE,
 )
-from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.domain.status import Waiting
 
 ANSWERER = "answerer"

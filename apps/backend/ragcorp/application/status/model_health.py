@@ -7,15 +7,15 @@ from contextlib import aclosing
 
 from ragcorp.application.answering.final_answer import whole_answer
 from ragcorp.application.resilience.degradation_log import FAILURES
-from ragcorp.application.retrieval.profiles.profile import DENSE_SOURCES, FULL_TEXT_SOURCES
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.degradation_messages import ANSWERER
 from ragcorp.domain.answers import Answer, AskEvent, Searched
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchRequest, SearchResponse
-from ragcorp.domain.search.retrieval import SourceReport
+from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES
 
 
 class LastCalls:

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 
 from ragcorp.application.resilience.circuit_breaker import CircuitState
 from ragcorp.application.resilience.time_bound import TimeBound
-from ragcorp.application.retrieval.profiles.profile import (
+from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
+from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
+from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, failed, name_of, waits
+from ragcorp.domain.collections import GRAPH, Collection
+from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.domain.keys import Scope
+from ragcorp.domain.ports.status import ContentCounter, DatabaseLook
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
+from ragcorp.domain.search.sources import (
     ARTIFACTS_DENSE,
     DENSE,
     FULL_TEXT,
@@ -19,15 +28,6 @@ from ragcorp.application.retrieval.profiles.profile import (
     MEMORY_DENSE,
     OWN_SOURCES,
 )
-from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
-from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
-from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, failed, name_of, waits
-from ragcorp.domain.collections import GRAPH, Collection
-from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.keys import Scope
-from ragcorp.domain.ports.status import ContentCounter, DatabaseLook
-from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.status import ContentCounts, Flag, Overall, PartState, PartStatus, ServiceStatus, Waiting
 
 SECONDS = 1.8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ports.language import QueryLanguages
+from ragcorp.domain.ports.text import QueryLanguages
 from ragcorp.domain.principal import Principal
 
 LANGUAGE_CODE = re.compile(r"[a-z]{2,3}")

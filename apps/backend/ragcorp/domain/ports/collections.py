@@ -9,12 +9,12 @@ from uuid import UUID
 
 from ragcorp.domain.collections import Facets, Item, ItemDraft, ItemOutcome, ItemPage, ItemSelection
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import SimilarChunks
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import HitKey, RankedList
 from ragcorp.domain.search.candidates import Description, Features
-from ragcorp.domain.search.retrieval import HitKey, RankedList
 
 
 class ItemRepository(Protocol):

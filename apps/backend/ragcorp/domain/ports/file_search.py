@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ragcorp.domain.files import ChunkPlace, FileMatches, FileText, GrepRequest, GrepResult, LineSearch
+from ragcorp.domain.files.values import ChunkPlace, FileMatches, FileText, GrepRequest, GrepResult, LineSearch
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 

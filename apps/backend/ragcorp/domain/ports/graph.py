@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.extraction import Extraction, ExtractionTask, ExtractorVersion
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.graph import (
@@ -19,9 +20,8 @@ from ragcorp.domain.graph import (
     GraphOutcome,
     GraphSelection,
 )
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import RankedList
+from ragcorp.domain.retrieval import RankedList
 
 
 class GraphRepository(Protocol):

@@ -1,10 +1,10 @@
-"""Ports of the keys: where they are kept, and who tells from a credential who calls."""
+"""Ports of API keys: their store, the authenticator, and the tokens they use."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Protocol
 
 from ragcorp.domain.keys import ApiKey, Caller
@@ -55,4 +55,22 @@ class Authenticator(Protocol):
         Raises UnauthenticatedError: the same for a credential that is unknown, wrong, expired, revoked or malformed,
         and for none where a key exists. Raises StorageUnavailableError where that cannot be told.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenAccount:
+    """Whose tokens are counted."""
+
+    workspace: str
+    key_id: str
+
+
+class TokenUsageStore(Protocol):
+    """Tokens by key and UTC day. Outages are a StorageUnavailableError."""
+
+    async def used(self, account: TokenAccount, *, day: date) -> int: ...
+
+    async def add(self, tokens: Mapping[tuple[TokenAccount, date], int]) -> None:
+        """Add to what is stored; a key that was removed meanwhile is left out."""
         ...

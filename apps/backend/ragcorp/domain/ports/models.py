@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ragcorp.domain.answers import AnswerEvent, AnswerPrompt
 from ragcorp.domain.collections import Item
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingModel:
-    """Which model made a vector, and its width (number of dimensions)."""
-
-    name: str
-    dimensions: int
-
-
-Vector = tuple[float, ...]
-"""An L2-normalised embedding of ``EmbeddingModel.dimensions`` finite numbers."""
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 
 
 class Embedder(Protocol):

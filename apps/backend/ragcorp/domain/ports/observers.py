@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ragcorp.domain.embedding_cache import CacheName, CacheOutcome
+from ragcorp.domain.embeddings import CacheName, CacheOutcome
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 
 

@@ -10,9 +10,9 @@ from typing import Protocol
 from ragcorp.domain.exceptions import InvalidRankingError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import FusedHit, RankedList, SourceReport
 from ragcorp.domain.search.lexical import LexicalEvidence, QueryTerm
 from ragcorp.domain.search.requests import QuerySyntax
-from ragcorp.domain.search.retrieval import FusedHit, RankedList, SourceReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,12 +16,12 @@ from ragcorp.domain.documents import (
     ParsedText,
     SourceFile,
 )
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import RankedList
 from ragcorp.domain.search.lexical import QueryTerm
 from ragcorp.domain.search.requests import QuerySyntax
-from ragcorp.domain.search.retrieval import RankedList
 from ragcorp.domain.structure.entities import DocumentStructure
 
 

@@ -8,8 +8,8 @@ from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 from ragcorp.domain.documents import ParsedText
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.entities import DocumentStructure, EntityIdentity, EntityRef, EntityText, FileRef
 

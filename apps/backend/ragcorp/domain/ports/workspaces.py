@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ragcorp.domain.ports.models import Vector
+from ragcorp.domain.embeddings import Vector
 
 
 class Workspaces(Protocol):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.domain.search.retrieval import FusedHit, HitKey, no_metadata
+from ragcorp.domain.retrieval import FusedHit, HitKey, no_metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

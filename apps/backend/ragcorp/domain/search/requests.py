@@ -9,9 +9,9 @@ from enum import StrEnum
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
 from ragcorp.domain.filters import Filters, require_filters
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, Contribution, SourceReport
 from ragcorp.domain.search.candidates import StepReport
 from ragcorp.domain.search.lexical import LexicalEvidence
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, Contribution, SourceReport
 from ragcorp.domain.structure.hydration import MAX_EPISODE_ID, Hydration
 from ragcorp.domain.text.checks import is_blank, require_length, require_storable
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from uuid import UUID
 
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.domain.search.retrieval import SourceReport
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.structure.entities import EntityIdentity, EntityRef, EntityText
 
 MAX_EPISODE_ID = 200

@@ -1,1 +1,1 @@
-"""Backups of a whole database: one file with a manifest and a dump of pg_dump's, and back again."""
+"""Backs a database up into one file and restores it."""

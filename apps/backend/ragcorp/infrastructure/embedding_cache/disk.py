@@ -14,8 +14,9 @@ from typing import Self
 import anyio.to_thread
 from anyio import CapacityLimiter
 
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.domain.ports.models import Embedder, EmbeddingModel, Vector
+from ragcorp.domain.ports.models import Embedder
 
 FILE = "embeddings.sqlite3"
 BUSY_SECONDS = 30.0

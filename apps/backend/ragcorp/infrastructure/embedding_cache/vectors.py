@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.ports.models import Vector
 
 
 def normalised(values: Sequence[float], *, dimensions: int, truncate: bool = False) -> Vector:

@@ -1,0 +1,1 @@
+"""Reads evaluation sets, writes runs and plots. Metrics are in ragcorp.evaluation."""

@@ -9,10 +9,10 @@ import anyio.to_thread
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt, Quote
 from ragcorp.domain.ports.text import DocumentContext, TextAnalyzer
 from ragcorp.domain.text.utterances import content_words, is_small_talk
-from ragcorp.infrastructure.extractive.choice import choose
-from ragcorp.infrastructure.extractive.question import parse_question
-from ragcorp.infrastructure.extractive.reading import read
-from ragcorp.infrastructure.extractive.wording import worded
+from ragcorp.infrastructure.extractive.evidence.reading import read
+from ragcorp.infrastructure.extractive.evidence.selection import choose
+from ragcorp.infrastructure.extractive.phrasing import worded
+from ragcorp.infrastructure.extractive.question.parsing import parse_question
 
 
 class ExtractiveAnswerer:

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 
 from ragcorp.domain.exceptions import SourceUnavailableError
-from ragcorp.domain.files import MAX_PATH, FileMatches, Mark, MatchedFile, SkippedFiles
+from ragcorp.domain.files.values import MAX_PATH, FileMatches, Mark, MatchedFile, SkippedFiles
 from ragcorp.infrastructure.files.root_folder import RootFolder
 
 MAX_MARKS = 40_000

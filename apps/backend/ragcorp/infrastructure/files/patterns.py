@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files import GrepCase, LineSearch, Mark
+from ragcorp.domain.files.values import GrepCase, LineSearch, Mark
 from ragcorp.infrastructure.files.globs import Glob, is_light, plain_braces
 
 MAX_MARKS = 64

@@ -16,12 +16,12 @@ from ragcorp.domain.exceptions import (
     FileTooLargeError,
     InvalidInputError,
 )
-from ragcorp.domain.files import FileMatches, GrepMode, LineSearch, MatchedFile
+from ragcorp.domain.files.values import FileMatches, GrepMode, LineSearch, MatchedFile
 from ragcorp.infrastructure.files.findings import Findings, MarkedLines, folder_path, is_tellable
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.patterns import Selection, Terms, without_line_end
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.root_folder import RootFolder
+from ragcorp.infrastructure.files.safe_open import Roots
 from ragcorp.infrastructure.files.tree_walk import TreeWalk
 
 _BLOCK = 32 * 1024

@@ -11,7 +11,6 @@ from threading import Semaphore
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from ragcorp.domain.allowed_roots import denied
 from ragcorp.domain.exceptions import (
     FileIsBinaryError,
     FileTooLargeError,
@@ -19,11 +18,12 @@ from ragcorp.domain.exceptions import (
     InvalidInputError,
     UnreadableDocumentError,
 )
-from ragcorp.domain.files import FileText
-from ragcorp.domain.passage_text import MAX_CHARACTERS
+from ragcorp.domain.files.allowed_roots import denied
+from ragcorp.domain.files.passage_text import MAX_CHARACTERS
+from ragcorp.domain.files.values import FileText
 from ragcorp.infrastructure.files.numbered_text import NumberedText
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.root_folder import OpenedFile
+from ragcorp.infrastructure.files.safe_open import Roots
 
 Decode = Callable[[bytes], tuple[str, str]]
 """From bytes to text and the name of its encoding. UnicodeError: it is in none; UnreadableDocumentError: binary."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragcorp.domain.files import FileMatches, FileText, LineSearch
+from ragcorp.domain.files.values import FileMatches, FileText, LineSearch
 from ragcorp.domain.ports.file_search import HostPlace
 from ragcorp.infrastructure.files.host_places import place_of
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.ripgrep import Ripgrep
+from ragcorp.infrastructure.files.safe_open import Roots
 
 
 class LocalFileRepository:

@@ -21,14 +21,14 @@ import anyio
 import anyio.to_thread
 
 from ragcorp.domain.exceptions import FileAccessError, InvalidInputError, SourceUnavailableError
-from ragcorp.domain.files import FileMatches, GrepCase, GrepMode, LineSearch
+from ragcorp.domain.files.values import FileMatches, GrepCase, GrepMode, LineSearch
 from ragcorp.infrastructure.files.findings import Findings, folder_path
 from ragcorp.infrastructure.files.globs import escaped
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.ripgrep_output import Query, RipgrepOutput
 from ragcorp.infrastructure.files.root_folder import RootFolder
 from ragcorp.infrastructure.files.roots import Root
+from ragcorp.infrastructure.files.safe_open import Roots
 from ragcorp.infrastructure.files.tree_walk import TreeWalk
 
 _PIECE_BYTES = 128 * 1024

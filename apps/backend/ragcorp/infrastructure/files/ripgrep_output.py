@@ -10,9 +10,8 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from ragcorp.domain.exceptions import FileAccessError, FileIsBinaryError, InvalidInputError, SourceUnavailableError
-from ragcorp.domain.files import GrepMode, LineSearch, Mark, MatchedFile
+from ragcorp.domain.files.values import GrepMode, LineSearch, Mark, MatchedFile
 from ragcorp.infrastructure.files.findings import MAX_LINES_OF_TERM, Findings, MarkedLines, is_tellable
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.patterns import (
     MAX_MARKS,
     UTF_8,
@@ -23,6 +22,7 @@ from ragcorp.infrastructure.files.patterns import (
 )
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.root_folder import RootFolder
+from ragcorp.infrastructure.files.safe_open import Roots
 
 MAX_LINE_BYTES = 1024 * 1024
 """A longer line of ripgrep's is not held: its match is left out."""

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from anyio import CapacityLimiter
 
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError, MissingExtraError
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.infrastructure.embedding_cache.vectors import normalised
 
 if TYPE_CHECKING:

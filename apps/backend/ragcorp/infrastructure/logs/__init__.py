@@ -1,0 +1,1 @@
+"""Log handlers, formats and redaction."""

@@ -1,0 +1,1 @@
+"""Null objects for models that are not configured."""

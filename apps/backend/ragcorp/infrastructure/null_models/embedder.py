@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
 
 
 class NullEmbedder:

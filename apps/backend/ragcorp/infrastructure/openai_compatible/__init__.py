@@ -1,0 +1,1 @@
+"""Embedder, answerer, fact extractor and question rewriter over any OpenAI-compatible endpoint."""

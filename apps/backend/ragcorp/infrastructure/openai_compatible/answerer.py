@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from ragcorp.application.limits.token_observers import TokenObservers
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.observers import TokenObservers
 from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
 from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, did_work, make_client, reason_of

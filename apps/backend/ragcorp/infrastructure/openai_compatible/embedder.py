@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
 from ragcorp.infrastructure.embedding_cache.vectors import normalised
 from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, make_client, reason_of
 

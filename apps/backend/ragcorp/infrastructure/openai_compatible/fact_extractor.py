@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from ragcorp.application.limits.token_observers import TokenObservers
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.extraction import Extraction, ExtractorVersion
+from ragcorp.domain.observers import TokenObservers
 from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
 from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragcorp.application.limits.token_observers import TokenObservers
-from ragcorp.application.memory.briefing import neutral_name
 from ragcorp.domain.collections import Item
 from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.observers import TokenObservers
 from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.domain.text.checks import is_blank
+from ragcorp.domain.text.speakers import neutral_name
 from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
 from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
 from ragcorp.infrastructure.openai_compatible.failures import failures_of

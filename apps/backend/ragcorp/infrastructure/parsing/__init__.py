@@ -1,0 +1,1 @@
+"""Turns files into text and cuts it into chunks. No storage."""

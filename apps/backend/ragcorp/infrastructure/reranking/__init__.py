@@ -1,0 +1,1 @@
+"""The reranker port over HTTP servers with a /rerank endpoint."""

@@ -1,1 +1,1 @@
-"""Entities of documents: symbols of source code, and sections, clauses, articles and codes of other texts."""
+"""Extracts entities (symbols, headings, clauses, codes) from documents."""

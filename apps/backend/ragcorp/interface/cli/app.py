@@ -19,6 +19,7 @@ from ragcorp.interface.cli.administration.key_commands import add_key_group
 from ragcorp.interface.cli.administration.language_command import language
 from ragcorp.interface.cli.administration.reembed_command import reembed
 from ragcorp.interface.cli.collections.commands import add_collection_groups, collections
+from ragcorp.interface.cli.collections.entities import add_entity_group
 from ragcorp.interface.cli.console.calls import CommandFunction, DataDir, Json, Verbose, add_command
 from ragcorp.interface.cli.console.output import (
     EXIT_FAILED,
@@ -31,7 +32,6 @@ from ragcorp.interface.cli.console.output import (
 )
 from ragcorp.interface.cli.console.services import Services, Target
 from ragcorp.interface.cli.documents.commands import content, delete, list_documents, purge, restore, show
-from ragcorp.interface.cli.documents.entities import add_entity_group
 from ragcorp.interface.cli.documents.ingest import embed, ingest
 from ragcorp.interface.cli.evaluation.command import evaluate
 from ragcorp.interface.cli.graph.commands import add_graph_group

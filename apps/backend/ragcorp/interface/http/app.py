@@ -56,12 +56,13 @@ from ragcorp.interface.http.layers.origin_check import OriginCheck
 from ragcorp.interface.http.layers.stopping import Stopping, StoppingGate
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import describe
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.problems import BodyStalledError, Problem, RequestRefusedError, problem_of
 from ragcorp.interface.http.protocol.validation import field_errors, field_names
 from ragcorp.interface.http.protocol.whole_files import whole_files
 from ragcorp.interface.http.search.routes import SearchRoutes
 from ragcorp.interface.http.search.schema import SearchBody, SearchResults
-from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.http.system.page_routes import BUILT, PageRoutes
 from ragcorp.interface.http.system.status_routes import StatusRoutes
 from ragcorp.interface.http.system.status_schema import StatusBody

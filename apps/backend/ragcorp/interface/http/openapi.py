@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any
 
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.routing import BaseRoute
 
 from ragcorp.interface.http.layers.access import scope_of
+from ragcorp.interface.http.protocol.descriptions import REF, ProblemDetails, problems
 from ragcorp.interface.http.protocol.filters import filters_schema
-from ragcorp.interface.http.protocol.problems import MEDIA_TYPE
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.search.schema import QUERY_PATTERN
-from ragcorp.interface.http.services import HttpLimits
-
-REF = "#/components/schemas/{model}"
 
 KEY_SCHEME = "key"
 
@@ -35,75 +32,6 @@ Search a company's documents and ask questions over them, with citations.
 * A document's name may hold any character: percent-encode it. A slash in the name may stay a slash, except that a name
   which ends in `/content` or `/restore` is sent as `...%2Fcontent`: a plain `/content` asks for the original.
 """
-
-
-class ProblemField(BaseModel):
-    """What is wrong with one field."""
-
-    field: str
-    message: str
-    limit: str | None = None
-    remedy: str | None = None
-
-
-class ReadinessCheck(BaseModel):
-    """One thing that a search takes for granted."""
-
-    check: str
-    status: Literal["ok", "failed"]
-    reason: str | None = None
-    detail: str | None = None
-    remedy: str | None = None
-
-
-class ProblemDetails(BaseModel):
-    """An error."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "type": "urn:ragcorp:invalid_input",
-                    "title": "Unprocessable Content",
-                    "status": 422,
-                    "detail": "limit is out of range. Ask for fewer results and follow next_cursor.",
-                    "code": "invalid_input",
-                    "errors": [{"field": "limit", "message": "limit is out of range.", "limit": "1 to 50"}],
-                    "request_id": "6f1c",
-                }
-            ]
-        }
-    )
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str = Field(description="Stable and machine-readable.")
-    errors: list[ProblemField]
-    request_id: str
-    reason: str | None = Field(None, description="Why a system is out, or which limit is reached: a short stable word.")
-    checks: list[ReadinessCheck] | None = Field(None, description="What was looked at, of /readyz alone.")
-
-
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the problem responses of an operation, and that any other error looks the same."""
-    described = {"content": {MEDIA_TYPE: {"schema": {"$ref": REF.format(model="ProblemDetails")}}}}
-    return {
-        **{status: {"description": HTTPStatus(status).phrase, **described} for status in statuses},
-        "default": {"description": "Any other error", **described},
-    }
-
-
-def content(media_type: str, schema: dict[str, Any], description: str = "OK") -> dict[str, Any]:
-    return {"description": description, "content": {media_type: {"schema": schema}}}
-
-
-def request_body(model: type[BaseModel], **others: dict[str, Any]) -> dict[str, Any]:
-    """Return what describes a JSON body of ``model``; ``others`` are schemas by media type."""
-    contents = {"application/json": {"schema": {"$ref": REF.format(model=model.__name__)}}}
-    contents |= {media_type: {"schema": schema} for media_type, schema in others.items()}
-    return {"requestBody": {"required": True, "content": contents}}
 
 
 def describe(

@@ -1,0 +1,1 @@
+"""The Python library: `ragcorp.open()` and what it returns."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files import DEFAULT_PASSAGES, GrepCase, GrepMode, GrepRequest
+from ragcorp.domain.files.values import DEFAULT_PASSAGES, GrepCase, GrepMode, GrepRequest
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.request_values import parse_filters, parse_grep_case, parse_grep_mode
 

@@ -11,7 +11,7 @@ from ragcorp.application.memory.load_context import DEFAULT_QUERY
 from ragcorp.domain.answers import Answer, AskEvent
 from ragcorp.domain.collections import Collection, Facets
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
-from ragcorp.domain.files import DEFAULT_PASSAGES, FileText, GrepResult
+from ragcorp.domain.files.values import DEFAULT_PASSAGES, FileText, GrepResult
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.memory import MemoryContext
 from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection

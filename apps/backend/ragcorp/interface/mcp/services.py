@@ -9,7 +9,7 @@ from typing import Protocol
 from starlette.requests import Request
 
 from ragcorp.application.memory.load_context import LoadContext
-from ragcorp.domain.files import GrepResult
+from ragcorp.domain.files.values import GrepResult
 from ragcorp.domain.keys import Caller
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering

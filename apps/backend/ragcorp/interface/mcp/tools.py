@@ -12,7 +12,7 @@ from ragcorp.application.memory.load_context import DEFAULT_QUERY, MAX_CONTEXT_I
 from ragcorp.domain.answers import Answer, Searched
 from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError
-from ragcorp.domain.files import (
+from ragcorp.domain.files.values import (
     DEFAULT_PASSAGES,
     MAX_GLOB,
     MAX_GLOBS,

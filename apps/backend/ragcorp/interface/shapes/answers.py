@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragcorp.domain.answers import Answer, Citation
-from ragcorp.domain.search.retrieval import SourceReport
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.interface.shapes.hydration import hydration_document
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragcorp.domain.files import FileText, GrepPassage, GrepResult
+from ragcorp.domain.files.values import FileText, GrepPassage, GrepResult
 from ragcorp.interface.search_status import grep_status
 
 

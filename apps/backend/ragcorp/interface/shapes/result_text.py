@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ragcorp.application.retrieval.profiles.profile import (
-    DENSE_SOURCES,
-    FULL_TEXT_SOURCES,
-    GRAPH_FACTS,
-    GREP,
-)
 from ragcorp.domain.answers import Answer, Citation
+from ragcorp.domain.citations.quoting import HIDDEN, harmless
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.documents import Chunk
-from ragcorp.domain.files import FILES, GrepPassage, GrepResult, SkippedFiles
+from ragcorp.domain.files.source_paths import is_generic
+from ragcorp.domain.files.values import FILES, GrepPassage, GrepResult, SkippedFiles
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, ScoreType, SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchResponse
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, ScoreType, SourceReport
-from ragcorp.domain.source_paths import is_generic
+from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES, GRAPH_FACTS, GREP
 from ragcorp.domain.text.neutral_text import neutral_lines
-from ragcorp.domain.text.quoting import HIDDEN, harmless
 
 SNIPPET_CHARACTERS = 200
 NO_RESULTS = "No results found."

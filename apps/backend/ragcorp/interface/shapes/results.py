@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC
 
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.search.lexical import LexicalEvidence
 from ragcorp.domain.search.requests import SearchHit
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
 
 
 def result_document(hit: SearchHit, *, explained: bool = False) -> dict[str, object]:

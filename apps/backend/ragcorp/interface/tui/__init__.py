@@ -1,0 +1,1 @@
+"""The terminal UI. Calls use cases through three ports."""

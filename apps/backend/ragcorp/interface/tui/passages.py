@@ -8,8 +8,8 @@ from rich.text import Text
 
 from ragcorp.domain.answers import Citation
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.retrieval import Contribution
 from ragcorp.domain.search.requests import SearchHit
-from ragcorp.domain.search.retrieval import Contribution
 from ragcorp.interface.tui.line_view import Line
 from ragcorp.interface.tui.query_marks import QueryMarks
 from ragcorp.interface.tui.shown_text import on_one_line, shortened, shown

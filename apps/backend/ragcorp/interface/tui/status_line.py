@@ -8,8 +8,8 @@ from rich.text import Text
 from textual.widgets import Static
 
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchResponse
-from ragcorp.domain.search.retrieval import SourceReport
 from ragcorp.interface.search_status import search_status
 from ragcorp.interface.tui.shown_text import on_one_line
 

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Label
 
 from ragcorp.domain.exceptions import FileTooLargeError, RagcorpError
-from ragcorp.domain.files import FileText
+from ragcorp.domain.files.values import FileText
 from ragcorp.interface.tui.line_view import Line, LineView, Marks
 from ragcorp.interface.tui.passages import file_lines
 from ragcorp.interface.tui.services import TuiServices

@@ -27,7 +27,7 @@ from ragcorp.main.commands.service_checks import disk_check, service_checks
 from ragcorp.main.opening.storage import open_storage
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.rows import masked_dsn
-from ragcorp.main.settings.settings import AnswerProvider, EmbeddingProvider, Settings
+from ragcorp.main.settings.schema import AnswerProvider, EmbeddingProvider, Settings
 
 PYTHON = (3, 11)
 POSTGRESQL = 16

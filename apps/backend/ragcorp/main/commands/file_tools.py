@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from ragcorp.application.files.read import ReadFile
-from ragcorp.domain.files import FileAccess
+from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.interface.cli.console.services import FileOptions, FileTools, Target

@@ -19,7 +19,7 @@ from ragcorp.main.service.logs import service_logs
 from ragcorp.main.service.mcp import mcp_limits, mcp_services
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.principals import local_caller
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 if TYPE_CHECKING:
     from mcp.server import Server

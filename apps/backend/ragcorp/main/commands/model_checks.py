@@ -11,7 +11,7 @@ from ragcorp.domain.answers import AnswerPrompt, Passage
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.interface.cli.console.services import Check, CheckStatus
-from ragcorp.main.settings.settings import AnswerProvider, Settings
+from ragcorp.main.settings.schema import AnswerProvider, Settings
 from ragcorp.main.wiring.models import make_embedder, make_language_model
 
 TEST_TEXT = "¿Cuál es el plazo de entrega?"

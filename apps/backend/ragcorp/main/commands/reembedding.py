@@ -25,7 +25,7 @@ from ragcorp.infrastructure.postgres.models.embedding_models import HALFVEC_INDE
 from ragcorp.interface.cli.console.services import ModelChoice, Models, Target
 from ragcorp.main.opening.storage import Storage, open_storage, prepare_storage
 from ragcorp.main.settings.for_commands import settings_for
-from ragcorp.main.settings.settings import LOCAL_MODEL, OPENAI_MODEL, REMEDY, EmbeddingProvider, Settings
+from ragcorp.main.settings.schema import LOCAL_MODEL, OPENAI_MODEL, REMEDY, EmbeddingProvider, Settings
 from ragcorp.main.wiring.models import make_embedder
 
 CONNECTIONS = 8

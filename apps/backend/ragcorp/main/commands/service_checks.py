@@ -9,7 +9,7 @@ from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.infrastructure.postgres.administration.service_inspection import ServiceFacts
 from ragcorp.interface.cli.console.services import Check, CheckStatus
 from ragcorp.main.settings.addresses import address_of, is_loopback
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 MOST_PASSAGES_UNMARKED = 1000
 """Without its indexes a full-text search reads 5,000 passages in 1.1 to 1.4 s a term, of 2.5 s for all."""

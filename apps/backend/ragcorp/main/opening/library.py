@@ -14,7 +14,7 @@ from ragcorp.interface.library.blocking import BlockingRag
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.storage import open_storage, prepare_storage
 from ragcorp.main.settings.principals import local_principal
-from ragcorp.main.settings.settings import Settings, load_settings
+from ragcorp.main.settings.schema import Settings, load_settings
 from ragcorp.main.wiring.container import Container, Parts, open_container
 
 

@@ -10,7 +10,7 @@ from ragcorp.main.opening.storage import open_storage, prepare_storage
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.principals import local_principal
 from ragcorp.main.settings.rows import masked_dsn
-from ragcorp.main.settings.settings import AnswerProvider, Settings
+from ragcorp.main.settings.schema import AnswerProvider, Settings
 from ragcorp.main.wiring.container import Container, open_container
 
 

@@ -15,7 +15,7 @@ from ragcorp.application.resilience.wait_to_end import wait_to_end
 from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.administration.migrations import Migrated, migrate, state
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Parts
 
 logger = logging.getLogger(__name__)

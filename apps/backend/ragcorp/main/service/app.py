@@ -26,14 +26,15 @@ from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.layers.access import ScopeRequired
 from ragcorp.interface.http.layers.cors import parse_origins
 from ragcorp.interface.http.monitoring.state_metrics import ServiceState
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.seen_route import SeenRoute
-from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.services import HttpServices
 from ragcorp.main.service.logs import dropped_lines
 from ragcorp.main.service.mcp import mounted_mcp
 from ragcorp.main.service.readiness import Readiness
 from ragcorp.main.service.status import make_status
 from ragcorp.main.settings.addresses import allowed_hosts
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container, Parts, open_container
 from ragcorp.main.wiring.deadlines import ask_seconds, grep_seconds
 

@@ -19,7 +19,7 @@ from ragcorp.interface.http.protocol.request_context import current_request_id
 from ragcorp.main.process.logs import set_levels
 from ragcorp.main.process.standard_streams import wait_for_no_reader
 from ragcorp.main.settings.rows import DSN_SECRETS
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 FLUSH_SECONDS = 1.0
 SHORTEST_SECRET = 6

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import ragcorp
 from ragcorp.domain.keys import Caller
 from ragcorp.domain.principal import Principal
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container
 from ragcorp.main.wiring.deadlines import ask_seconds, grep_seconds
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from ragcorp.interface.http.services import HttpLimits
+    from ragcorp.interface.http.protocol.limits import HttpLimits
     from ragcorp.interface.mcp.endpoint import McpEndpoint
     from ragcorp.interface.mcp.services import McpLimits, McpServices, SearchCounts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.readiness import Sight
 from ragcorp.interface.http.monitoring.readiness import Finding, NotReadyError
 

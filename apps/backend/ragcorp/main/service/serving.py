@@ -27,7 +27,7 @@ from ragcorp.main.service.shutdown import CANCELLING_SHARE, FINISHING_SHARE, Shu
 from ragcorp.main.service.unread_responses import cutting_protocol
 from ragcorp.main.settings.addresses import access_over, address_of, is_loopback
 from ragcorp.main.settings.for_commands import settings_for
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container
 
 if TYPE_CHECKING:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 import ragcorp
-from ragcorp.application.retrieval.profiles.profile import DENSE_SOURCES, FULL_TEXT_SOURCES, GREP
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, name_of
 from ragcorp.application.status.model_health import LastCalls
 from ragcorp.application.status.report import ReportStatus, ServiceFacts
+from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES, GREP
 from ragcorp.domain.status import Flag, PartState, PartStatus
 from ragcorp.infrastructure.postgres.collections.content_counts import PostgresContentCounts
 from ragcorp.interface.http.monitoring.readiness import Finding, NotReadyError
 from ragcorp.main.settings.rows import setting_rows
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container
 
 SHOWN = (

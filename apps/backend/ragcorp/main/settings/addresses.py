@@ -7,7 +7,7 @@ import socket
 from collections.abc import Awaitable, Callable
 
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 

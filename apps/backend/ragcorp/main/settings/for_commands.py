@@ -6,7 +6,7 @@ from typing import Any
 
 from ragcorp.interface.cli.console.services import Target
 from ragcorp.main.process.logs import configure_logging
-from ragcorp.main.settings.settings import Settings, load_settings
+from ragcorp.main.settings.schema import Settings, load_settings
 
 
 def settings_for(target: Target, **overrides: Any) -> Settings:

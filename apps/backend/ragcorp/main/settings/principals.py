@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragcorp.domain.keys import EVERY_SCOPE, Caller
 from ragcorp.domain.principal import Principal
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 
 def local_principal(settings: Settings) -> Principal:

@@ -11,7 +11,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pydantic import SecretStr
 
 from ragcorp.interface.cli.console.services import SettingRow
-from ragcorp.main.settings.settings import Settings, origin_of
+from ragcorp.main.settings.schema import Settings, origin_of
 
 MASK = "***"
 DSN_SETTINGS = frozenset({"database_url", "database_owner_url"})

@@ -13,23 +13,23 @@ from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.application.documents.delete import DeleteDocument
 from ragcorp.application.documents.list import ListDocuments
 from ragcorp.application.documents.restore import RestoreDocument
-from ragcorp.application.embedding.cache_observers import EmbeddingCacheObservers
 from ragcorp.application.embedding.prune import PruneEmbeddings
 from ragcorp.application.folders.distinct_names import RequireDistinctNames
 from ragcorp.application.folders.watch import WatchFolder
 from ragcorp.application.keys.authenticate import Authenticate
 from ragcorp.application.limits.token_budget import AnswersWithinBudget
-from ragcorp.application.limits.token_observers import TokenObservers
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
-from ragcorp.application.retrieval.profiles.profile import GRAPH_FACTS, GREP, STRUCTURE, RetrievalProfile
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.rollout.observers import RolloutObservers
 from ragcorp.application.structure.refresh import RefreshStructure
 from ragcorp.application.upkeep.purge_worker import PurgeWorker
 from ragcorp.application.workspaces.choose_language import ChooseLanguage
+from ragcorp.domain.observers import EmbeddingCacheObservers, TokenObservers
 from ragcorp.domain.ports.collections import Reranker
 from ragcorp.domain.ports.models import Answerer, Embedder
 from ragcorp.domain.ports.sources import FusionService, RetrievalSource
 from ragcorp.domain.ports.text import DocumentParser
+from ragcorp.domain.search.sources import GRAPH_FACTS, GREP, STRUCTURE
 from ragcorp.infrastructure.language.detector import LangidDetector
 from ragcorp.infrastructure.postgres.chunks.page_texts import PostgresPageTexts
 from ragcorp.infrastructure.postgres.collections.candidate_store import PostgresCandidateStore
@@ -45,7 +45,7 @@ from ragcorp.infrastructure.postgres.workspaces.languages import WorkspaceLangua
 from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSearchStatistics
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 from ragcorp.interface.library.use_cases import UseCases
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.collections import make_collections
 from ragcorp.main.wiring.conversations import make_context, make_conversation
 from ragcorp.main.wiring.embedding import cached, make_embedding

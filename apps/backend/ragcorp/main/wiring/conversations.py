@@ -7,15 +7,15 @@ from contextlib import AsyncExitStack
 from ragcorp.application.answering.converse import ConversationLimits, Converse
 from ragcorp.application.memory.load_context import ContextLimits, LoadContext
 from ragcorp.domain.collections import Collection
-from ragcorp.domain.ports.language import LanguageDetector
 from ragcorp.domain.ports.models import QuestionRewriter
 from ragcorp.domain.ports.observers import TokenObserver
+from ragcorp.domain.ports.text import LanguageDetector
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.question_rewriter import OpenAIQuestionRewriter
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.main.settings.settings import AnswerProvider, Settings
+from ragcorp.main.settings.schema import AnswerProvider, Settings
 
 REWRITE_TIMEOUT_SECONDS = 5.0
 """A question that is rewritten later than that is rewritten without the model."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragcorp.main.settings.settings import AnswerProvider, Settings
+from ragcorp.main.settings.schema import AnswerProvider, Settings
 from ragcorp.main.wiring.conversations import REWRITE_TIMEOUT_SECONDS
 
 ASK_MARGIN_SECONDS = 1.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragcorp.application.embedding.cache_observers import EmbeddingCacheObservers
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.application.embedding.prune import PruneEmbeddings
+from ragcorp.application.embedding.query_cache import QueryCachingEmbedder
 from ragcorp.application.embedding.vector_memory import VectorMemory
+from ragcorp.domain.observers import EmbeddingCacheObservers
 from ragcorp.domain.ports.models import Embedder
-from ragcorp.infrastructure.embedding_cache.queries import QueryCachingEmbedder
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
@@ -17,7 +17,7 @@ from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItem
 from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
 from ragcorp.infrastructure.postgres.items.rows import WITH_VECTORS
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 PASSAGES_IN_MEMORY = 2048
 """Vectors of passages that are kept in memory: 25 MB of those of 1,536 numbers, 6 MB of 384."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragcorp.application.files.grep import GrepFiles
-from ragcorp.domain.files import FileAccess
+from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.ports.file_search import FileDocuments, FileRepository
-from ragcorp.infrastructure.files.opening import Roots
 from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.repository import LocalFileRepository
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
 from ragcorp.infrastructure.files.roots import Root, parse_roots
+from ragcorp.infrastructure.files.safe_open import Roots
 from ragcorp.infrastructure.parsing.decoding import decode_with_name
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 
 def make_repository(settings: Settings) -> LocalFileRepository:

@@ -9,14 +9,14 @@ from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.read import ReadFile
 from ragcorp.application.retrieval.search.routed_candidates import RoutedCandidateStore
 from ragcorp.application.retrieval.sources.files import FileGrepSource
-from ragcorp.domain.files import FILES, FileAccess
+from ragcorp.domain.files.values import FILES, FileAccess
 from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.file_search import FileRepository
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.files.documents import PostgresFileDocuments
 from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.file_search import make_grep, make_repository
 
 

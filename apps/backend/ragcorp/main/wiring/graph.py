@@ -23,7 +23,7 @@ from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphReposi
 from ragcorp.infrastructure.postgres.graph.search import GraphSearchOptions, PostgresGraphSearch
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.interface.graph_use_cases import GraphUseCases
-from ragcorp.main.settings.settings import AnswerProvider, Settings
+from ragcorp.main.settings.schema import AnswerProvider, Settings
 
 SHARE_OF_DEADLINE = 0.8
 """A look ends itself so long before the deadline of its source that its connection is clean again."""

@@ -20,7 +20,7 @@ from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 DEFAULT_SIMILARITY = 0.7
 """The design document's, on OpenAI's scale: for a model that has no threshold of its own."""

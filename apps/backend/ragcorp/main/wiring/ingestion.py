@@ -26,7 +26,7 @@ from ragcorp.infrastructure.postgres.structure.backlog import PostgresStructureB
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
 from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.file_search import logical_path
 
 

@@ -10,7 +10,7 @@ from ragcorp.application.keys.credentials import CredentialDigests
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.main.settings.principals import local_caller
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 
 def make_authenticator(settings: Settings, database: Database) -> Authenticate:

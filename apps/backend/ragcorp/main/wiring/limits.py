@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from functools import partial
 
 from ragcorp.application.limits.token_budget import TokenBudget
-from ragcorp.application.limits.token_observers import TokenObservers
 from ragcorp.application.upkeep.purge_worker import PurgeWorker
+from ragcorp.domain.observers import TokenObservers
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.keys.idempotency_store import PostgresIdempotencyStore
 from ragcorp.infrastructure.postgres.keys.token_usage import PostgresTokenUsage
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 
 def make_budget(

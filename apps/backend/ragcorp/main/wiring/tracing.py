@@ -11,14 +11,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection as CoreConnection
 
 import ragcorp
 from ragcorp.domain.answers import AnswerEvent, AnswerFinished, AnswerPrompt
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import MissingExtraError
 from ragcorp.domain.ports.collections import Reranker
-from ragcorp.domain.ports.models import Answerer, Embedder, EmbeddingModel, Vector
+from ragcorp.domain.ports.models import Answerer, Embedder
 from ragcorp.domain.ports.sources import FusionService, RetrievalSource, SourceAnswer, SourceQuery
 from ragcorp.domain.ports.tracing import Tracer
-from ragcorp.domain.search.retrieval import FusedHit, RankedList
+from ragcorp.domain.retrieval import FusedHit, RankedList
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions, DriverConnection
-from ragcorp.main.settings.settings import Settings
+from ragcorp.main.settings.schema import Settings
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

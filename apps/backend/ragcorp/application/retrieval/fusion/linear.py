@@ -20,7 +20,7 @@ from ragcorp.application.retrieval.fusion.rank_fusion import (
     fused,
     require_rank_constant,
 )
-from ragcorp.domain.search.retrieval import FusedHit, RankedList, ScoreType
+from ragcorp.domain.retrieval import FusedHit, RankedList, ScoreType
 
 ABSOLUTE = frozenset(
     {

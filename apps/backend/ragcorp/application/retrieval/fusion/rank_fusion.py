@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search.retrieval import Contribution, FusedHit, Hit, HitKey, RankedList
+from ragcorp.domain.retrieval import Contribution, FusedHit, Hit, HitKey, RankedList
 
 DEFAULT_RANK_CONSTANT = 60
 

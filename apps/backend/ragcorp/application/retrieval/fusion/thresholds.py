@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 
 MAX_DISTANCE = 2.0
 """The cosine distance of opposite vectors."""

@@ -12,8 +12,21 @@ from ragcorp.application.retrieval.steps.diversification import Diversification
 from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters
+from ragcorp.domain.retrieval import ScoreType
+from ragcorp.domain.search.lexical_scores import MIN_EVIDENCE_SHARE
 from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest
-from ragcorp.domain.search.retrieval import ScoreType
+from ragcorp.domain.search.sources import (
+    ALL_WORDS,
+    DENSE_SOURCES,
+    FULL_TEXT,
+    FULL_TEXT_SOURCES,
+    GREP,
+    IDENTIFIERS,
+    LISTS,
+    MEMORY_DENSE,
+    MEMORY_FULL_TEXT,
+    STRUCTURE,
+)
 
 MAX_RANK_WINDOW_SIZE = 1000
 MAX_RANK_CONSTANT = 10_000
@@ -22,35 +35,10 @@ MAX_WEIGHT = 1000.0
 MAX_POOL = 40.0
 MAX_NEIGHBOUR_DISTANCE = 5
 
-DENSE = "dense"
-FULL_TEXT = "full_text"
-IDENTIFIERS = "identifiers"
-ALL_WORDS = "all_words"
-
-ARTIFACTS_DENSE = "artifacts.dense"
-ARTIFACTS_FULL_TEXT = "artifacts.full_text"
-MEMORY_DENSE = "memory.dense"
-MEMORY_FULL_TEXT = "memory.full_text"
-HISTORY_DENSE = "history.dense"
-HISTORY_FULL_TEXT = "history.full_text"
-GRAPH_FACTS = "graph"
-GREP = "grep"
-STRUCTURE = "structure"
-
-DENSE_SOURCES = (DENSE, ARTIFACTS_DENSE, MEMORY_DENSE, HISTORY_DENSE)
-FULL_TEXT_SOURCES = (FULL_TEXT, ARTIFACTS_FULL_TEXT, MEMORY_FULL_TEXT, HISTORY_FULL_TEXT)
-OWN_SOURCES = frozenset({*DENSE_SOURCES, *FULL_TEXT_SOURCES, GRAPH_FACTS, GREP, STRUCTURE})
-"""Sources that may find the query or its filters at fault."""
-OWN_LISTS = OWN_SOURCES | {IDENTIFIERS, ALL_WORDS}
-"""Lists that hold what the principal may read and nothing else."""
-
-LISTS = {FULL_TEXT: (FULL_TEXT, IDENTIFIERS, ALL_WORDS)}
-"""The lists of a source that gives several; any other gives one of its name."""
-
 WHOLE_WINDOW = 4.0
 """A pool is a multiple of a quarter of the window: never of ``limit``, on which the head must not depend."""
 
-A_FIFTH_OF_THE_EVIDENCE = Threshold(source=FULL_TEXT, score_type=ScoreType.EVIDENCE_SHARE, minimum=0.2)
+A_FIFTH_OF_THE_EVIDENCE = Threshold(source=FULL_TEXT, score_type=ScoreType.EVIDENCE_SHARE, minimum=MIN_EVIDENCE_SHARE)
 """Chunks that hold less of a question's evidence are noise beside a dense list (docs/retrieval.md has the figures)."""
 
 HALF_OF_THE_TERMS = Threshold(source=GREP, score_type=ScoreType.EVIDENCE_SHARE, minimum=0.5)

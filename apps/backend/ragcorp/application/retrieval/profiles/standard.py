@@ -9,20 +9,9 @@ from ragcorp.application.retrieval.fusion.rank_fusion import DEFAULT_RANK_CONSTA
 from ragcorp.application.retrieval.fusion.thresholds import distance_thresholds
 from ragcorp.application.retrieval.profiles.profile import (
     A_FIFTH_OF_THE_EVIDENCE,
-    ARTIFACTS_DENSE,
-    ARTIFACTS_FULL_TEXT,
-    DENSE,
-    FULL_TEXT,
-    GRAPH_FACTS,
-    GREP,
     HALF_OF_THE_TERMS,
-    HISTORY_DENSE,
-    HISTORY_FULL_TEXT,
     LINEAR_WEIGHTS,
-    MEMORY_DENSE,
-    MEMORY_FULL_TEXT,
     RRF_WEIGHTS,
-    STRUCTURE,
     RetrievalProfile,
     Steps,
 )
@@ -31,6 +20,19 @@ from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
 from ragcorp.domain.collections import ASKED_KINDS
 from ragcorp.domain.filters import Condition, Operator
 from ragcorp.domain.search.requests import FusionMethod, SearchMode
+from ragcorp.domain.search.sources import (
+    ARTIFACTS_DENSE,
+    ARTIFACTS_FULL_TEXT,
+    DENSE,
+    FULL_TEXT,
+    GRAPH_FACTS,
+    GREP,
+    HISTORY_DENSE,
+    HISTORY_FULL_TEXT,
+    MEMORY_DENSE,
+    MEMORY_FULL_TEXT,
+    STRUCTURE,
+)
 
 DEFAULT_DISTANCE = 0.5
 """The specification's ``vector_score_threshold``, for a model that has none of its own."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from ragcorp.domain.ports.sources import CandidateScorer, SourceResult
-from ragcorp.domain.search.retrieval import Hit, RankedList
+from ragcorp.domain.retrieval import Hit, RankedList
 
 
 def can_score_all(results: Sequence[SourceResult], sources: Sequence[str]) -> bool:

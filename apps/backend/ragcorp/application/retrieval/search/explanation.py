@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ragcorp.application.retrieval.fusion.lexical_scores import K1, B
 from ragcorp.application.retrieval.fusion.thresholds import Threshold
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.domain.ports.sources import SourceResult
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.search.candidates import StepReport
 from ragcorp.domain.search.lexical import LexicalEvidence
+from ragcorp.domain.search.lexical_scores import K1, B
 from ragcorp.domain.search.requests import FusionMethod, SearchHit
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
 
 FORMULAS = {
     FusionMethod.RRF: "score = sum of weight / (rank_constant + rank)",

@@ -11,20 +11,20 @@ from functools import partial
 
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
 from ragcorp.application.resilience.degradation_log import log_outage
-from ragcorp.application.retrieval.profiles.profile import OWN_SOURCES
 from ragcorp.domain.exceptions import (
     ConfigurationError,
     InvalidInputError,
     InvalidRankingError,
     SourceUnavailableError,
 )
-from ragcorp.domain.files import FILES
+from ragcorp.domain.files.values import FILES
 from ragcorp.domain.filters import fields_of, narrowed_to
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.ports.sources import RetrievalSource, SourceAnswer, SourceQuery, SourceResult
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, RankedList, SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import QuerySyntax
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, RankedList, SourceOutcome, SourceReport
+from ragcorp.domain.search.sources import OWN_SOURCES
 
 logger = logging.getLogger(__name__)
 

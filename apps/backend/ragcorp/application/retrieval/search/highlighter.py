@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragcorp.application.resilience.time_bound import TimeBound
-from ragcorp.application.retrieval.profiles.profile import GREP
 from ragcorp.application.retrieval.search.highlights import Token, disjoint, literal, matching, spellings, tokens_of
 from ragcorp.application.retrieval.search.step_pipeline import step_out
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.sources import SourceResult
 from ragcorp.domain.ports.text import TextAnalyzer
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import Highlight, SearchHit
-from ragcorp.domain.search.retrieval import SourceReport
+from ragcorp.domain.search.sources import GREP
 
 HIGHLIGHT = "highlight"
 """The name of marks that could not be made, in reports."""

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragcorp.application.retrieval.fusion.thresholds import Threshold, above_thresholds, applicable, distances_of
-from ragcorp.application.retrieval.profiles.profile import DENSE, FULL_TEXT, IDENTIFIERS, RetrievalProfile
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search.candidate_scoring import can_score_all, complete
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import FusionService, SourceResult
+from ragcorp.domain.retrieval import Contribution, FusedHit, RankedList, ScoreType
 from ragcorp.domain.search.requests import FusionMethod, SearchMode
-from ragcorp.domain.search.retrieval import Contribution, FusedHit, RankedList, ScoreType
+from ragcorp.domain.search.sources import DENSE, FULL_TEXT, IDENTIFIERS
 
 logger = logging.getLogger(__name__)
 

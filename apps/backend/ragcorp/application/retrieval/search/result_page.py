@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragcorp.application.resilience.time_bound import TimeBound
-from ragcorp.application.retrieval.profiles.profile import GREP
 from ragcorp.application.retrieval.search.list_fusion import Ranking
 from ragcorp.application.retrieval.search.step_pipeline import step_out
 from ragcorp.application.retrieval.steps import neighbour_expansion, reranking
@@ -16,13 +15,14 @@ from ragcorp.application.retrieval.steps.neighbour_expansion import expanded
 from ragcorp.application.retrieval.steps.visibility_policy import readable_passage
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.domain.files import FILES, MATCHED_LINES
+from ragcorp.domain.files.values import FILES, MATCHED_LINES
 from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, FusedHit, HitKey, ScoreType, SourceReport
 from ragcorp.domain.search.candidates import Candidate, StepReport
 from ragcorp.domain.search.requests import SearchHit
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, FusedHit, HitKey, ScoreType, SourceReport
+from ragcorp.domain.search.sources import GREP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

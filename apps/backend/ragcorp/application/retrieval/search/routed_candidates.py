@@ -11,8 +11,8 @@ from ragcorp.domain.documents import Chunk
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Description, Features
-from ragcorp.domain.search.retrieval import HitKey
 
 Result = TypeVar("Result")
 Key = TypeVar("Key")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ragcorp.application.resilience.time_bound import TimeBound
-from ragcorp.application.retrieval.profiles.profile import GREP, OWN_SOURCES, RetrievalProfile
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search import page_cursor
 from ragcorp.application.retrieval.search.explanation import explain_hits, explanation
 from ragcorp.application.retrieval.search.fan_out import SourceFanOut
@@ -23,16 +23,17 @@ from ragcorp.application.retrieval.search.step_pipeline import RERANK, PipelineR
 from ragcorp.application.retrieval.search.step_ranks import with_ranks
 from ragcorp.domain.collections import FACETS
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files import MAX_GREP_QUERY
+from ragcorp.domain.files.values import MAX_GREP_QUERY
 from ragcorp.domain.filters import MAX_FILTER_CONDITIONS, require_filters
 from ragcorp.domain.keys import ForbiddenError, Scope
 from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.sources import FusionService
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import FusedHit, SourceReport
 from ragcorp.domain.search.candidates import Candidate
 from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest, SearchResponse
-from ragcorp.domain.search.retrieval import FusedHit, SourceReport
+from ragcorp.domain.search.sources import GREP, OWN_SOURCES
 from ragcorp.domain.text.checks import is_blank, require_length, require_storable
 
 logger = logging.getLogger(__name__)

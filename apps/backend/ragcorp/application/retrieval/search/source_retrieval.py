@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from ragcorp.application.retrieval.profiles.profile import OWN_LISTS, RetrievalProfile
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search.fan_out import (
     FILTERED,
     NO_EMBEDDER,
@@ -23,8 +23,9 @@ from ragcorp.domain.ports.collections import CandidateStore
 from ragcorp.domain.ports.sources import SourceQuery, SourceResult
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import Hit, HitKey, RankedList, SourceOutcome
 from ragcorp.domain.search.requests import SearchRequest
-from ragcorp.domain.search.retrieval import Hit, HitKey, RankedList, SourceOutcome
+from ragcorp.domain.search.sources import OWN_LISTS
 
 OPEN_NARROWING = frozenset({"artifact_type", "session"})
 """Fields by which a request says itself what kind of passage it wants: a profile's narrowing then says nothing."""

@@ -23,8 +23,8 @@ from ragcorp.domain.exceptions import InvalidRankingError, SourceUnavailableErro
 from ragcorp.domain.ports.collections import CandidateStore, Reranker
 from ragcorp.domain.ports.tracing import Watch
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import HitKey, SourceOutcome, SourceReport
 from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
-from ragcorp.domain.search.retrieval import HitKey, SourceOutcome, SourceReport
 
 logger = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.requests import SearchHit
-from ragcorp.domain.search.retrieval import HitKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

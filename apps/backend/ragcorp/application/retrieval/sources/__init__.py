@@ -1,1 +1,1 @@
-"""Retrieval sources over the repositories' ports. A source returns a ranked list; it neither fuses nor filters others."""
+"""Retrieval sources over the ports of repositories. A source returns ranked lists; it does not fuse them."""

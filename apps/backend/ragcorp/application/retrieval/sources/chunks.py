@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from ragcorp.application.embedding.query import embed_query
-from ragcorp.application.retrieval.fusion.lexical_scores import lexical_evidence, term_factors, total
-from ragcorp.application.retrieval.profiles.profile import IDENTIFIERS
 from ragcorp.application.retrieval.sources.lexical_notes import lexical_notes
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import DOCUMENT_FIELDS
-from ragcorp.domain.ports.models import Embedder, Vector
+from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.ports.storage import DocumentRepository, LexicalChunks, VisibleFrequencies
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, ScoreType
 from ragcorp.domain.search.lexical import LexicalEvidence
+from ragcorp.domain.search.lexical_scores import lexical_evidence, term_factors, total
 from ragcorp.domain.search.requests import QuerySyntax
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, ScoreType
+from ragcorp.domain.search.sources import IDENTIFIERS
 
 VECTORS_PENDING = "vectors_pending"
 

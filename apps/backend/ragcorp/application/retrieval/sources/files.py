@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from ragcorp.application.files.candidates import file_passes
 from ragcorp.application.files.keyword_extraction import MAX_KEYWORDS, foremost, given_terms, keywords
-from ragcorp.application.retrieval.profiles.profile import GREP
 from ragcorp.domain.exceptions import FileAccessDeniedError, StorageUnavailableError
-from ragcorp.domain.files import (
+from ragcorp.domain.files.values import (
     FILES,
     MAX_GREP_QUERY,
     MAX_GREP_TERMS,
@@ -24,7 +23,8 @@ from ragcorp.domain.filters import DOCUMENT_FIELDS
 from ragcorp.domain.ports.file_search import FileGrep, TermFrequencies
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import Hit, HitKey, RankedList, ScoreType
+from ragcorp.domain.retrieval import Hit, HitKey, RankedList, ScoreType
+from ragcorp.domain.search.sources import GREP
 from ragcorp.domain.text.checks import is_blank
 
 TIMED_OUT = "timeout"

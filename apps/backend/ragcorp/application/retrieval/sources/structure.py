@@ -7,7 +7,7 @@ from ragcorp.application.structure.mentions.parsing import mentions
 from ragcorp.domain.filters import DOCUMENT_FIELDS
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.ports.structure import StructureIndex
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, Hit, RankedList, ScoreType
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, Hit, RankedList, ScoreType
 
 
 class StructureSource:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
 
 STEP = "deduplication"
 FORMULA = "one an artifact: chunk before whole artifact, then the higher score, then the smaller key"

@@ -18,8 +18,8 @@ from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.search.candidates import StepReport
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
 
 STEP = "neighbour_expansion"
 FORMULA = "chunks i-n .. i+n of the same document, what they share once"

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
+from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
-from ragcorp.domain.search.retrieval import HitKey
 
 STEP = "rerank"
 FORMULA = "the reranker's score, for the first pool_size; behind them the others in their order"

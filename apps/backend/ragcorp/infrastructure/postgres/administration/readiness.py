@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import VERSION
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.connections.indexes import INVALID_INDEXES_IN_USE

@@ -11,8 +11,8 @@ from psycopg.rows import TupleRow
 from ragcorp.domain.documents import Chunk, VisibilityScope
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey
 from ragcorp.domain.search.candidates import Description, Features
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION, HitKey
 from ragcorp.infrastructure.postgres.chunks.ids import CHUNK_ID
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.collections.candidate_statements import Tables

@@ -8,11 +8,11 @@ from datetime import datetime
 from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
 
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import SimilarChunks
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.infrastructure.postgres.collections import statements as collection_statements
 from ragcorp.infrastructure.postgres.collections.rows import CollectionTable
 from ragcorp.infrastructure.postgres.connections.database import Database

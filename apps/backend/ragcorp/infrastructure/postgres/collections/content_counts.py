@@ -6,7 +6,7 @@ from psycopg.rows import TupleRow
 
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.status import ContentCounts, Waiting
 from ragcorp.infrastructure.postgres.collections.facet_counts import TIMEOUT
 from ragcorp.infrastructure.postgres.connections.database import Database

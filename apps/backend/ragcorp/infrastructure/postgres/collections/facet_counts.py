@@ -12,7 +12,7 @@ from psycopg.rows import TupleRow
 from ragcorp.domain.collections import FACETS, Facets
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres.collections.rows import ARTIFACTS, TABLES, CollectionTable
 from ragcorp.infrastructure.postgres.connections.database import Database
 

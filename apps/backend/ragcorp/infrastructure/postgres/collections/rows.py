@@ -12,7 +12,7 @@ from typing import Protocol
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.filters import Filters, fields_of, narrowed_to
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres.visibility import predicates
 from ragcorp.infrastructure.postgres.visibility.graph import readable_facts
 from ragcorp.infrastructure.postgres.visibility.predicates import FilterTable, Predicate, filtered, visibility

@@ -9,11 +9,11 @@ from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import SimilarChunks
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.infrastructure.postgres.chunks.ids import database_ids
 from ragcorp.infrastructure.postgres.chunks.rows import chunk
 from ragcorp.infrastructure.postgres.connections.database import Database

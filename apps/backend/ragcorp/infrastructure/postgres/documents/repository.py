@@ -10,9 +10,9 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection as CoreConnection
 
 from ragcorp.domain.documents import Chunk, Document, ParsedText, SourceFile
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import Condition, Filters
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.storage import (
     DocumentPage,
     DocumentSelection,
@@ -27,7 +27,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import QuerySyntax
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, Result
 from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
-from ragcorp.infrastructure.postgres.documents import reads as reads
+from ragcorp.infrastructure.postgres.documents import reads
 from ragcorp.infrastructure.postgres.documents.writes import find_unchanged, save_documents
 from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper

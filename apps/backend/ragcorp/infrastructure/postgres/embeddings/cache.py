@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pgvector import Vector as PgVector
 
-from ragcorp.domain.embedding_cache import CachedVectors
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import CachedVectors, EmbeddingModel, Vector
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.items.rows import TABLES
 

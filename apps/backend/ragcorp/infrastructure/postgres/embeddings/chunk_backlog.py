@@ -9,7 +9,7 @@ from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.documents import index_text
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import refresh_document_vectors

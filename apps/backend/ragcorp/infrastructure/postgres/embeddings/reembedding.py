@@ -14,9 +14,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.documents import index_text
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, NotFoundError, StorageUnavailableError
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
-from ragcorp.domain.ports.reembedding import ModelState, Rejected
+from ragcorp.domain.ports.embeddings import ModelState, Rejected
 from ragcorp.domain.ports.storage import PendingChunk
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, DriverConnection
 from ragcorp.infrastructure.postgres.connections.errors import translated

@@ -8,7 +8,7 @@ from uuid import UUID
 from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.ports.models import EmbeddingModel, Vector
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import BacklogCounts, PendingChunk
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.models.embedding_models import serving

@@ -11,11 +11,11 @@ from functools import lru_cache
 from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
 
-from ragcorp.domain.files import ChunkPlace
+from ragcorp.domain.files.values import ChunkPlace
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.file_search import FileLines, KnownLines
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.collections.rows import ARTIFACTS
 from ragcorp.infrastructure.postgres.connections.database import Database

@@ -10,11 +10,11 @@ from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.collections import GRAPH
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.models.embedding_models import indexed_type

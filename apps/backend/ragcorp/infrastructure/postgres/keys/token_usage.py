@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 
-from ragcorp.domain.ports.token_usage import TokenAccount
+from ragcorp.domain.ports.keys import TokenAccount
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 
 USED = "SELECT tokens FROM token_usage WHERE workspace = %(workspace)s AND key_id = %(key_id)s AND day = %(day)s"

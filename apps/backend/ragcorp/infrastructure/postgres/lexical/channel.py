@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from psycopg.rows import TupleRow
 
-from ragcorp.application.retrieval.fusion.lexical_scores import evidence_mass
-from ragcorp.application.retrieval.profiles.profile import ALL_WORDS, FULL_TEXT, IDENTIFIERS
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import LexemeCounts, LexicalChunks, VisibleFrequencies
 from ragcorp.domain.principal import Principal
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.domain.search.lexical import QueryTerm, TermKind
+from ragcorp.domain.search.lexical_scores import evidence_mass
 from ragcorp.domain.search.requests import QuerySyntax, SparseOperator, SparseRanking
-from ragcorp.domain.search.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.search.sources import ALL_WORDS, FULL_TEXT, IDENTIFIERS
 from ragcorp.infrastructure.postgres.chunks.ids import database_ids
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.lexical import bm25, full_text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragcorp.domain.ports.models import EmbeddingModel
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.evaluation.calibration import Calibration
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.models.registry import store_weights

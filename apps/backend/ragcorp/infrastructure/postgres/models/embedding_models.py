@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, text
 
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError
-from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.postgres.connections.indexes import create_index, create_index_concurrently
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.domain.ports.models import EmbeddingModel
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.models.embedding_models import ACTIVE_MODEL, HAS_VECTORS, incompatible
 

@@ -11,11 +11,11 @@ from uuid import UUID
 from pgvector import Vector as PgVector
 from psycopg.rows import TupleRow
 
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import Vector
 from ragcorp.domain.ports.structure import Named, SimilarEntity, SyntaxNeighbours
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search.retrieval import CHUNK_COLLECTION
+from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, EntityRef, EntityText, FileRef
 from ragcorp.domain.text.place_words import MAX_WORDS, WORD
 from ragcorp.infrastructure.postgres.chunks.ids import database_ids

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.domain.ports.models import Vector
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.dense.similarity_scores import STORE_MEAN
 from ragcorp.infrastructure.postgres.lexical.bm25_statistics import PostgresSparseStatistics

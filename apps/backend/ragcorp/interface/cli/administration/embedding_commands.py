@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from ragcorp.domain.embedding_cache import CachedVectors
+from ragcorp.domain.embeddings import CachedVectors
 from ragcorp.interface.cli.console.calls import Call, CommandFunction, add_command
 from ragcorp.interface.cli.console.output import Output, plain
 from ragcorp.interface.cli.console.progress import progress

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from ragcorp.application.embedding.reembed import ReembedOutcome, ReembedStatus
+from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ports.models import EmbeddingModel
-from ragcorp.domain.ports.reembedding import ModelState
+from ragcorp.domain.ports.embeddings import ModelState
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import Output, plain
 from ragcorp.interface.cli.console.progress import Report, progress

@@ -7,13 +7,13 @@ from rich.console import Console
 from rich.table import Table
 
 from ragcorp.domain.collections import Collection
+from ragcorp.interface.cli.collections import artifacts
 from ragcorp.interface.cli.collections.history_import import import_history
 from ragcorp.interface.cli.collections.item_commands import ItemCommands
 from ragcorp.interface.cli.console.arguments import parse_selection_pairs
 from ragcorp.interface.cli.console.calls import Call, CommandFunction, add_command
 from ragcorp.interface.cli.console.output import Output, plain
 from ragcorp.interface.cli.console.services import Services
-from ragcorp.interface.cli.documents import artifacts as artifacts
 from ragcorp.interface.cli.documents.commands import delete
 from ragcorp.interface.cli.search.commands import Filter
 from ragcorp.interface.shapes.items import facets_document

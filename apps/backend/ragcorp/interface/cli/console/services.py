@@ -33,8 +33,8 @@ from ragcorp.application.memory.load_context import LoadContext
 from ragcorp.application.structure.refresh import RefreshStructure
 from ragcorp.application.workspaces.choose_language import ChooseLanguage
 from ragcorp.application.workspaces.settle import SettleWorkspace
+from ragcorp.domain.ports.embeddings import ModelState
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
-from ragcorp.domain.ports.reembedding import ModelState
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.evaluation.answers import AskQuestion

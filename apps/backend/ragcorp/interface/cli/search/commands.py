@@ -13,6 +13,7 @@ from rich.text import Text
 from ragcorp.domain.answers import Answer, AnswerDelta, Citation
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import RagcorpError
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import (
     FusionMethod,
     QuerySyntax,
@@ -21,7 +22,6 @@ from ragcorp.domain.search.requests import (
     SearchRequest,
     SearchResponse,
 )
-from ragcorp.domain.search.retrieval import SourceReport
 from ragcorp.interface.cli.console.arguments import parse_filter_pairs, parse_weights
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import plain

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files import (
+from ragcorp.domain.files.values import (
     DEFAULT_PASSAGES,
     FileText,
     GrepCase,

@@ -20,14 +20,14 @@ from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.http.answers.ask_schema import EVENTS, AnswerBody, AskBody
 from ragcorp.interface.http.layers.admission_gate import Place, place_of
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
-from ragcorp.interface.http.openapi import problems, request_body
 from ragcorp.interface.http.protocol.bodies import allow, read_json
+from ragcorp.interface.http.protocol.descriptions import problems, request_body
 from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
 from ragcorp.interface.http.protocol.json_response import json_response
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import CurrentPrincipal, caller_of
 from ragcorp.interface.http.protocol.request_id import request_id_of
 from ragcorp.interface.http.search.routes import found_status, search_results
-from ragcorp.interface.http.services import HttpLimits
 from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, BegunWork, Event, EventStream
 from ragcorp.interface.shapes.answers import answer_document, citation_document
 

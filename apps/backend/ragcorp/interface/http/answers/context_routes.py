@@ -11,7 +11,7 @@ from starlette.responses import Response
 from ragcorp.application.memory.load_context import LoadContext
 from ragcorp.interface.http.answers.context_schema import ContextBody, ContextParameters
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
-from ragcorp.interface.http.openapi import problems
+from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import CurrentPrincipal

@@ -30,7 +30,8 @@ from ragcorp.interface.http.protocol.bodies import allow_indexing, read_json
 from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
 from ragcorp.interface.http.protocol.filters import filters_of_text
 from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.protocol.limits import HttpLimits
+from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.shapes.items import artifact_document, chunk_document, edit_document
 
 

@@ -32,7 +32,8 @@ from ragcorp.interface.http.protocol.bodies import read_json
 from ragcorp.interface.http.protocol.filters import filters_of_text
 from ragcorp.interface.http.protocol.json_body import check_json, parse_model
 from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.protocol.limits import HttpLimits
+from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.http.streams.line_stream import LineHandler, LineOutcome
 from ragcorp.interface.shapes.items import item_document, outcome_document
 

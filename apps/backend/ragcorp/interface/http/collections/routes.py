@@ -40,12 +40,13 @@ from ragcorp.interface.http.collections.item_schema import (
 )
 from ragcorp.interface.http.documents.bulk_routes import document_lines
 from ragcorp.interface.http.documents.schema import BulkDocument, Deleted, DocumentBody
-from ragcorp.interface.http.openapi import REF, content, problems
+from ragcorp.interface.http.protocol.descriptions import REF, content, problems
 from ragcorp.interface.http.protocol.document_names import external_id_of
 from ragcorp.interface.http.protocol.filters import filters_of_text
 from ragcorp.interface.http.protocol.json_response import json_response
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import CurrentPrincipal
-from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.http.streams.line_stream import LINES_SCHEMA, NDJSON, LineHandler, LineStream
 from ragcorp.interface.shapes.items import facets_document
 

@@ -14,10 +14,11 @@ from ragcorp.domain.ingestion import IngestFailure, IngestRequest
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.http.documents.schema import BulkDocument
 from ragcorp.interface.http.documents.upload import document_of
-from ragcorp.interface.http.openapi import REF, content, problems
+from ragcorp.interface.http.protocol.descriptions import REF, content, problems
 from ragcorp.interface.http.protocol.json_body import parse_model
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import CurrentPrincipal
-from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.http.streams.line_stream import LINES_SCHEMA, NDJSON, LineHandler, LineOutcome, LineStream
 
 BATCH_DOCUMENTS = 64

@@ -26,13 +26,14 @@ from ragcorp.interface.http.documents.schema import (
     stored_json,
 )
 from ragcorp.interface.http.documents.upload import FORM, read_document
-from ragcorp.interface.http.openapi import REF, content, problems, request_body
+from ragcorp.interface.http.protocol.descriptions import REF, content, problems, request_body
 from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
 from ragcorp.interface.http.protocol.document_names import base_name, disposition, external_id_of
 from ragcorp.interface.http.protocol.filters import filters_of_text
 from ragcorp.interface.http.protocol.json_response import json_response
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import CurrentPrincipal
-from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.services import HttpServices
 
 SHOWN_INLINE = frozenset({"application/pdf", "text/plain", "text/markdown"})
 """Kinds of originals that a browser may show: none of them runs anything. All others are downloads."""

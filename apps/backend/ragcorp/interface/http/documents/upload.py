@@ -30,8 +30,8 @@ from ragcorp.interface.http.protocol.bodies import (
 )
 from ragcorp.interface.http.protocol.document_names import base_name, filename_in
 from ragcorp.interface.http.protocol.json_body import check_json
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.validation import refused
-from ragcorp.interface.http.services import HttpLimits
 from ragcorp.interface.request_values import text_file
 
 FORM = "multipart/form-data"

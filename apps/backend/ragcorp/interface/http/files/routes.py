@@ -9,17 +9,17 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ragcorp.domain.files import GrepResult
+from ragcorp.domain.files.values import GrepResult
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.interface.http.files.schema import FileContent, GrepBody, GrepResults, ReadBody
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
-from ragcorp.interface.http.openapi import problems, request_body
 from ragcorp.interface.http.protocol.bodies import allow, read_json
+from ragcorp.interface.http.protocol.descriptions import problems, request_body
 from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
 from ragcorp.interface.http.protocol.json_response import json_response
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import CurrentPrincipal
 from ragcorp.interface.http.protocol.request_id import request_id_of
-from ragcorp.interface.http.services import HttpLimits
 from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, SEARCH_EVENTS, BegunWork, Event, EventStream
 from ragcorp.interface.search_status import grep_status
 from ragcorp.interface.shapes.files import file_document, grep_document

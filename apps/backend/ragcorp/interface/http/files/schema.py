@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ragcorp.domain.files import (
+from ragcorp.domain.files.values import (
     DEFAULT_PASSAGES,
     MAX_ANSWER_CHARACTERS,
     MAX_GLOB,

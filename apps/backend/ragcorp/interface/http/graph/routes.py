@@ -36,15 +36,16 @@ from ragcorp.interface.http.graph.schema import (
     StoredEntity,
     StoredFact,
 )
-from ragcorp.interface.http.openapi import REF, content, problems, request_body
 from ragcorp.interface.http.protocol.bodies import allow, read_json
+from ragcorp.interface.http.protocol.descriptions import REF, content, problems, request_body
 from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
 from ragcorp.interface.http.protocol.document_names import external_id_of
 from ragcorp.interface.http.protocol.filters import filters_of_text
 from ragcorp.interface.http.protocol.json_body import check_json
 from ragcorp.interface.http.protocol.json_response import json_response
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import CurrentPrincipal
-from ragcorp.interface.http.services import HttpLimits, HttpServices
+from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.http.streams.line_stream import LINES_SCHEMA, NDJSON, LineHandler, LineOutcome, LineStream
 from ragcorp.interface.shapes.graph import (
     entity_document,

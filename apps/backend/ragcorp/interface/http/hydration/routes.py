@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ragcorp.application.hydration.introspect import IntrospectHydration
 from ragcorp.interface.http.hydration.schema import HydrationTurnBody, HydrationTurnParameters
-from ragcorp.interface.http.openapi import problems
+from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.document_names import external_id_of
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import CurrentPrincipal

@@ -19,10 +19,10 @@ from starlette.responses import Response
 from ragcorp.interface.http.layers.access import require, scope_of
 from ragcorp.interface.http.layers.admission_gate import place_of
 from ragcorp.interface.http.protocol.bodies import DEADLINE_KEY
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import FieldError, RequestRefusedError, timed_out
 from ragcorp.interface.http.protocol.validation import field_names
-from ragcorp.interface.http.services import HttpLimits
 
 CLIENT_GONE = 499
 """nginx's status for a client that left; nobody receives it, the metrics count it."""

@@ -11,11 +11,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ragcorp.application.limits.token_bucket import TokenBuckets
 from ragcorp.application.limits.token_budget import ACCOUNT
 from ragcorp.domain.keys import TooManyRequestsError
-from ragcorp.domain.ports.token_usage import TokenAccount
+from ragcorp.domain.ports.keys import TokenAccount
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
-from ragcorp.interface.http.services import HttpLimits
 
 RETRY_SECONDS = 1.0
 """When a key that has its most requests open may ask again: one may have ended by then."""

@@ -10,10 +10,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from ragcorp.application.limits.admission import Admission
-from ragcorp.domain.embedding_cache import CacheName, CacheOutcome
-from ragcorp.domain.files import GrepResult
+from ragcorp.domain.embeddings import CacheName, CacheOutcome
+from ragcorp.domain.files.values import GrepResult
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchResponse
-from ragcorp.domain.search.retrieval import SourceReport
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 from ragcorp.domain.structure.hydration import Channel, Hydration
 from ragcorp.interface.http.monitoring.state_metrics import PoolCollector, ServiceState, StateCollector

@@ -14,8 +14,8 @@ from starlette.types import Scope
 
 from ragcorp.domain.exceptions import PayloadTooLargeError, UnsupportedMediaTypeError
 from ragcorp.interface.http.protocol.json_body import parse_model
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.problems import BodyStalledError
-from ragcorp.interface.http.services import HttpLimits
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -21,7 +21,7 @@ from ragcorp.domain.filters import (
 from ragcorp.domain.moments import written_moment
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.http.protocol.json_body import check_json
-from ragcorp.interface.http.services import HttpLimits
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.request_values import parse_selection
 
 FILTERS_REF = {"$ref": "#/components/schemas/Filters"}

@@ -13,14 +13,14 @@ from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.interface.http.layers.admission_gate import place_of
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
-from ragcorp.interface.http.openapi import problems, request_body
 from ragcorp.interface.http.protocol.bodies import read_json
+from ragcorp.interface.http.protocol.descriptions import problems, request_body
 from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
 from ragcorp.interface.http.protocol.json_response import json_response
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import CurrentPrincipal
 from ragcorp.interface.http.protocol.request_id import request_id_of
 from ragcorp.interface.http.search.schema import SearchBody, SearchResults
-from ragcorp.interface.http.services import HttpLimits
 from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, SEARCH_EVENTS, BegunWork, Event, EventStream
 from ragcorp.interface.search_status import search_status
 from ragcorp.interface.shapes.answers import degraded_documents

@@ -15,7 +15,7 @@ from ragcorp.application.retrieval.profiles.profile import (
     MAX_RANK_WINDOW_SIZE,
     MAX_WEIGHT,
 )
-from ragcorp.domain.files import MAX_GREP_QUERY
+from ragcorp.domain.files.values import MAX_GREP_QUERY
 from ragcorp.domain.search.requests import FusionMethod, QuerySyntax, SearchMode, SearchRequest
 from ragcorp.domain.structure.hydration import MAX_EPISODE_ID
 from ragcorp.interface.http.hydration.schema import HydrationBody

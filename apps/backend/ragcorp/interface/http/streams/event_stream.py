@@ -12,8 +12,8 @@ from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
 from ragcorp.interface.http.protocol.json_response import dumps
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.problems import problem_of
-from ragcorp.interface.http.services import HttpLimits
 
 logger = logging.getLogger(__name__)
 

@@ -18,10 +18,10 @@ from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.interface.http.layers.admission_gate import Place, place_of
 from ragcorp.interface.http.protocol.bodies import entity_headers, require_media_type, too_large, upload_time
 from ragcorp.interface.http.protocol.json_response import dumps
+from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.ndjson import lines
 from ragcorp.interface.http.protocol.problems import Problem, RequestRefusedError, problem_of
 from ragcorp.interface.http.protocol.watched_body import WatchedBody
-from ragcorp.interface.http.services import HttpLimits
 from ragcorp.interface.http.streams.response_buffer import HeldAnswers, UnreadError
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ragcorp.application.status.report import ReportStatus
 from ragcorp.interface.http.layers.admission_gate import place_of
-from ragcorp.interface.http.openapi import problems
+from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import CurrentPrincipal
 from ragcorp.interface.http.protocol.request_id import request_id_of

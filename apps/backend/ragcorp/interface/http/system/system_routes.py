@@ -21,7 +21,7 @@ from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError, Stor
 from ragcorp.interface.http.layers.security_headers import docs_policy
 from ragcorp.interface.http.monitoring.metrics import MEDIA_TYPE, HttpMetrics
 from ragcorp.interface.http.monitoring.readiness import NotReadyError
-from ragcorp.interface.http.openapi import content, problems
+from ragcorp.interface.http.protocol.descriptions import content, problems
 from ragcorp.interface.http.protocol.in_time import in_time
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import caller_of

@@ -1,0 +1,1 @@
+"""Files in place: values, paths, allowed roots. Opens nothing."""

@@ -1,0 +1,294 @@
+"""Values of files that are searched and read where they lie: roots, searches, passages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.retrieval import Hit
+from ragcorp.domain.text.checks import is_blank, require_length, require_storable
+
+FILES = "files"
+"""The collection that a passage of a file names in a result, where the file is no document of ours."""
+
+FILE_KIND = "file"
+"""Its ``artifact_type``."""
+
+MAX_PATH = 1000
+MAX_GREP_QUERY = 1000
+MAX_GREP_TERMS = 24
+MAX_GREP_CHARACTERS = 10_000
+"""Of all terms of one search: making expressions of them takes a tenth of a millisecond a character."""
+MAX_GLOBS = 20
+MAX_GLOB = 200
+MAX_PASSAGES = 200
+DEFAULT_PASSAGES = 50
+
+MAX_ANSWER_CHARACTERS = 200_000
+"""Of all passages of one answer: the best come first, and those behind the first that is too much are left out."""
+
+MATCHED_LINES = "matched_lines"
+"""Metadata of a hit of files: the numbers of the lines that hold a match, ascending."""
+
+CONTEXT_LINES = 10
+"""Lines before and behind each match."""
+MERGE_LINES = 20
+"""Matches of one file that are at most so many lines apart share a passage."""
+
+
+class GrepMode(StrEnum):
+    """``literal``: every character is text. ``regex``: the syntax of Rust's regex crate, linear in time."""
+
+    LITERAL = "literal"
+    REGEX = "regex"
+
+
+class GrepCase(StrEnum):
+    """``smart``: insensitive where a term has no capital letter."""
+
+    SMART = "smart"
+    SENSITIVE = "sensitive"
+    INSENSITIVE = "insensitive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAccess:
+    """Who may read the roots: callers of one workspace, with that clearance, from whom files are not kept."""
+
+    workspace: str = "default"
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+
+    def allows(self, principal: Principal) -> bool:
+        return (
+            principal.may_read_files
+            and principal.workspace == self.workspace
+            and principal.clearance >= self.sensitivity
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrepRequest:
+    """A search in files as the caller wants it.
+
+    A literal ``query`` is looked for as a whole; where no file holds it so, by its words, any of them. ``terms``, where
+    given, are looked for instead, any of them, whatever their accents (literal only). ``globs`` are patterns of
+    gitignore over the path below a root, with ``!`` those that are left out. ``max_passages`` bounds what is returned,
+    and ``max_characters`` the text of all passages: None where their text is of no interest. Raises InvalidInputError.
+    """
+
+    query: str
+    mode: GrepMode = GrepMode.LITERAL
+    case: GrepCase = GrepCase.SMART
+    globs: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    max_passages: int = DEFAULT_PASSAGES
+    max_characters: int | None = MAX_ANSWER_CHARACTERS
+    gitignore: bool = True
+
+    def __post_init__(self) -> None:
+        if is_blank(self.query):
+            raise InvalidInputError("query is empty.", field="query", remedy="Say what to look for.")
+        for name, text, limit in (
+            ("query", self.query, MAX_GREP_QUERY),
+            *(("globs", glob, MAX_GLOB) for glob in self.globs),
+            *(("terms", term, MAX_GREP_QUERY) for term in self.terms),
+        ):
+            require_storable(text, field=name)
+            require_length(text, field=name, limit=limit, minimum=1)
+            if "\n" in text or "\r" in text:
+                raise InvalidInputError(
+                    f"{name} holds a line break.", field=name, limit="one line", remedy="Look for one line at a time."
+                )
+        for name, count, limit in (("globs", len(self.globs), MAX_GLOBS), ("terms", len(self.terms), MAX_GREP_TERMS)):
+            if count > limit:
+                raise InvalidInputError(
+                    f"{name} lists too many.", field=name, limit=f"{limit}", remedy="List fewer of them."
+                )
+        if sum(map(len, self.terms)) > MAX_GREP_CHARACTERS:
+            raise InvalidInputError(
+                "terms are too long together.",
+                field="terms",
+                limit=f"{MAX_GREP_CHARACTERS} characters",
+                remedy="List fewer or shorter ones.",
+            )
+        if not 1 <= self.max_passages <= MAX_PASSAGES:
+            raise InvalidInputError(
+                "max is out of range.", field="max", limit=f"1 to {MAX_PASSAGES}", remedy="Ask for fewer passages."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineSearch:
+    """What a repository of files looks for: lines that hold one of the ``terms``.
+
+    ``fold_accents``: a letter also matches itself with another accent, or none. ``max_lines`` bounds the matched lines.
+    """
+
+    terms: tuple[str, ...]
+    mode: GrepMode = GrepMode.LITERAL
+    case: GrepCase = GrepCase.SMART
+    fold_accents: bool = False
+    globs: tuple[str, ...] = ()
+    gitignore: bool = True
+    max_lines: int = 20_000
+
+
+class Mark(NamedTuple):
+    """A match in a file: its line (from 1) and the characters [start, end) in it, for the term of that number."""
+
+    line: int
+    start: int
+    end: int
+    term: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedFile:
+    """A file with its marks, in order; ``cut``: it has more of them. ``path`` is ``root/relative``.
+
+    ``names`` are those by which it can be read, ``path`` first: the bare relative path too, unless an earlier root has
+    a file of that path.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    marks: tuple[Mark, ...]
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedFiles:
+    """Files that were not searched: binary, above the size limit, refused or unreadable, as far as they were met.
+
+    What a search looks for does not change these numbers: else they would tell of files that may not be read.
+    """
+
+    binary: int = 0
+    too_large: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileMatches:
+    """What a search of files found. ``cut``: it ended early, as there was too much. ``timed_out``: at its deadline.
+
+    ``unavailable`` are the roots that could not be entered.
+    """
+
+    files: tuple[MatchedFile, ...]
+    searched: int
+    skipped: SkippedFiles = SkippedFiles()
+    cut: bool = False
+    timed_out: bool = False
+    unavailable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileText:
+    """Lines ``line_start`` to ``line_end`` (from 1, inclusive) of a file as text, joined by LF, without a last LF.
+
+    An empty file has ``total_lines`` 0 and an empty text. ``encoding`` is the one that was detected.
+    """
+
+    path: str
+    text: str
+    line_start: int
+    line_end: int
+    total_lines: int
+    encoding: str = "utf-8"
+
+
+class ChunkPlace(NamedTuple):
+    """A chunk of a document of ours."""
+
+    chunk_id: str
+    document_id: str
+    chunk_index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedPassage:
+    """Lines of a file around matches, before its text is read. ``terms`` are the numbers of the distinct ones in it."""
+
+    path: str
+    names: tuple[str, ...]
+    line_start: int
+    line_end: int
+    marks: tuple[Mark, ...]
+    terms: tuple[int, ...]
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrepPassage:
+    """A passage of a file with its marks: what was looked for stands at each.
+
+    ``terms`` are those that it holds, as they were looked for; ``score`` is their number and their rarity
+    (application/grep_ranking.py). ``chunk`` is the passage of ours that holds the same lines, if the file was ingested.
+    """
+
+    path: str
+    line_start: int
+    line_end: int
+    text: str
+    marks: tuple[Mark, ...]
+    terms: tuple[str, ...]
+    score: float
+    chunk: ChunkPlace | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrepResult:
+    """Passages, best first, and what was searched.
+
+    ``files`` and ``matched_lines`` count all that was found, also behind ``max_passages``. ``terms`` is what was looked
+    for; ``relaxed``: the query's words, as no file held it whole; ``left_out``: those of them that were too many.
+    ``cut``: of what was found not all is told. ``unavailable`` are the roots that could not be entered.
+    """
+
+    passages: tuple[GrepPassage, ...]
+    terms: tuple[str, ...]
+    files: int
+    matched_lines: int
+    searched: int
+    skipped: SkippedFiles = SkippedFiles()
+    relaxed: bool = False
+    cut: bool = False
+    timed_out: bool = False
+    unavailable: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def characters(self) -> int:
+        return sum(len(passage.text) for passage in self.passages)
+
+
+_PASSAGE_ID = re.compile(r"(?P<path>.+)#L(?P<start>[1-9]\d{0,9})-L(?P<end>[1-9]\d{0,9})", re.DOTALL)
+
+
+def passage_id(path: str, line_start: int, line_end: int) -> str:
+    """Return the identity of a file's passage in the collection of files."""
+    return f"{path}#L{line_start}-L{line_end}"
+
+
+def parse_passage_id(item_id: str) -> tuple[str, int, int] | None:
+    """Return path, first and last line; None for what is no such identity."""
+    found = _PASSAGE_ID.fullmatch(item_id)
+    return None if found is None else (found["path"], int(found["start"]), int(found["end"]))
+
+
+def hit_of(passage: GrepPassage) -> Hit:
+    """Return the hit of a passage: that of the chunk which holds its lines, else its own."""
+    metadata = {MATCHED_LINES: tuple(sorted({mark.line for mark in passage.marks}))}
+    if passage.chunk is not None:
+        return Hit(chunk_id=passage.chunk.chunk_id, score=passage.score, metadata=metadata)
+    return Hit(
+        item_id=passage_id(passage.path, passage.line_start, passage.line_end),
+        collection=FILES,
+        score=passage.score,
+        metadata=metadata,
+    )

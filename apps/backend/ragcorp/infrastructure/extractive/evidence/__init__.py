@@ -1,0 +1,1 @@
+"""Weighs statements against a question and selects them."""

@@ -1,0 +1,1 @@
+"""Cuts passages into statements, tables and facts. Pure."""

@@ -1,0 +1,1 @@
+"""Parses a question: what kind of value it asks for. Pure."""

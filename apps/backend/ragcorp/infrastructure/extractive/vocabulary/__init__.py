@@ -1,0 +1,1 @@
+"""Words, values and ranges as the answerer reads them. Pure."""

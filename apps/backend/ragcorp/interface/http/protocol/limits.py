@@ -1,0 +1,45 @@
+"""Limits of the HTTP interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpLimits:
+    """Bounds of a request. Times in seconds.
+
+    ``request_timeout_seconds`` runs from when the body is in, and ``upload_timeout_seconds`` until then.
+    ``ask_timeout_seconds`` is for /ask without a stream, ``grep_timeout_seconds`` for /grep, and
+    ``bulk_batch_timeout_seconds`` for one batch of /documents/bulk, whose request has no bound of its own.
+    ``write_timeout_seconds`` bounds the write of one event to a client that does not read. The stream of an answer
+    begins when its search is done, or after ``stream_begins_seconds``: until then a failure has a status of its own.
+    ``max_query_characters`` and ``max_limit`` are enforced by the use case and only described here.
+    ``max_concurrent_requests`` work at once, others wait ``admission_wait_seconds``; a rate of 0 is none.
+    ``allowed_hosts`` are the names that a Host header may have, in lower case, without port and brackets; None takes
+    any.
+    """
+
+    max_body_bytes: int = 1024 * 1024
+    max_file_bytes: int = 20 * 1024 * 1024
+    max_json_depth: int = 32
+    max_filter_conditions: int = 20
+    max_query_characters: int = 2000
+    max_limit: int = 50
+    request_timeout_seconds: float = 5.0
+    ask_timeout_seconds: float = 5.0
+    grep_timeout_seconds: float = 5.0
+    upload_timeout_seconds: float = 60.0
+    bulk_batch_timeout_seconds: float = 60.0
+    ping_seconds: float = 15.0
+    write_timeout_seconds: float = 20.0
+    stream_begins_seconds: float = 2.0
+    max_concurrent_requests: int = 8
+    admission_wait_seconds: float = 1.5
+    max_streams: int = 100
+    rate_limit_per_minute: int = 1200
+    rate_limit_burst: int = 200
+    key_concurrency: int = 32
+    cors_origins: tuple[str, ...] = ()
+    cors_credentials: bool = False
+    allowed_hosts: frozenset[str] | None = None
