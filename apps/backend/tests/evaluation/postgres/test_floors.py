@@ -1,8 +1,8 @@
 """Quality of retrieval with the local model on the evaluation sets: floors, and linear fusion never below dense.
 
 The normal run takes every second question of one set, every sixth of the long one, and the vectors stored next to this
-file (support/models/stored_vectors.py makes them; missing ones are embedded). The soak run takes the whole sets and makes
-the vectors again.
+file (support/models/stored_vectors.py makes them; missing ones are embedded). The soak run takes the whole sets and
+makes the vectors again.
 """
 
 from __future__ import annotations
