@@ -1,4 +1,4 @@
-"""Every command and example of the README runs as it stands there."""
+"""Every command and example of README.md and docs/usage.md runs as written."""
 
 from __future__ import annotations
 
@@ -22,12 +22,26 @@ from ragcorp.infrastructure.embedded_postgres import EmbeddedPostgres
 
 ROOT = Path(__file__).resolve().parents[4]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = [
-    line.removeprefix("$ ").split("   #")[0].strip()
-    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL)
-    for line in block.splitlines()
-    if line.startswith("$ ")
-]
+USAGE = (ROOT / "docs" / "usage.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """Return the fenced blocks of a language, the README's first."""
+    return re.findall(rf"```{language}\n(.*?)```", README + USAGE, re.DOTALL)
+
+
+def commands() -> list[str]:
+    """Return each command once; a command ends where the next prompt begins, comments left out."""
+    found = [
+        "\n".join(line.split("   #")[0].rstrip() for line in command.splitlines())
+        for block in blocks("console")
+        for command in re.split(r"^\$ ", block, flags=re.MULTILINE)
+        if command.strip()
+    ]
+    return list(dict.fromkeys(found))
+
+
+COMMANDS = commands()
 MAKE = [command for command in COMMANDS if command.startswith("make ")]
 PIP = [command for command in COMMANDS if command.startswith("pip ")]
 CURL = [command for command in COMMANDS if command.startswith("curl ")]
@@ -114,7 +128,7 @@ def test_the_extras_that_are_installed_exist(command: str) -> None:
 
 @pytest.mark.parametrize("command", ONCE)
 def test_a_ragcorp_command_succeeds(command: str, workplace: Path, environment: dict[str, str]) -> None:
-    # `ragcorp ingest` is the first of them, so that the others find a document
+    # `ragcorp ingest` comes first, so that the others find a document
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=workplace,
@@ -136,7 +150,7 @@ def test_a_ragcorp_command_succeeds(command: str, workplace: Path, environment: 
 @pytest.mark.parametrize("command", CURL)
 def test_a_curl_command_succeeds(command: str, workplace: Path, port: int) -> None:
     if shutil.which("curl") is None:
-        pytest.skip("curl is not installed: the README's HTTP examples are NOT tested")
+        pytest.skip("curl is not installed: the HTTP examples of docs/usage.md are NOT tested")
     done = subprocess.run(
         ["bash", "-c", command.replace("localhost:8000", f"127.0.0.1:{port}").replace("curl ", "curl --fail ", 1)],
         cwd=workplace,
@@ -151,10 +165,10 @@ def test_a_curl_command_succeeds(command: str, workplace: Path, port: int) -> No
         assert "30 días" in done.stdout
 
 
-def test_the_library_example_runs(workplace: Path, environment: dict[str, str]) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+@pytest.mark.parametrize("example", blocks("python"), ids=["blocking", "async"])
+def test_a_library_example_runs(example: str, workplace: Path, environment: dict[str, str]) -> None:
     folder = workplace / "library"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     done = subprocess.run(
         [sys.executable, "-c", example],
         cwd=folder,
