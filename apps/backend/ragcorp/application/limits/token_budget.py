@@ -114,9 +114,9 @@ class AnswersWithinBudget:
     answer: QuestionAnswering
     budget: TokenBudget
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
         await self.budget.require()
-        return await self.answer.execute(request, principal=principal)
+        return await self.answer.answer(request, principal=principal)
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
         await self.budget.require()
