@@ -18,9 +18,9 @@ from ragcorp.domain.documents import Chunk, DocumentAttributes, VisibilityScope
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.interface.collection_use_cases import ItemUseCases
 from ragcorp.interface.line_files import lines_of, opened_lines
 from ragcorp.interface.request_values import parse_selection
+from ragcorp.interface.use_cases import ItemUseCases
 
 _TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
 

@@ -21,10 +21,10 @@ from ragcorp.domain.graph import (
     Provenance,
 )
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.interface.graph_use_cases import GraphUseCases
 from ragcorp.interface.library.collections import Facade
 from ragcorp.interface.line_files import lines_of, opened_lines
 from ragcorp.interface.request_values import parse_selection
+from ragcorp.interface.use_cases import GraphUseCases
 
 
 class Graph(Facade):

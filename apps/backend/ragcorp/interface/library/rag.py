@@ -21,7 +21,6 @@ from ragcorp.domain.structure.hydration import RecordedTurn
 from ragcorp.interface.library.collections import Artifacts, Chunks, History, Items
 from ragcorp.interface.library.files import grep_request, hybrid_request
 from ragcorp.interface.library.graph import Graph
-from ragcorp.interface.library.use_cases import UseCases
 from ragcorp.interface.request_values import (
     parse_filters,
     parse_method,
@@ -30,6 +29,7 @@ from ragcorp.interface.request_values import (
     parse_syntax,
     text_file,
 )
+from ragcorp.interface.use_cases import UseCases
 
 
 class Rag:

@@ -9,10 +9,9 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 
 from ragcorp.interface.tui.ask_screen import AskScreen
-from ragcorp.interface.tui.chosen import Chosen
 from ragcorp.interface.tui.help_screen import HelpScreen
 from ragcorp.interface.tui.search_screen import SearchScreen
-from ragcorp.interface.tui.services import TuiServices
+from ragcorp.interface.tui.services import Choice, TuiServices
 
 
 class RagTui(App[None]):
@@ -35,10 +34,10 @@ class RagTui(App[None]):
         if not colour:
             os.environ["NO_COLOR"] = "1"  # where textual looks for it
         super().__init__(ansi_color=None if colour else True)
-        chosen = Chosen(profile=services.profile)
+        choice = Choice(profile=services.profile)
         self._services = services
-        self.add_mode("search", lambda: SearchScreen(services, chosen))
-        self.add_mode("ask", lambda: AskScreen(services, chosen))
+        self.add_mode("search", lambda: SearchScreen(services, choice))
+        self.add_mode("ask", lambda: AskScreen(services, choice))
 
     def on_mount(self) -> None:
         self.switch_mode("search")
@@ -53,4 +52,4 @@ class RagTui(App[None]):
         self._close_messages_no_wait()
 
     def action_help(self) -> None:
-        self.push_screen(HelpScreen(self._services.words))
+        self.push_screen(HelpScreen(self._services.facts))

@@ -22,14 +22,13 @@ from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Citation, Sear
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.search.requests import SearchHit, SearchRequest
 from ragcorp.domain.text.checks import is_blank
-from ragcorp.interface.tui.chosen import Chosen
 from ragcorp.interface.tui.line_view import Line, LineView
 from ragcorp.interface.tui.passages import cited_place, passage_lines, shortened_place
 from ragcorp.interface.tui.profile_screen import ProfileScreen
 from ragcorp.interface.tui.query_input import QueryInput
 from ragcorp.interface.tui.query_marks import QueryMarks
 from ragcorp.interface.tui.result_list import ResultList
-from ragcorp.interface.tui.services import AUTO, TuiServices
+from ragcorp.interface.tui.services import AUTO, Choice, TuiServices
 from ragcorp.interface.tui.shown_text import on_one_line, shortened, shown
 from ragcorp.interface.tui.status_line import StatusLine, found, missing
 from ragcorp.interface.tui.viewer_screen import Opened, ViewerScreen
@@ -68,10 +67,10 @@ class AskScreen(Screen[None]):
         Binding("pageup", "scroll(-1)", "Scroll the answer back", show=False),
     ]
 
-    def __init__(self, services: TuiServices, chosen: Chosen) -> None:
+    def __init__(self, services: TuiServices, choice: Choice) -> None:
         super().__init__()
         self._services = services
-        self._chosen = chosen
+        self._choice = choice
         self._generation = 0
         self._running = False
         self._answered = ""
@@ -96,7 +95,7 @@ class AskScreen(Screen[None]):
         self.query_one(QueryInput).focus()
 
     def on_screen_resume(self) -> None:
-        self.query_one("#profile", Label).update(f"[{self._chosen.profile}]")
+        self.query_one("#profile", Label).update(f"[{self._choice.profile}]")
 
     @on(Input.Changed, "#query")
     def _typed(self) -> None:
@@ -111,7 +110,7 @@ class AskScreen(Screen[None]):
         elif not is_blank(question):
             self._generation += 1
             self._begin()
-            self.run_worker(self._ask(question, self._chosen.profile, self._generation), group="ask", exclusive=True)
+            self.run_worker(self._ask(question, self._choice.profile, self._generation), group="ask", exclusive=True)
 
     def action_stop(self) -> None:
         """Stop the answer that is being written; else go back to the question."""
@@ -124,7 +123,7 @@ class AskScreen(Screen[None]):
         self.query_one(StatusLine).say("Stopped: the answer is not complete.")
 
     def action_profile(self) -> None:
-        self.app.push_screen(ProfileScreen(self._services.profiles, self._chosen.profile), self._choose)
+        self.app.push_screen(ProfileScreen(self._services.profiles, self._choice.profile), self._choose)
 
     def action_move(self, step: int) -> None:
         self.query_one(ResultList).move(step)
@@ -139,7 +138,7 @@ class AskScreen(Screen[None]):
 
     def _choose(self, profile: str | None) -> None:
         if profile is not None:
-            self._chosen.profile = profile
+            self._choice.profile = profile
             self._answered = ""
             self.on_screen_resume()
 
@@ -153,7 +152,9 @@ class AskScreen(Screen[None]):
         begun = time.monotonic()
         try:
             request = SearchRequest(query=question, limit=PASSAGES, profile=None if profile == AUTO else profile)
-            async with aclosing(self._services.answer.stream(request, principal=self._services.principal)) as events:
+            async with aclosing(
+                self._services.use_cases.answer.stream(request, principal=self._services.principal)
+            ) as events:
                 async for event in events:
                     if generation != self._generation:
                         return

@@ -18,14 +18,13 @@ from textual.widgets import Footer, Input, Label, OptionList
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.search.requests import SearchHit, SearchRequest, SearchResponse
 from ragcorp.domain.text.checks import is_blank
-from ragcorp.interface.tui.chosen import Chosen
 from ragcorp.interface.tui.line_view import Line, LineView
 from ragcorp.interface.tui.passages import marks_of, passage_lines, place_of, row_of
 from ragcorp.interface.tui.profile_screen import ProfileScreen
 from ragcorp.interface.tui.query_input import QueryInput
 from ragcorp.interface.tui.query_marks import QueryMarks
 from ragcorp.interface.tui.result_list import ResultList
-from ragcorp.interface.tui.services import AUTO, TuiServices
+from ragcorp.interface.tui.services import AUTO, Choice, TuiServices
 from ragcorp.interface.tui.status_line import StatusLine, found, missing
 from ragcorp.interface.tui.viewer_screen import Opened, ViewerScreen
 
@@ -74,10 +73,10 @@ class SearchScreen(Screen[None]):
         Binding("pageup", "scroll(-1)", "Scroll the passage back", show=False),
     ]
 
-    def __init__(self, services: TuiServices, chosen: Chosen) -> None:
+    def __init__(self, services: TuiServices, choice: Choice) -> None:
         super().__init__()
         self._services = services
-        self._chosen = chosen
+        self._choice = choice
         self._timer: Timer | None = None
         self._generation = 0
         self._asked = ("", "")
@@ -102,7 +101,7 @@ class SearchScreen(Screen[None]):
         self.query_one(QueryInput).focus()
 
     def on_screen_resume(self) -> None:
-        self.query_one("#profile", Label).update(f"[{self._chosen.profile}]")
+        self.query_one("#profile", Label).update(f"[{self._choice.profile}]")
         self._search_if_new()
 
     def on_resize(self) -> None:
@@ -119,7 +118,7 @@ class SearchScreen(Screen[None]):
         self._search_if_new()
 
     def action_profile(self) -> None:
-        self.app.push_screen(ProfileScreen(self._services.profiles, self._chosen.profile), self._choose)
+        self.app.push_screen(ProfileScreen(self._services.profiles, self._choice.profile), self._choose)
 
     def action_back(self) -> None:
         self.query_one(QueryInput).focus()
@@ -133,7 +132,7 @@ class SearchScreen(Screen[None]):
 
     def action_open(self) -> None:
         """Open the file of the passage in hand; where that is none of what was typed since, search at once."""
-        if (self.query_one(QueryInput).value.strip(), self._chosen.profile) != self._shown_for:
+        if (self.query_one(QueryInput).value.strip(), self._choice.profile) != self._shown_for:
             self._search_if_new()
         elif self._in_hand is not None:
             self.app.push_screen(ViewerScreen(self._services, opened(self._in_hand, self._query)))
@@ -151,14 +150,14 @@ class SearchScreen(Screen[None]):
 
     def _choose(self, profile: str | None) -> None:
         if profile is not None:
-            self._chosen.profile = profile
+            self._choice.profile = profile
             self.on_screen_resume()
 
     def _search_if_new(self) -> None:
         query = self.query_one(QueryInput).value.strip()
-        if (query, self._chosen.profile) == self._asked:
+        if (query, self._choice.profile) == self._asked:
             return
-        self._asked = (query, self._chosen.profile)
+        self._asked = (query, self._choice.profile)
         self._generation += 1
         self.workers.cancel_group(self, "search")
         if is_blank(query):
@@ -166,12 +165,12 @@ class SearchScreen(Screen[None]):
             self._show_hints()
             return
         self.query_one(StatusLine).say("Searching …")
-        self.run_worker(self._search(query, self._chosen.profile, self._generation), group="search", exclusive=True)
+        self.run_worker(self._search(query, self._choice.profile, self._generation), group="search", exclusive=True)
 
     async def _search(self, query: str, profile: str, generation: int) -> None:
         begun = time.monotonic()
         try:
-            response = await self._services.search.search(
+            response = await self._services.use_cases.search.search(
                 SearchRequest(
                     query=query,
                     limit=self._services.limit,

@@ -84,12 +84,14 @@ class ViewerScreen(Screen[None]):
 
     async def _text(self, path: str) -> FileText:
         """Return the whole file, or the lines around the passage where that is too large."""
-        principal = self._services.principal
+        read, principal = self._services.use_cases.read_file.read, self._services.principal
         try:
-            return await self._services.read.read(path, principal=principal)
+            return await read(path, principal=principal)
         except FileTooLargeError:
             first, last = max(1, self._opened.line_start - AROUND), self._opened.line_end + AROUND
-            return await self._services.read.read(path, principal=principal, line_start=first, line_end=last)
+            return await self._services.use_cases.read_file.read(
+                path, principal=principal, line_start=first, line_end=last
+            )
 
     def _show_file(self, text: FileText) -> None:
         opened = self._opened

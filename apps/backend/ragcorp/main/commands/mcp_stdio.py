@@ -16,7 +16,7 @@ from ragcorp.interface.mcp.services import McpServices
 from ragcorp.interface.mcp.stdio import stdio_streams
 from ragcorp.main.opening.sessions import open_prepared
 from ragcorp.main.service.logs import service_logs
-from ragcorp.main.service.mcp import mcp_limits, mcp_services
+from ragcorp.main.service.mcp import mcp_limits
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.principals import local_caller
 from ragcorp.main.settings.schema import Settings
@@ -73,4 +73,4 @@ async def _serve(server: Server[Any], opening: Held[McpServices]) -> None:
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[McpServices]:
     async with open_prepared(settings) as container:
-        yield mcp_services(container)
+        yield McpServices(use_cases=container.use_cases)

@@ -51,17 +51,15 @@ async def run_tui(target: Target, profile: str | None) -> None:
 
 def tui_services(container: Container, profile: str | None = None) -> TuiServices:
     """Return the container as the terminal UI sees it."""
-    settings, use_cases = container.settings, container.use_cases
+    settings = container.settings
     facts = facts_of(settings)
     return TuiServices(
-        search=use_cases.search,
-        answer=use_cases.answer,
-        read=use_cases.read_file,
+        use_cases=container.use_cases,
         principal=local_principal(settings),
         profiles=PROFILES,
         profile=profile or ("files" if container.file_roots else AUTO),
         limit=min(SHOWN, settings.max_limit),
-        words=(
+        facts=(
             f"embeddings: {facts.embedding}",
             f"answers: {facts.answers}",
             f"hybrid search: {'on' if facts.hybrid else 'off'}",

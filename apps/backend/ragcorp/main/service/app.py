@@ -8,6 +8,7 @@ import platform
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 from fastapi import FastAPI
@@ -73,7 +74,7 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     tasks = []
     if container.embedder.model.dimensions > 0:
         tasks.append(asyncio.create_task(worker.run(), name="embedding worker"))
-    structure = StructureWorker(refresh=container.refresh_structure)
+    structure = StructureWorker(refresh=container.use_cases.refresh_structure)
     tasks.append(asyncio.create_task(structure.run(), name="structure worker"))
     tasks += [
         asyncio.create_task(purge.run(), name=f"purge worker of {purge.what}") for purge in container.purge_workers
@@ -139,20 +140,12 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
     build = {"version": ragcorp.__version__, "python": platform.python_version(), "schema": head}
     calls = LastCalls()
     return HttpServices(
-        search=NotedSearch(search=container.use_cases.search, calls=calls),
-        answer=NotedAnswers(answer=container.use_cases.answer, calls=calls),
+        use_cases=replace(
+            container.use_cases,
+            search=NotedSearch(search=container.use_cases.search, calls=calls),
+            answer=NotedAnswers(answer=container.use_cases.answer, calls=calls),
+        ),
         status=make_status(container, readiness=readiness, last_calls=calls),
-        context=container.use_cases.context,
-        introspect=container.use_cases.introspect,
-        grep=container.use_cases.grep,
-        read_file=container.use_cases.read_file,
-        ingest=container.use_cases.ingest,
-        delete=container.use_cases.delete,
-        restore=container.use_cases.restore,
-        documents=container.use_cases.documents,
-        collections=container.use_cases.collections,
-        graph=container.use_cases.graph,
-        embed_pending=container.use_cases.embed_pending,
         readiness=readiness,
         pool_statistics=container.database.statistics,
         wake_embedding=worker.wake,
@@ -166,7 +159,6 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
         ),
         authenticator=container.authenticator,
         idempotency=container.idempotency,
-        default_language=container.use_cases.default_language,
     )
 
 

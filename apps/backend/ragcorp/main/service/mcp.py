@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from ragcorp.interface.http.protocol.limits import HttpLimits
     from ragcorp.interface.mcp.endpoint import McpEndpoint
-    from ragcorp.interface.mcp.services import McpLimits, McpServices, SearchCounts
+    from ragcorp.interface.mcp.services import McpLimits, SearchCounts
 
 MAX_SESSIONS = 256
 MAX_SESSIONS_OF_KEY = MAX_SESSIONS // 4
@@ -41,12 +40,13 @@ async def mounted_mcp(
     from ragcorp.interface.http.protocol.principal import caller_of
     from ragcorp.interface.mcp.endpoint import EndpointLimits, McpEndpoint
     from ragcorp.interface.mcp.server import make_mcp_server
+    from ragcorp.interface.mcp.services import McpServices
 
     def caller_by(request: Request | None) -> Caller:
         """Tell who calls as for any other path; a message that no request carried, of which there is none, has none."""
         return NOBODY if request is None else caller_of(request.scope)
 
-    services = replace(mcp_services(container), counts=counts)
+    services = McpServices(use_cases=container.use_cases, counts=counts)
     stopping = asyncio.Event()
 
     async def opened() -> McpServices:
@@ -75,19 +75,6 @@ async def mounted_mcp(
     )
     async with endpoint.running():
         yield endpoint
-
-
-def mcp_services(container: Container) -> McpServices:
-    from ragcorp.interface.mcp.services import McpServices
-
-    use_cases = container.use_cases
-    return McpServices(
-        search=use_cases.search,
-        answer=use_cases.answer,
-        context=use_cases.context,
-        grep=use_cases.grep,
-        read=use_cases.read_file,
-    )
 
 
 def mcp_limits(settings: Settings) -> McpLimits:

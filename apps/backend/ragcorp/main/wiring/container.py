@@ -13,15 +13,11 @@ from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.application.documents.delete import DeleteDocument
 from ragcorp.application.documents.list import ListDocuments
 from ragcorp.application.documents.restore import RestoreDocument
-from ragcorp.application.embedding.prune import PruneEmbeddings
-from ragcorp.application.folders.distinct_names import RequireDistinctNames
-from ragcorp.application.folders.watch import WatchFolder
 from ragcorp.application.keys.authenticate import Authenticate
 from ragcorp.application.limits.token_budget import AnswersWithinBudget
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.rollout.observers import RolloutObservers
-from ragcorp.application.structure.refresh import RefreshStructure
 from ragcorp.application.upkeep.purge_worker import PurgeWorker
 from ragcorp.application.workspaces.choose_language import ChooseLanguage
 from ragcorp.domain.observers import EmbeddingCacheObservers, TokenObservers
@@ -44,7 +40,7 @@ from ragcorp.infrastructure.postgres.models.registry import active_model
 from ragcorp.infrastructure.postgres.workspaces.languages import WorkspaceLanguages
 from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSearchStatistics
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
-from ragcorp.interface.library.use_cases import UseCases
+from ragcorp.interface.use_cases import UseCases
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.collections import make_collections
 from ragcorp.main.wiring.conversations import make_context, make_conversation
@@ -98,14 +94,10 @@ class Container:
     embedder: Embedder
     parser: DocumentParser
     use_cases: UseCases
-    distinct_names: RequireDistinctNames
-    watch_folder: WatchFolder
-    refresh_structure: RefreshStructure
     profiles: tuple[str, ...]
     file_roots: tuple[str, ...]
     purge_workers: tuple[PurgeWorker, ...]
     authenticator: Authenticate
-    prune_embeddings: PruneEmbeddings
     rollout_observers: RolloutObservers
     cache_observers: EmbeddingCacheObservers
     token_observers: TokenObservers
@@ -237,6 +229,8 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             read_file=files.read,
             ingest=ingestion.ingest,
             ingest_folder=ingestion.ingest_folder,
+            watch_folder=ingestion.watch_folder,
+            distinct_names=ingestion.distinct_names,
             delete=DeleteDocument(repository=repository),
             restore=RestoreDocument(repository=repository, preparation=ingestion.preparation),
             documents=ListDocuments(repository=repository),
@@ -249,7 +243,9 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 max_metadata_bytes=settings.max_metadata_bytes,
             ),
             graph=make_graph(settings, stack, database=database, tokens=token_observers, budget=budget),
+            refresh_structure=ingestion.refresh_structure,
             embed_pending=embedding.embed_pending,
+            prune_embeddings=embedding.prune,
             language=ChooseLanguage(
                 languages=WorkspaceLanguages(database=database), default_language=settings.default_language
             ),
@@ -261,13 +257,9 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             embedder=embedder,
             parser=ingestion.parser,
             use_cases=use_cases,
-            distinct_names=ingestion.distinct_names,
-            watch_folder=ingestion.watch_folder,
-            refresh_structure=ingestion.refresh_structure,
             profiles=tuple(profiles),
             file_roots=files.roots,
             authenticator=authenticator,
-            prune_embeddings=embedding.prune,
             rollout_observers=rollout_observers,
             cache_observers=cache_observers,
             token_observers=token_observers,

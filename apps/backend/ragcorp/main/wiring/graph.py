@@ -22,7 +22,7 @@ from ragcorp.infrastructure.postgres.graph.extractions import PostgresExtraction
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.graph.search import GraphSearchOptions, PostgresGraphSearch
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
-from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.use_cases import GraphUseCases
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 
 SHARE_OF_DEADLINE = 0.8

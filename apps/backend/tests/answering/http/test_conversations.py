@@ -35,7 +35,9 @@ async def talking(
     world: World, history: InMemoryHistory, make_client: Callable[[Any], httpx.AsyncClient]
 ) -> AsyncIterator[httpx.AsyncClient]:
     services = world.services()
-    converse = Converse(answer=services.answer, history=history, languages=Spanish(), limits=ConversationLimits())
+    converse = Converse(
+        answer=services.use_cases.answer, history=history, languages=Spanish(), limits=ConversationLimits()
+    )
     async with make_client(create_app(world.services(answer=converse), HttpLimits())) as client:
         await client.put("/documents/a.md", json={"text": "El plazo del contrato CTR-2026-014 es de 30 días."})
         yield client

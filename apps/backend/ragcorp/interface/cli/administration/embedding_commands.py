@@ -29,7 +29,7 @@ def add_embedding_group(app: typer.Typer, *, services: Services, output: Output)
 async def status(call: Call) -> None:
     """Show how many vectors are cached of each model, their size, and when the longest unused was last used."""
     async with call.services.open(call.target) as session:
-        cached = await session.prune_embeddings.status()
+        cached = await session.use_cases.prune_embeddings.status()
     call.output.result(
         {
             "vectors": sum(each.vectors for each in cached),
@@ -63,7 +63,7 @@ async def prune(
     """Remove cached vectors that were not used for long. A passage that is stored again then costs a call again."""
     async with call.services.open(call.target) as session:
         with progress(call.output.notes, "Pruning", unit="vectors") as report:
-            done = await session.prune_embeddings.prune(
+            done = await session.use_cases.prune_embeddings.prune(
                 unused_days=unused_days, model=model, dry_run=dry_run, on_progress=report
             )
     said = f"{done.unused:,} vectors would go." if dry_run else f"{done.pruned:,} vectors removed."

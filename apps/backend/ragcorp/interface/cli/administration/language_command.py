@@ -21,7 +21,7 @@ async def language(
         raise InvalidInputError("Give a code or --unset, not both.", field="CODE", remedy="Leave one of them out.")
     async with call.services.open(call.target) as session:
         if code is None and not unset:
-            found = await session.language.current(principal=session.principal)
+            found = await session.use_cases.language.current(principal=session.principal)
         else:
-            found = await session.language.choose(code, principal=session.principal)
+            found = await session.use_cases.language.choose(code, principal=session.principal)
     call.output.result({"languages": list(found)}, lambda console: console.print(plain(", ".join(found))))

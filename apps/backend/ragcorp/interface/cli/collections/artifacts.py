@@ -69,7 +69,7 @@ async def add_artifact(
             attributes=options.attributes_of(
                 title=title,
                 kind=kind or "document",
-                language=language or opened.default_language,
+                language=language or opened.use_cases.default_language,
                 sensitivity=sensitivity,
                 scope=scope,
                 owner=owner,
@@ -77,7 +77,7 @@ async def add_artifact(
                 metadata=metadata,
             ),
         )
-        result = await opened.ingest.ingest(request, principal=opened.principal)
+        result = await opened.use_cases.ingest.ingest(request, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
     _show_artifact(call, result)
 
@@ -110,7 +110,7 @@ async def update_artifact(
     require_change(change == AttributeChange() and text is None)
     written = None if text is None else options.text_of(text)
     async with call.services.open(call.target) as opened:
-        result = await opened.collections.revise_document.revise(
+        result = await opened.use_cases.collections.revise_document.revise(
             external_id, change, text=written, principal=opened.principal
         )
         await make_vectors_now(opened, no_embed=no_embed)
@@ -127,7 +127,7 @@ async def list_artifacts(
     """List documents in the order of their external_id."""
     selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters))
     async with call.services.open(call.target) as opened:
-        documents, next_cursor = await opened.documents.list(
+        documents, next_cursor = await opened.use_cases.documents.list(
             selection, principal=opened.principal, limit=limit, cursor=cursor
         )
     call.output.result(
@@ -139,7 +139,7 @@ async def list_artifacts(
 async def get_artifact(call: Call, external_id: options.ItemId) -> None:
     """Show what is known of a document."""
     async with call.services.open(call.target) as opened:
-        document = await opened.documents.get(external_id, principal=opened.principal)
+        document = await opened.use_cases.documents.get(external_id, principal=opened.principal)
     show(call, _artifact(document))
 
 
@@ -156,7 +156,7 @@ async def list_chunks(
     """List passages in the order of their documents and of the text."""
     selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_selection_pairs(filters))
     async with call.services.open(call.target) as opened:
-        chunks, next_cursor = await opened.collections.chunks.list(
+        chunks, next_cursor = await opened.use_cases.collections.chunks.list(
             selection, principal=opened.principal, limit=limit, cursor=cursor
         )
     call.output.result(
@@ -168,7 +168,7 @@ async def list_chunks(
 async def get_chunk(call: Call, chunk_id: ChunkId) -> None:
     """Show a passage."""
     async with call.services.open(call.target) as opened:
-        chunk = await opened.collections.chunks.get(chunk_id, principal=opened.principal)
+        chunk = await opened.use_cases.collections.chunks.get(chunk_id, principal=opened.principal)
     show(call, chunk_document(chunk))
 
 
@@ -184,7 +184,9 @@ async def add_chunk(
     """Add a passage to the text of a document, which is then cut and indexed anew."""
     written = options.text_of(text)
     async with call.services.open(call.target) as opened:
-        edit = await opened.collections.edit_chunk.add(artifact, written, after=after, principal=opened.principal)
+        edit = await opened.use_cases.collections.edit_chunk.add(
+            artifact, written, after=after, principal=opened.principal
+        )
         await make_vectors_now(opened, no_embed=no_embed)
     _show_edit(call, edit)
 
@@ -193,7 +195,7 @@ async def update_chunk(call: Call, chunk_id: ChunkId, text: options.Text, no_emb
     """Replace a passage in the text of its document, which is then cut and indexed anew."""
     written = options.text_of(text)
     async with call.services.open(call.target) as opened:
-        edit = await opened.collections.edit_chunk.replace(chunk_id, written, principal=opened.principal)
+        edit = await opened.use_cases.collections.edit_chunk.replace(chunk_id, written, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
     _show_edit(call, edit)
 
@@ -202,7 +204,7 @@ async def delete_chunk(call: Call, chunk_id: ChunkId, yes: Yes = False) -> None:
     """Take a passage out of the text of its document."""
     async with call.services.open(call.target) as opened:
         confirm(call, "Take this passage out of its document?", yes=yes)
-        edit = await opened.collections.edit_chunk.remove(chunk_id, principal=opened.principal)
+        edit = await opened.use_cases.collections.edit_chunk.remove(chunk_id, principal=opened.principal)
     _show_edit(call, edit)
 
 

@@ -24,13 +24,13 @@ async def refresh(call: Call, no_embed: NoEmbed = False) -> int:
     async with call.services.open(call.target) as session:
         try:
             with progress(call.output.notes, "Finding entities", unit="documents") as report:
-                done = await session.refresh_structure.refresh(on_progress=report)
+                done = await session.use_cases.refresh_structure.refresh(on_progress=report)
             if session.makes_vectors and not no_embed:
                 vectors = await embed_with_progress(session, call.output)
         except asyncio.CancelledError:
             call.output.note("What is found stays; run the same command again to go on.")
             raise
-        counts = await session.embed_pending.counts()
+        counts = await session.use_cases.embed_pending.counts()
     call.output.result(
         {
             "documents": done.documents,

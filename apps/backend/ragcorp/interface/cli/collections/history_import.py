@@ -46,7 +46,7 @@ async def import_history(
     visibility = VisibilityScope.WORKSPACE if scope is None else options.scope_of(scope)
     async with call.services.open(call.target) as opened:
         attributes = DocumentAttributes(
-            language=language or opened.default_language,
+            language=language or opened.use_cases.default_language,
             sensitivity=level,
             visibility_scope=visibility,
             owner=owner or "",
@@ -54,7 +54,7 @@ async def import_history(
         try:
             with progress(call.output.notes, "Importing", unit="lines") as report:
                 if str(file) == "-":
-                    done = await opened.collections.import_history.import_history(
+                    done = await opened.use_cases.collections.import_history.import_history(
                         lines_of(sys.stdin.buffer),
                         principal=opened.principal,
                         defaults=TurnDefaults(attributes=attributes, session=session),
@@ -64,7 +64,7 @@ async def import_history(
                     with opened_lines(file) as stream:
                         total = await asyncio.to_thread(lambda: sum(1 for _ in lines_of(stream)))
                         stream.seek(0)
-                        done = await opened.collections.import_history.import_history(
+                        done = await opened.use_cases.collections.import_history.import_history(
                             lines_of(stream),
                             principal=opened.principal,
                             defaults=TurnDefaults(attributes=attributes, session=session),
@@ -76,7 +76,7 @@ async def import_history(
         except asyncio.CancelledError:
             call.output.note("What is stored stays; run the same command again to go on.")
             raise
-        pending = (await opened.embed_pending.counts(workspace=opened.principal.workspace)).pending
+        pending = (await opened.use_cases.embed_pending.counts(workspace=opened.principal.workspace)).pending
     call.output.result(_document(done, pending), lambda console: _print_totals(console, done))
     return EXIT_FAILED if done.failed else 0
 

@@ -20,8 +20,8 @@ from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.cli.documents.commands import Yes, confirm
 from ragcorp.interface.cli.search.commands import Filter
-from ragcorp.interface.collection_use_cases import ItemUseCases
 from ragcorp.interface.shapes.items import item_document, outcome_document
+from ragcorp.interface.use_cases import ItemUseCases
 
 DEFAULT_TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
 SHOWN_CHARACTERS = 80
@@ -74,7 +74,7 @@ class ItemCommands:
                 entities=entity or (),
                 attributes=options.attributes_of(
                     kind=kind or DEFAULT_TYPES[self._collection],
-                    language=language or opened.default_language,
+                    language=language or opened.use_cases.default_language,
                     sensitivity=sensitivity,
                     scope=scope,
                     owner=owner,
@@ -180,7 +180,7 @@ class ItemCommands:
         call.output.result({"deleted": deleted}, lambda console: console.print(f"{deleted:,} deleted."))
 
     def _of(self, session: Session) -> ItemUseCases:
-        collections = session.collections
+        collections = session.use_cases.collections
         return collections.memory if self._collection is Collection.MEMORY else collections.history
 
     def _show(self, call: Call, outcome: ItemOutcome) -> None:
@@ -223,7 +223,7 @@ def require_change(nothing: bool) -> None:
 async def make_vectors_now(session: Session, *, no_embed: bool) -> None:
     """Make a batch of the vectors that are due, unless there is no model or another process is to make them."""
     if session.makes_vectors and not no_embed:
-        await session.embed_pending.embed()
+        await session.use_cases.embed_pending.embed()
 
 
 def show(call: Call, document: Mapping[str, object]) -> None:

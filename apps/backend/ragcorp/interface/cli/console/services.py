@@ -9,40 +9,25 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from ragcorp.application.documents.delete import DeleteDocument
-from ragcorp.application.documents.ingest import IngestDocument
-from ragcorp.application.documents.list import ListDocuments
-from ragcorp.application.documents.restore import RestoreDocument
 from ragcorp.application.embedding.drop_vectors import DropVectors
-from ragcorp.application.embedding.embed_pending import EmbedPending
-from ragcorp.application.embedding.prune import PruneEmbeddings
 from ragcorp.application.embedding.reembed import Reembed
 from ragcorp.application.embedding.switch_back import SwitchBack
 from ragcorp.application.evaluation.answers import EvaluateAnswers
 from ragcorp.application.evaluation.calibrate import CalibrateFusion
 from ragcorp.application.evaluation.load_set import LoadEvaluationSet
 from ragcorp.application.evaluation.retrieval import EvaluateRetrieval
-from ragcorp.application.folders.distinct_names import RequireDistinctNames
-from ragcorp.application.folders.ingest import IngestFolder
-from ragcorp.application.folders.watch import WatchFolder
-from ragcorp.application.hydration.introspect import IntrospectHydration
 from ragcorp.application.keys.create import CreateKey
 from ragcorp.application.keys.list import ListKeys
 from ragcorp.application.keys.revoke import RevokeKey
-from ragcorp.application.memory.load_context import LoadContext
-from ragcorp.application.structure.refresh import RefreshStructure
-from ragcorp.application.workspaces.choose_language import ChooseLanguage
 from ragcorp.application.workspaces.settle import SettleWorkspace
 from ragcorp.domain.ports.embeddings import ModelState
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
-from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.evaluation.answers import AskQuestion
 from ragcorp.evaluation.report import RunReport
 from ragcorp.evaluation.runs import Run
 from ragcorp.evaluation.sets import EvaluationSet
-from ragcorp.interface.collection_use_cases import CollectionUseCases
-from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.use_cases import UseCases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,25 +52,8 @@ class Facts:
 class Session:
     """An open ragcorp. ``makes_vectors`` is false where no embedding model is configured."""
 
-    search: ChunkSearch
-    answer: QuestionAnswering
-    context: LoadContext
-    introspect: IntrospectHydration
-    ingest: IngestDocument
-    ingest_folder: IngestFolder
-    distinct_names: RequireDistinctNames
-    watch_folder: WatchFolder
-    refresh_structure: RefreshStructure
-    delete: DeleteDocument
-    restore: RestoreDocument
-    documents: ListDocuments
-    collections: CollectionUseCases
-    graph: GraphUseCases
-    embed_pending: EmbedPending
-    prune_embeddings: PruneEmbeddings
-    language: ChooseLanguage
+    use_cases: UseCases
     principal: Principal
-    default_language: str
     makes_vectors: bool
     facts: Facts
 

@@ -36,7 +36,7 @@ async def list_documents(
     """List documents in the order of their external_id."""
     selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters), deleted=deleted)
     async with call.services.open(call.target) as session:
-        documents, next_cursor = await session.documents.list(
+        documents, next_cursor = await session.use_cases.documents.list(
             selection, principal=session.principal, limit=limit, cursor=cursor
         )
     call.output.result(
@@ -48,7 +48,7 @@ async def list_documents(
 async def show(call: Call, external_id: ExternalId) -> None:
     """Show what is known of a document."""
     async with call.services.open(call.target) as session:
-        document = await session.documents.get(external_id, principal=session.principal)
+        document = await session.use_cases.documents.get(external_id, principal=session.principal)
     shown = document_document(document)
 
     def render(console: Console) -> None:
@@ -69,7 +69,7 @@ async def content(
 ) -> None:
     """Give back the original, byte for byte."""
     async with call.services.open(call.target) as session:
-        file = await session.documents.get_source(external_id, principal=session.principal)
+        file = await session.use_cases.documents.get_source(external_id, principal=session.principal)
     about: dict[str, object] = {
         "external_id": external_id,
         "filename": file.filename,
@@ -117,17 +117,17 @@ async def delete(
     async with call.services.open(call.target) as session:
         confirm(call, f"Delete {what}?", yes=yes)
         if external_id is not None:
-            await session.delete.delete(external_id, principal=session.principal)
+            await session.use_cases.delete.delete(external_id, principal=session.principal)
             deleted = 1
         else:
-            deleted = await session.delete.delete_selection(selection, principal=session.principal)
+            deleted = await session.use_cases.delete.delete_selection(selection, principal=session.principal)
     call.output.result({"deleted": deleted}, lambda console: console.print(f"{deleted:,} deleted."))
 
 
 async def restore(call: Call, external_id: ExternalId) -> None:
     """Bring back a deleted document."""
     async with call.services.open(call.target) as session:
-        result = await session.restore.restore(external_id, principal=session.principal)
+        result = await session.use_cases.restore.restore(external_id, principal=session.principal)
     call.output.result(
         ingest_document(result),
         lambda console: console.print(
@@ -146,7 +146,7 @@ async def purge(
     """Remove deleted documents for good."""
     async with call.services.open(call.target) as session:
         confirm(call, f"Remove for good what was deleted {older_than_days:g} days ago or earlier?", yes=yes)
-        purged = await session.delete.purge(older_than_days=older_than_days, principal=session.principal)
+        purged = await session.use_cases.delete.purge(older_than_days=older_than_days, principal=session.principal)
     call.output.result({"purged": purged}, lambda console: console.print(f"{purged:,} removed for good."))
 
 

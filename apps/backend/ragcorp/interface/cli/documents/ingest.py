@@ -121,7 +121,7 @@ async def ingest(
     described = parse_pairs(metadata or [], option="--metadata")
     async with call.services.open(call.target) as session:
         attributes = DocumentAttributes(
-            language=language or session.default_language,
+            language=language or session.use_cases.default_language,
             artifact_type=artifact_type or "document",
             sensitivity=level,
             metadata=described,
@@ -136,7 +136,7 @@ async def ingest(
                 allow_deletions=allow_deletions,
             )
             return await _watch(call.output, session, paths[0], options, makes_vectors=not no_embed)
-        await session.distinct_names.require(paths, gitignore=not no_gitignore)
+        await session.use_cases.distinct_names.require(paths, gitignore=not no_gitignore)
         totals = IngestTotals()
         vectors: VectorReport | None = None
         try:
@@ -156,7 +156,7 @@ async def ingest(
         except asyncio.CancelledError:
             call.output.note("What is stored stays; run the same command again to go on.")
             raise
-        counts = await session.embed_pending.counts(workspace=session.principal.workspace)
+        counts = await session.use_cases.embed_pending.counts(workspace=session.principal.workspace)
     if totals.replaced:
         call.output.note(
             f"{totals.replaced} of the updated documents had been stored from another folder under the same name. "
@@ -173,11 +173,11 @@ async def ingest(
 async def _watch(output: Output, session: Session, path: Path, options: FolderOptions, *, makes_vectors: bool) -> int:
     """Watch until interrupted; the vectors are made beside it."""
     output.note("Ctrl-C stops it.")
-    worker = EmbeddingWorker(embed_pending=session.embed_pending)
+    worker = EmbeddingWorker(embed_pending=session.use_cases.embed_pending)
     vectors = asyncio.create_task(worker.run()) if makes_vectors and session.makes_vectors else None
     try:
         with WatchProgress(output, name=path.name or str(path)) as shown:
-            await session.watch_folder.watch(
+            await session.use_cases.watch_folder.watch(
                 path,
                 principal=session.principal,
                 options=options,
@@ -205,7 +205,7 @@ async def embed(
         if session.makes_vectors:
             report = await embed_with_progress(session, call.output)
         else:
-            counts = await session.embed_pending.counts()
+            counts = await session.use_cases.embed_pending.counts()
             call.output.note("No embedding model is configured (EMBEDDING_PROVIDER=none).", style="yellow")
             report = VectorReport(embedded=0, pending=counts.pending, failed=counts.failed)
     call.output.result(
@@ -230,7 +230,7 @@ async def ingest_path(
 ) -> None:
     """Ingest one folder or file with a progress bar, and add what became of it to ``totals``."""
     with progress(output.notes, f"Ingesting {path.name or path}", unit="files") as report:
-        done = await session.ingest_folder.ingest(
+        done = await session.use_cases.ingest_folder.ingest(
             path,
             principal=session.principal,
             prefix=prefix,

@@ -30,13 +30,13 @@ async def make_vectors(session: Session, report: Report) -> VectorReport:
 
     Raises EmbedderUnavailableError when the model fails round after round; what is made is kept.
     """
-    await session.embed_pending.enqueue_missing()
-    total = (await session.embed_pending.counts()).pending
+    await session.use_cases.embed_pending.enqueue_missing()
+    total = (await session.use_cases.embed_pending.counts()).pending
     embedded = failed_rounds = 0
     waiting_since: float | None = None
     last_pending = total
     while True:
-        done = await session.embed_pending.embed()
+        done = await session.use_cases.embed_pending.embed()
         embedded += done.embedded
         failed_rounds = 0 if done.embedded else failed_rounds + (done.failed > 0)
         if failed_rounds >= MAX_FAILED_ROUNDS:
@@ -44,7 +44,7 @@ async def make_vectors(session: Session, report: Report) -> VectorReport:
                 "The embedding model gives no vectors; the passages are found by text meanwhile.",
                 remedy="`ragcorp doctor` tells more; `ragcorp embed --pending` goes on from here.",
             )
-        counts = await session.embed_pending.counts()
+        counts = await session.use_cases.embed_pending.counts()
         total = max(total, counts.pending)
         report(total - counts.pending, total)
         if counts.pending == counts.failed:

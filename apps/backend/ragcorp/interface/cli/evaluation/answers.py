@@ -73,7 +73,9 @@ def _showing(call: Call, task: str, unit: str) -> AbstractContextManager[Report]
 
 async def _ingest(session: Session, documents: Path, showing: Progress) -> None:
     with showing("Ingesting", "documents") as report:
-        totals = await session.ingest_folder.ingest(documents, principal=session.principal, on_progress=report)
+        totals = await session.use_cases.ingest_folder.ingest(
+            documents, principal=session.principal, on_progress=report
+        )
     for failure in totals.failures:
         raise InvalidInputError(
             f"A document of the set cannot be stored: {failure.error.message}",

@@ -70,7 +70,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
             await opened.load.load(
                 evaluation_set,
                 principal=opened.session.principal,
-                language=opened.session.default_language,
+                language=opened.session.use_cases.default_language,
                 progress=showing,
             )
             await opened.settle.settle(principal=opened.session.principal, progress=showing)

@@ -67,7 +67,7 @@ async def load(
         try:
             with progress(call.output.notes, "Loading", unit="lines") as report:
                 if str(file) == "-":
-                    done = await opened.graph.load.load(
+                    done = await opened.use_cases.graph.load.load(
                         lines_of(sys.stdin.buffer),
                         principal=opened.principal,
                         on_progress=lambda count: report(count, count),
@@ -76,7 +76,7 @@ async def load(
                     with opened_lines(file) as stream:
                         total = await asyncio.to_thread(lambda: sum(1 for _ in lines_of(stream)))
                         stream.seek(0)
-                        done = await opened.graph.load.load(
+                        done = await opened.use_cases.graph.load.load(
                             lines_of(stream),
                             principal=opened.principal,
                             on_progress=lambda count: report(count, total),
@@ -102,7 +102,7 @@ async def entities(
     """List entities in the order of their external_id."""
     selection = GraphSelection(prefix=prefix, filters=parse_selection_pairs(filters), name=name)
     async with call.services.open(call.target) as opened:
-        page, next_cursor = await opened.graph.read.entities(
+        page, next_cursor = await opened.use_cases.graph.read.entities(
             selection, principal=opened.principal, limit=limit, cursor=cursor
         )
     call.output.result(
@@ -122,7 +122,7 @@ async def facts(
     """List facts in the order of their external_id."""
     selection = GraphSelection(prefix=prefix, filters=parse_selection_pairs(filters), entity=entity)
     async with call.services.open(call.target) as opened:
-        page, next_cursor = await opened.graph.read.facts(
+        page, next_cursor = await opened.use_cases.graph.read.facts(
             selection, principal=opened.principal, limit=limit, cursor=cursor
         )
     call.output.result(
@@ -154,14 +154,14 @@ async def add_entity(
             description=description,
             attributes=options.attributes_of(
                 kind=kind,
-                language=language or opened.default_language,
+                language=language or opened.use_cases.default_language,
                 sensitivity=sensitivity,
                 scope=scope,
                 owner=owner,
                 metadata=metadata,
             ),
         )
-        outcome = await opened.graph.save_entities.save(draft, principal=opened.principal)
+        outcome = await opened.use_cases.graph.save_entities.save(draft, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
     _show(call, outcome)
 
@@ -200,14 +200,14 @@ async def add_fact(
             provenance=None if document is None else Provenance(document=document),
             attributes=options.attributes_of(
                 kind=kind,
-                language=language or opened.default_language,
+                language=language or opened.use_cases.default_language,
                 sensitivity=sensitivity,
                 scope=scope,
                 owner=owner,
                 metadata=metadata,
             ),
         )
-        outcome = await opened.graph.save_facts.save(draft, principal=opened.principal)
+        outcome = await opened.use_cases.graph.save_facts.save(draft, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
     _show(call, outcome)
 
@@ -216,7 +216,7 @@ async def delete_entity(call: Call, external_id: GraphId, yes: Yes = False) -> N
     """Delete an entity with its facts, for good."""
     async with call.services.open(call.target) as opened:
         confirm(call, f"Delete the entity {external_id} and its facts for good?", yes=yes)
-        await opened.graph.delete.entity(external_id, principal=opened.principal)
+        await opened.use_cases.graph.delete.entity(external_id, principal=opened.principal)
     call.output.result({"deleted": 1}, lambda console: console.print("1 deleted."))
 
 
@@ -224,7 +224,7 @@ async def delete_fact(call: Call, external_id: GraphId, yes: Yes = False) -> Non
     """Delete a fact for good."""
     async with call.services.open(call.target) as opened:
         confirm(call, f"Delete the fact {external_id} for good?", yes=yes)
-        await opened.graph.delete.fact(external_id, principal=opened.principal)
+        await opened.use_cases.graph.delete.fact(external_id, principal=opened.principal)
     call.output.result({"deleted": 1}, lambda console: console.print("1 deleted."))
 
 
@@ -238,7 +238,7 @@ async def extract(
     async with call.services.open(call.target) as opened:
         try:
             with progress(call.output.notes, "Extracting", unit="passages") as report:
-                done = await opened.graph.extract.extract(
+                done = await opened.use_cases.graph.extract.extract(
                     principal=opened.principal, document=document, limit=limit, on_progress=report
                 )
             if opened.makes_vectors and not no_embed:

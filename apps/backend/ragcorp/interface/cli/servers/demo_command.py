@@ -54,7 +54,7 @@ async def demo(
             f"{totals.files} documents: {stored} ingested, {totals.unchanged} stored before, {failed} failed."
         )
         answers = [await _ask(call.output, opened.session, question) for question in opened.questions]
-        pending = (await opened.session.embed_pending.counts()).pending
+        pending = (await opened.session.use_cases.embed_pending.counts()).pending
         if call.output.json:
             call.output.write_json(
                 totals.document() | facts_document(opened.session.facts) | {"pending": pending, "answers": answers}
@@ -67,7 +67,7 @@ async def demo(
 
 async def _ask(output: Output, session: Session, question: str) -> dict[str, object]:
     """Ask, show the answer as soon as it is there, and return it for --json."""
-    answer = await session.answer.answer(SearchRequest(query=question), principal=session.principal)
+    answer = await session.use_cases.answer.answer(SearchRequest(query=question), principal=session.principal)
     if not output.json:
         output.console.print(plain(f"\n{question}", style="bold"))
         print_answer(output.console, answer)
@@ -107,7 +107,7 @@ async def _serve(output: Output, opened: Demo, run: Callable[[OnListening], Awai
 
 async def _watch_vectors(output: Output, session: Session) -> None:
     """Show how far the service's worker is, until no passage waits."""
-    total = (await session.embed_pending.counts()).pending
+    total = (await session.use_cases.embed_pending.counts()).pending
     if not total:
         return
     with progress(output.notes, "Making vectors", unit="passages") as report:
@@ -116,7 +116,7 @@ async def _watch_vectors(output: Output, session: Session) -> None:
             report(total - pending, total)
             await asyncio.sleep(POLL_SECONDS)
             with suppress(StorageUnavailableError):
-                pending = (await session.embed_pending.counts()).pending
+                pending = (await session.use_cases.embed_pending.counts()).pending
                 total = max(total, pending)
         report(total, total)
     output.note("All passages have their vectors.")

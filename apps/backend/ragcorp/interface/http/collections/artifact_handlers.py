@@ -16,7 +16,6 @@ from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, NewChunk
 from ragcorp.interface.http.collections.item_schema import (
     ArtifactItem,
@@ -33,6 +32,7 @@ from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.shapes.items import artifact_document, chunk_document, edit_document
+from ragcorp.interface.use_cases import CollectionUseCases
 
 
 class ArtifactHandlers:
@@ -47,15 +47,15 @@ class ArtifactHandlers:
         body = await read_json(request, ArtifactItem, self._limits)
         allow_indexing(request, self._limits, size=len(body.text.encode()))
         name = body.external_id if body.external_id is not None else _content_name(body, principal)
-        ingest = document_of(name, body, default_language=self._services.default_language)
-        ingesting = self._services.ingest.ingest(ingest, principal=principal)
+        ingest = document_of(name, body, default_language=self._services.use_cases.default_language)
+        ingesting = self._services.use_cases.ingest.ingest(ingest, principal=principal)
         return self._stored(await unless_client_leaves(request, ingesting))
 
     async def put(self, external_id: str, request: Request, principal: Principal) -> Response:
         ingest = await read_document(
-            request, external_id, limits=self._limits, default_language=self._services.default_language
+            request, external_id, limits=self._limits, default_language=self._services.use_cases.default_language
         )
-        ingesting = self._services.ingest.ingest(ingest, principal=principal)
+        ingesting = self._services.use_cases.ingest.ingest(ingest, principal=principal)
         return self._stored(await unless_client_leaves(request, ingesting))
 
     async def patch(self, external_id: str, request: Request, principal: Principal) -> Response:
@@ -68,20 +68,20 @@ class ArtifactHandlers:
 
     async def list(self, query: ItemListParameters, principal: Principal) -> Response:
         require_no_artifact(query)
-        documents, next_cursor = await self._services.documents.list(
+        documents, next_cursor = await self._services.use_cases.documents.list(
             self._selection(query), principal=principal, limit=query.limit, cursor=query.cursor
         )
         return json_response({"items": [_document(document) for document in documents], "next_cursor": next_cursor})
 
     async def get(self, external_id: str, principal: Principal) -> Response:
-        return json_response(_document(await self._services.documents.get(external_id, principal=principal)))
+        return json_response(_document(await self._services.use_cases.documents.get(external_id, principal=principal)))
 
     async def delete(self, external_id: str, principal: Principal) -> Response:
-        await self._services.delete.delete(external_id, principal=principal)
+        await self._services.use_cases.delete.delete(external_id, principal=principal)
         return Response(status_code=204)
 
     async def delete_selection(self, query: ItemSelectionParameters, principal: Principal) -> Response:
-        deleted = await self._services.delete.delete_selection(self._selection(query), principal=principal)
+        deleted = await self._services.use_cases.delete.delete_selection(self._selection(query), principal=principal)
         return json_response({"deleted": deleted})
 
     def _selection(self, query: ItemSelectionParameters) -> DocumentSelection:

@@ -17,7 +17,6 @@ from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import require_length
-from ragcorp.interface.collection_use_cases import ItemUseCases
 from ragcorp.interface.http.collections.item_patches import MemoryPatch, TurnPatch
 from ragcorp.interface.http.collections.item_schema import (
     HistoryTurn,
@@ -36,6 +35,7 @@ from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.http.streams.line_stream import LineHandler, LineOutcome
 from ragcorp.interface.shapes.items import item_document, outcome_document
+from ragcorp.interface.use_cases import ItemUseCases
 
 BATCH_ITEMS = 500
 
@@ -143,7 +143,7 @@ class ItemHandlers:
         )
 
     def _turn_reader(self, principal: Principal) -> Callable[[bytes], ItemDraft]:
-        attributes = DocumentAttributes(language=self._services.default_language)
+        attributes = DocumentAttributes(language=self._services.use_cases.default_language)
         reader = TurnReader(defaults=TurnDefaults(attributes=attributes), principal=principal)
 
         def read(line: bytes) -> ItemDraft:
@@ -161,7 +161,7 @@ class ItemHandlers:
         return self._draft(body, body.external_id)
 
     def _draft(self, body: MemoryBody | TurnBody, external_id: str | None) -> ItemDraft:
-        return body.as_draft(external_id=external_id, default_language=self._services.default_language)
+        return body.as_draft(external_id=external_id, default_language=self._services.use_cases.default_language)
 
     def _selection(self, query: ItemSelectionParameters) -> ItemSelection:
         filters = filters_of_text(query.filters, limits=self._limits)

@@ -13,7 +13,6 @@ from starlette.responses import Response
 
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.domain.collections import MAX_ITEM_NAME, Collection
-from ragcorp.interface.collection_use_cases import CollectionUseCases
 from ragcorp.interface.http.collections.artifact_handlers import ArtifactHandlers, ChunkHandlers
 from ragcorp.interface.http.collections.catalogue import described_collections
 from ragcorp.interface.http.collections.item_handlers import CollectionHandlers, ItemHandlers
@@ -49,6 +48,7 @@ from ragcorp.interface.http.protocol.principal import CurrentPrincipal
 from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.http.streams.line_stream import LINES_SCHEMA, NDJSON, LineHandler, LineStream
 from ragcorp.interface.shapes.items import facets_document
+from ragcorp.interface.use_cases import CollectionUseCases
 
 TAGS: list[str | Enum] = ["collections"]
 ITEM_BODIES: tuple[type[BaseModel], ...] = (

@@ -140,7 +140,7 @@ class DocumentRoutes:
         )
 
     async def list(self, query: Annotated[ListParameters, Query()], principal: CurrentPrincipal) -> Response:
-        documents, next_cursor = await self._services.documents.list(
+        documents, next_cursor = await self._services.use_cases.documents.list(
             self._selection(query, deleted=query.deleted), principal=principal, limit=query.limit, cursor=query.cursor
         )
         return json_response(
@@ -148,12 +148,12 @@ class DocumentRoutes:
         )
 
     async def get(self, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
-        document = await self._services.documents.get(external_id_of(external_id), principal=principal)
+        document = await self._services.use_cases.documents.get(external_id_of(external_id), principal=principal)
         return json_response(document_json(document))
 
     async def content(self, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
         name = external_id_of(external_id)
-        original = await self._services.documents.get_source(name, principal=principal)
+        original = await self._services.use_cases.documents.get_source(name, principal=principal)
         inline = original.media_type in SHOWN_INLINE
         headers = {
             "Content-Type": _content_type(original),
@@ -168,21 +168,21 @@ class DocumentRoutes:
             request,
             external_id_of(external_id),
             limits=self._limits,
-            default_language=self._services.default_language,
+            default_language=self._services.use_cases.default_language,
         )
-        ingesting = self._services.ingest.ingest(ingest, principal=principal)
+        ingesting = self._services.use_cases.ingest.ingest(ingest, principal=principal)
         return self._stored(await unless_client_leaves(request, ingesting))
 
     async def restore(self, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
-        result = await self._services.restore.restore(external_id_of(external_id), principal=principal)
+        result = await self._services.use_cases.restore.restore(external_id_of(external_id), principal=principal)
         return self._stored(result, restored=True)
 
     async def delete(self, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
-        await self._services.delete.delete(external_id_of(external_id), principal=principal)
+        await self._services.use_cases.delete.delete(external_id_of(external_id), principal=principal)
         return Response(status_code=204)
 
     async def delete_selection(self, query: Annotated[Selection, Query()], principal: CurrentPrincipal) -> Response:
-        deleted = await self._services.delete.delete_selection(self._selection(query), principal=principal)
+        deleted = await self._services.use_cases.delete.delete_selection(self._selection(query), principal=principal)
         return json_response({"deleted": deleted})
 
     def _selection(self, query: Selection, *, deleted: bool = False) -> DocumentSelection:

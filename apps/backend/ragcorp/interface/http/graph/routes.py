@@ -18,7 +18,6 @@ from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.graph import EntityDraft, GraphFailure, GraphOutcome, GraphSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.graph_use_cases import GraphUseCases
 from ragcorp.interface.http.graph.schema import (
     EntityBody,
     EntityLine,
@@ -53,6 +52,7 @@ from ragcorp.interface.shapes.graph import (
     fact_document,
     graph_outcome_document,
 )
+from ragcorp.interface.use_cases import GraphUseCases
 
 BATCH_LINES = 500
 TAGS: list[str | Enum] = ["graph"]
@@ -261,11 +261,11 @@ class GraphRoutes:
         return Response(status_code=204)
 
     async def _save_entity(self, body: EntityBody, external_id: str | None, principal: Principal) -> Response:
-        draft = body.as_draft(external_id=external_id, default_language=self._services.default_language)
+        draft = body.as_draft(external_id=external_id, default_language=self._services.use_cases.default_language)
         return self._stored(await self._use_cases.save_entities.save(draft, principal=principal))
 
     async def _save_fact(self, body: FactBody, external_id: str | None, principal: Principal) -> Response:
-        draft = body.as_draft(external_id=external_id, default_language=self._services.default_language)
+        draft = body.as_draft(external_id=external_id, default_language=self._services.use_cases.default_language)
         return self._stored(await self._use_cases.save_facts.save(draft, principal=principal))
 
     def _stored(self, outcome: GraphOutcome) -> Response:

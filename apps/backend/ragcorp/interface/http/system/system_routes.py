@@ -110,7 +110,7 @@ class SystemRoutes:
 
     async def _backlog(self) -> tuple[int, int] | None:
         try:
-            counts = await in_time(self._services.embed_pending.counts(), seconds=CHECK_SECONDS)
+            counts = await in_time(self._services.use_cases.embed_pending.counts(), seconds=CHECK_SECONDS)
         except (TimeoutError, SourceUnavailableError):
             return None  # the other metrics matter most when the database is out
         return counts.pending, counts.failed
