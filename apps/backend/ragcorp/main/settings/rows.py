@@ -10,7 +10,8 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pydantic import SecretStr
 
-from ragcorp.interface.cli.console.services import SettingRow
+from ragcorp.interface.cli.console.services import SettingRow, Target
+from ragcorp.main.settings.for_commands import overrides_for, settings_for
 from ragcorp.main.settings.schema import Settings, origin_of
 
 MASK = "***"
@@ -30,6 +31,11 @@ def setting_rows(settings: Settings, overrides: Mapping[str, Any]) -> list[Setti
         )
         for name, field in Settings.model_fields.items()
     ]
+
+
+def rows_for(target: Target) -> list[SettingRow]:
+    """Return the settings of a command."""
+    return setting_rows(settings_for(target), overrides_for(target))
 
 
 def masked_dsn(dsn: str) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Column
 
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import EXIT_FAILED, plain
-from ragcorp.interface.cli.console.services import Check, CheckStatus, Migration, RowLevelSecurity
+from ragcorp.interface.cli.console.output import EXIT_FAILED, plain, print_table
+from ragcorp.interface.cli.console.services import Check, CheckStatus, Migration, RowLevelSecurity, SettingRow
 
 STATUS_STYLES = {
     CheckStatus.OK: "green",
@@ -52,16 +53,14 @@ async def migrate(
     if check:
         state = await call.services.schema(call.target)
         up_to_date = state.current == state.head
-        call.output.result(
+        call.output.line(
             {"current": state.current, "head": state.head, "up_to_date": up_to_date},
-            lambda console: console.print(
-                plain(f"revision {state.current or 'none'}, newest {state.head}: ")
-                + plain("up to date" if up_to_date else "run `ragcorp migrate`", style="green" if up_to_date else "red")
-            ),
+            plain(f"revision {state.current or 'none'}, newest {state.head}: ")
+            + plain("up to date" if up_to_date else "run `ragcorp migrate`", style="green" if up_to_date else "red"),
         )
         return 0 if up_to_date else EXIT_FAILED
     done = await call.services.migrate(call.target, row_level_security)
-    call.output.result(
+    call.output.line(
         {
             "before": done.before.current,
             "after": done.after.current,
@@ -71,15 +70,13 @@ async def migrate(
             "left_to_a_superuser": list(done.left),
             "stop_older_processes": done.stop_older_processes,
         },
-        lambda console: console.print(
-            plain(f"revision before: {done.before.current or 'none'}, after: {done.after.current}")
-        ),
+        f"revision before: {done.before.current or 'none'}, after: {done.after.current}",
     )
-    _note_what_is_left(call, done)
+    _note_open_work(call, done)
     return 0
 
 
-def _note_what_is_left(call: Call, done: Migration) -> None:
+def _note_open_work(call: Call, done: Migration) -> None:
     if done.row_level_security is RowLevelSecurity.OFF:
         call.output.note(
             "Row-level security is off: conditions of the statements alone keep workspaces apart. "
@@ -103,10 +100,7 @@ def _note_what_is_left(call: Call, done: Migration) -> None:
 async def _upgrade_server(call: Call, old_bin_dir: Path | None) -> None:
     done = await call.services.upgrade_server(call.target, old_bin_dir)
     if done is None:
-        call.output.result(
-            {"upgraded": False},
-            lambda console: console.print(plain("The data folder is of the installed PostgreSQL: nothing to upgrade.")),
-        )
+        call.output.line({"upgraded": False}, "The data folder is of the installed PostgreSQL: nothing to upgrade.")
         return
 
     def render(console: Console) -> None:
@@ -114,40 +108,26 @@ async def _upgrade_server(call: Call, old_bin_dir: Path | None) -> None:
         console.print(plain(f"backup: {done.backup}"))
         console.print(plain(f"the old files, to be removed when all is well: {done.old_files}"))
 
-    call.output.result(
-        {
-            "upgraded": True,
-            "before": done.before,
-            "after": done.after,
-            "backup": str(done.backup),
-            "old_files": str(done.old_files),
-        },
-        render,
-    )
+    call.output.result({"upgraded": True, **asdict(done)}, render)
 
 
 async def config(call: Call) -> None:
     """Show every setting with its value and where it comes from. Secrets are masked."""
     rows = call.services.settings(call.target)
 
-    def render(console: Console) -> None:
-        table = Table(
-            Column("setting", no_wrap=True), Column("value", overflow="fold"), "origin", Column("description", ratio=1)
-        )
-        for row in rows:
-            style = "" if row.origin == "default" else "bold"
-            value = "" if row.value is None else str(row.value)
-            table.add_row(plain(row.name, style=style), plain(value, style=style), row.origin, plain(row.description))
-        console.print(table)
+    def cells(row: SettingRow) -> tuple[object, ...]:
+        style = "" if row.origin == "default" else "bold"
+        value = "" if row.value is None else str(row.value)
+        return plain(row.name, style=style), plain(value, style=style), row.origin, row.description
 
+    columns = (
+        Column("setting", no_wrap=True),
+        Column("value", overflow="fold"),
+        "origin",
+        Column("description", ratio=1),
+    )
     call.output.result(
-        {
-            "settings": [
-                {"name": row.name, "value": row.value, "origin": row.origin, "description": row.description}
-                for row in rows
-            ]
-        },
-        render,
+        {"settings": [asdict(row) for row in rows]}, lambda console: print_table(console, columns, map(cells, rows))
     )
 
 
@@ -156,13 +136,7 @@ async def doctor(call: Call) -> int:
     checks = await call.services.diagnose(call.target)
     healthy = all(check.status is not CheckStatus.FAILED for check in checks)
     call.output.result(
-        {
-            "ok": healthy,
-            "checks": [
-                {"name": check.name, "status": check.status.value, "detail": check.detail, "remedy": check.remedy}
-                for check in checks
-            ],
-        },
+        {"ok": healthy, "checks": [asdict(check) for check in checks]},
         lambda console: _print_checks(console, checks, healthy=healthy),
     )
     return 0 if healthy else EXIT_FAILED

@@ -1,18 +1,11 @@
-"""`ragcorp entities`: the entities that documents are made of."""
+"""`ragcorp entities`: the entities that documents consist of."""
 
 from __future__ import annotations
 
-import asyncio
-
-import typer
-
-from ragcorp.interface.cli.collections.item_options import NoEmbed
-from ragcorp.interface.cli.console.calls import Call, add_command
-from ragcorp.interface.cli.console.output import EXIT_FAILED, Output
-from ragcorp.interface.cli.console.progress import progress
-from ragcorp.interface.cli.console.services import Services
-from ragcorp.interface.cli.documents.ingest import embed_with_progress
-from ragcorp.interface.cli.documents.vectors import VectorReport
+from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import NoEmbed
+from ragcorp.interface.cli.console.output import EXIT_FAILED
+from ragcorp.interface.cli.documents.vectors import embed_with_progress, resumable
 
 
 async def refresh(call: Call, no_embed: NoEmbed = False) -> int:
@@ -20,18 +13,13 @@ async def refresh(call: Call, no_embed: NoEmbed = False) -> int:
 
     A running service does so at its start. An interrupted run goes on when it is started again.
     """
-    vectors: VectorReport | None = None
-    async with call.services.open(call.target) as session:
-        try:
-            with progress(call.output.notes, "Finding entities", unit="documents") as report:
+    async with call.open() as session:
+        with resumable(call, "What is found stays; run the same command again to go on."):
+            with call.progress("Finding entities", "documents") as report:
                 done = await session.use_cases.refresh_structure.refresh(on_progress=report)
-            if session.makes_vectors and not no_embed:
-                vectors = await embed_with_progress(session, call.output)
-        except asyncio.CancelledError:
-            call.output.note("What is found stays; run the same command again to go on.")
-            raise
+            vectors = await embed_with_progress(call, session, no_embed=no_embed)
         counts = await session.use_cases.embed_pending.counts()
-    call.output.result(
+    call.output.line(
         {
             "documents": done.documents,
             "entities": done.entities,
@@ -39,14 +27,6 @@ async def refresh(call: Call, no_embed: NoEmbed = False) -> int:
             "embedded": vectors.embedded if vectors else 0,
             "pending": counts.pending,
         },
-        lambda console: console.print(
-            f"{done.entities:,} entities found in {done.documents:,} documents, {done.waiting:,} documents wait."
-        ),
+        f"{done.entities:,} entities found in {done.documents:,} documents, {done.waiting:,} documents wait.",
     )
     return EXIT_FAILED if done.waiting else 0
-
-
-def add_entity_group(app: typer.Typer, *, services: Services, output: Output) -> None:
-    group = typer.Typer(name="entities", help="The entities that documents are made of.", no_args_is_help=True)
-    add_command(group, "refresh", refresh, services=services, output=output)
-    app.add_typer(group)

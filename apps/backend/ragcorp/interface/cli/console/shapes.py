@@ -1,8 +1,7 @@
-"""What --json shows, with the field names of the REST interface."""
+"""JSON documents of the commands, with the field names of the REST interface."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from uuid import uuid4
 
 from ragcorp.domain.answers import Answer
@@ -20,10 +19,10 @@ def search_document(response: SearchResponse) -> dict[str, object]:
         "request_id": uuid4().hex,
         "mode_used": response.mode_used.value,
         "degraded": degraded_documents(response.degraded),
-        "results": [_plain(result_document(hit, explained=response.explanation is not None)) for hit in response.hits],
+        "results": [result_document(hit, explained=response.explanation is not None) for hit in response.hits],
         "next_cursor": response.next_cursor,
-        "explanation": _plain(response.explanation),
-        "facets": _plain(response.facets),
+        "explanation": response.explanation,
+        "facets": response.facets,
         "hydration": hydration_document(response.hydration),
     }
 
@@ -45,7 +44,7 @@ def document_document(document: Document) -> dict[str, object]:
         "owner": about.owner,
         "occurred_at": about.occurred_at.isoformat() if about.occurred_at else None,
         "path": about.path,
-        "metadata": _plain(about.metadata),
+        "metadata": about.metadata,
         "content_hash": document.content_hash,
         "media_type": document.media_type,
         "filename": document.filename,
@@ -70,10 +69,3 @@ def ingest_document(result: IngestResult) -> dict[str, object]:
 
 def failure_document(failure: IngestFailure) -> dict[str, object]:
     return {"external_id": failure.external_id, "error": error_document(failure.error)}
-
-
-def _plain(value: object) -> object:
-    """Return read-only mappings and tuples as JSON's own."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -4,60 +4,42 @@ from __future__ import annotations
 
 import base64
 import sys
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from ragcorp.domain.documents import Document
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.ports.storage import DocumentSelection
-from ragcorp.interface.cli.console.arguments import parse_selection_pairs
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import plain
+from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes
+from ragcorp.interface.cli.console.output import minutes, plain
 from ragcorp.interface.cli.console.shapes import document_document, ingest_document
-from ragcorp.interface.cli.search.commands import Filter
 
 ExternalId = Annotated[str, typer.Argument(metavar="EXTERNAL_ID", help="The document's own name.", show_default=False)]
-Prefix = Annotated[str, typer.Option("--prefix", help="Documents whose external_id starts so.", show_default=False)]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 async def list_documents(
     call: Call,
-    prefix: Prefix = "",
-    filters: Filter = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Documents of one page.")] = 50,
-    cursor: Annotated[str | None, typer.Option("--cursor", help="The next page: as the last one named it.")] = None,
+    page: PageOptions,
     deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted and can be restored.")] = False,
 ) -> None:
     """List documents in the order of their external_id."""
-    selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters), deleted=deleted)
-    async with call.services.open(call.target) as session:
+    selection = DocumentSelection(prefix=page.prefix, filters=page.conditions, deleted=deleted)
+    async with call.open() as session:
         documents, next_cursor = await session.use_cases.documents.list(
-            selection, principal=session.principal, limit=limit, cursor=cursor
+            selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.result(
-        {"documents": [document_document(document) for document in documents], "next_cursor": next_cursor},
-        lambda console: print_documents(console, documents, next_cursor),
-    )
+    print_documents(call, "documents", documents, next_cursor, document_of=document_document)
 
 
 async def show(call: Call, external_id: ExternalId) -> None:
     """Show what is known of a document."""
-    async with call.services.open(call.target) as session:
+    async with call.open() as session:
         document = await session.use_cases.documents.get(external_id, principal=session.principal)
-    shown = document_document(document)
-
-    def render(console: Console) -> None:
-        table = Table(show_header=False, box=None)
-        for name, value in shown.items():
-            table.add_row(plain(name, style="bold"), plain("" if value is None else str(value)))
-        console.print(table)
-
-    call.output.result(shown, render)
+    call.output.values(document_document(document))
 
 
 async def content(
@@ -68,7 +50,7 @@ async def content(
     ] = None,
 ) -> None:
     """Give back the original, byte for byte."""
-    async with call.services.open(call.target) as session:
+    async with call.open() as session:
         file = await session.use_cases.documents.get_source(external_id, principal=session.principal)
     about: dict[str, object] = {
         "external_id": external_id,
@@ -85,7 +67,7 @@ async def content(
                 field="--output",
                 remedy="Name a file in a folder that exists and that you may write to.",
             ) from error
-        call.output.result(about, lambda console: console.print(plain(f"{len(file.content):,} bytes written.")))
+        call.output.line(about, f"{len(file.content):,} bytes written.")
     elif call.output.json:
         try:
             about["text"] = file.content.decode()
@@ -96,43 +78,28 @@ async def content(
         call.output.write_bytes(file.content)
 
 
-async def delete(
-    call: Call,
-    external_id: Annotated[
-        str | None, typer.Argument(metavar="[EXTERNAL_ID]", help="One document.", show_default=False)
-    ] = None,
-    prefix: Prefix = "",
-    filters: Filter = None,
-    yes: Yes = False,
-) -> None:
+async def delete(call: Call, selected: SelectionOptions, external_id: OptionalId = None, yes: Yes = False) -> None:
     """Hide a document, or all that a prefix and filters select. `restore` brings back what was not purged."""
-    selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters))
-    if (external_id is None) == (not selection.prefix and not selection.filters):
-        raise InvalidInputError(
-            "Name one document, or a selection.",
-            field="EXTERNAL_ID",
-            remedy="Give an external_id, or else --prefix and/or --filter.",
+    selection = DocumentSelection(prefix=selected.prefix, filters=selected.conditions)
+    require_one_or_selection("document", external_id, selected)
+    async with call.open() as session:
+        use_case = session.use_cases.delete
+        await delete_one_or_selection(
+            call,
+            f"the document {external_id}?" if external_id is not None else "all documents of this selection?",
+            one=None if external_id is None else lambda: use_case.delete(external_id, principal=session.principal),
+            several=lambda: use_case.delete_selection(selection, principal=session.principal),
+            yes=yes,
         )
-    what = f"the document {external_id}" if external_id is not None else "all documents of this selection"
-    async with call.services.open(call.target) as session:
-        confirm(call, f"Delete {what}?", yes=yes)
-        if external_id is not None:
-            await session.use_cases.delete.delete(external_id, principal=session.principal)
-            deleted = 1
-        else:
-            deleted = await session.use_cases.delete.delete_selection(selection, principal=session.principal)
-    call.output.result({"deleted": deleted}, lambda console: console.print(f"{deleted:,} deleted."))
 
 
 async def restore(call: Call, external_id: ExternalId) -> None:
     """Bring back a deleted document."""
-    async with call.services.open(call.target) as session:
+    async with call.open() as session:
         result = await session.use_cases.restore.restore(external_id, principal=session.principal)
-    call.output.result(
+    call.output.line(
         ingest_document(result),
-        lambda console: console.print(
-            plain(f"{result.external_id} is back: {result.chunks:,} passages, {result.pending:,} without a vector.")
-        ),
+        f"{result.external_id} is back: {result.chunks:,} passages, {result.pending:,} without a vector.",
     )
 
 
@@ -144,14 +111,42 @@ async def purge(
     yes: Yes = False,
 ) -> None:
     """Remove deleted documents for good."""
-    async with call.services.open(call.target) as session:
+    async with call.open() as session:
         confirm(call, f"Remove for good what was deleted {older_than_days:g} days ago or earlier?", yes=yes)
         purged = await session.use_cases.delete.purge(older_than_days=older_than_days, principal=session.principal)
-    call.output.result({"purged": purged}, lambda console: console.print(f"{purged:,} removed for good."))
+    call.output.line({"purged": purged}, f"{purged:,} removed for good.")
+
+
+def require_one_or_selection(noun: str, external_id: str | None, selected: SelectionOptions) -> None:
+    """Raise InvalidInputError unless the command names one thing or else a selection."""
+    if (external_id is None) == (not selected.prefix and not selected.filters):
+        raise InvalidInputError(
+            f"Name one {noun}, or a selection.",
+            field="EXTERNAL_ID",
+            remedy="Give an external_id, or else --prefix and/or --filter.",
+        )
+
+
+async def delete_one_or_selection(
+    call: Call,
+    question: str,
+    *,
+    one: Callable[[], Awaitable[None]] | None,
+    several: Callable[[], Awaitable[int]],
+    yes: bool,
+) -> None:
+    """Delete after a confirmation, and show how many."""
+    confirm(call, f"Delete {question}", yes=yes)
+    if one is None:
+        deleted = await several()
+    else:
+        await one()
+        deleted = 1
+    call.output.line({"deleted": deleted}, f"{deleted:,} deleted.")
 
 
 def confirm(call: Call, question: str, *, yes: bool) -> None:
-    """Ask on a terminal; elsewhere --yes is needed."""
+    """Ask on a terminal; elsewhere --yes is required. Raises InvalidInputError or RagcorpError."""
     if yes:
         return
     if call.output.json or not sys.stdin.isatty():
@@ -161,17 +156,28 @@ def confirm(call: Call, question: str, *, yes: bool) -> None:
         raise RagcorpError("Nothing was done.")
 
 
-def print_documents(console: Console, documents: tuple[Document, ...], next_cursor: str | None) -> None:
-    table = Table("external_id", "title", "type", "chunks", "pending", "updated")
-    for document in documents:
-        table.add_row(
-            plain(document.external_id),
-            plain(document.attributes.title),
-            plain(document.attributes.artifact_type),
-            str(document.chunks),
-            str(document.pending),
-            f"{document.updated_at:%Y-%m-%d %H:%M}",
-        )
-    console.print(table)
-    if next_cursor:
-        console.print(plain(f"more: --cursor {next_cursor}", style="dim"))
+def print_documents(
+    call: Call,
+    name: str,
+    documents: Sequence[Document],
+    next_cursor: str | None,
+    *,
+    document_of: Callable[[Document], dict[str, object]],
+) -> None:
+    call.output.page(
+        name,
+        [document_of(document) for document in documents],
+        next_cursor,
+        columns=("external_id", "title", "type", "chunks", "pending", "updated"),
+        rows=[
+            (
+                document.external_id,
+                document.attributes.title,
+                document.attributes.artifact_type,
+                document.chunks,
+                document.pending,
+                minutes(document.updated_at),
+            )
+            for document in documents
+        ],
+    )

@@ -3,50 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from ragcorp.application.evaluation.profile import STANDARD, STANDARD_OF_TREES, EvaluatedProfile, parse_profile
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError
 from ragcorp.domain.search.requests import SearchMode
-from ragcorp.evaluation.bootstrap import Resampling
 from ragcorp.evaluation.calibration import Calibration
 from ragcorp.evaluation.comparison import compare
-from ragcorp.evaluation.perturbation import Variant, varied
+from ragcorp.evaluation.perturbation import varied
 from ragcorp.evaluation.report import Measured, report
 from ragcorp.evaluation.runs import Run
 from ragcorp.evaluation.sets import EvaluationSet
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.progress import Report, progress
 from ragcorp.interface.cli.console.services import Evaluation, EvaluationFiles, EvaluationOptions
+from ragcorp.interface.cli.evaluation.options import EvaluateOptions
 from ragcorp.interface.cli.evaluation.output import Evaluated, evaluation_document, print_evaluation
 
 WHOLE_PASSAGES = 1024
 """Tokens up to which the passages of a set are kept whole. Files are cut as in the service."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrievalOptions:
-    """The options of `ragcorp eval` about retrieval, as given."""
-
-    profiles: tuple[str, ...] = ()
-    compare: tuple[str, str] | None = None
-    every: int = 1
-    variant: Variant | None = None
-    depth: int = 100
-    save: Path | None = None
-    trec: Path | None = None
-    plot: Path | None = None
-    calibrate: bool = False
-    resampling: Resampling = field(default_factory=Resampling)
-    chunk_tokens: int | None = None
-    cache_dir: Path | None = None
-    language: str | None = None
-
-
-async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions) -> None:
+async def evaluate_retrieval(call: Call, folder: Path, options: EvaluateOptions) -> None:
     """Do what the options say and write the result. Wrong input is found before anything is ingested.
 
     Raises InvalidInputError, NotFoundError, MissingExtraError or ConfigurationError.
@@ -66,24 +43,23 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
     calibration: Calibration | None = None
     if profiles or options.calibrate:
         async with call.services.evaluation(call.target, _opening(options, evaluation_set)) as opened:
-            showing = partial(_showing, call)
             await opened.load.load(
                 evaluation_set,
                 principal=opened.session.principal,
                 language=opened.session.use_cases.default_language,
-                progress=showing,
+                progress=call.progress,
             )
-            await opened.settle.settle(principal=opened.session.principal, progress=showing)
+            await opened.settle.settle(principal=opened.session.principal, progress=call.progress)
             measured += await opened.retrieve.evaluate(
                 evaluation_set,
                 _possible(profiles, opened, call, chosen=bool(options.profiles or options.compare)),
                 principal=opened.session.principal,
                 depth=options.depth,
-                progress=showing,
+                progress=call.progress,
             )
             if options.calibrate:
                 calibration = await opened.calibrate.calibrate(
-                    evaluation_set, principal=opened.session.principal, progress=showing
+                    evaluation_set, principal=opened.session.principal, progress=call.progress
                 )
     measured += [Measured(run=run) for run in saved.values()]
     runs = {each.run.name: each for each in measured}
@@ -123,7 +99,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
     call.output.result(evaluation_document(found, conditions), lambda console: print_evaluation(console, found))
 
 
-def _opening(options: RetrievalOptions, evaluation_set: EvaluationSet) -> EvaluationOptions:
+def _opening(options: EvaluateOptions, evaluation_set: EvaluationSet) -> EvaluationOptions:
     default = WHOLE_PASSAGES if evaluation_set.tree is None else None
     return EvaluationOptions(
         tree=None if evaluation_set.tree is None else Path(evaluation_set.tree),
@@ -131,10 +107,6 @@ def _opening(options: RetrievalOptions, evaluation_set: EvaluationSet) -> Evalua
         language=options.language,
         chunk_tokens=options.chunk_tokens or default,
     )
-
-
-def _showing(call: Call, task: str, unit: str) -> AbstractContextManager[Report]:
-    return progress(call.output.notes, task, unit=unit)
 
 
 def _saved_runs(names: Sequence[str], files: EvaluationFiles, evaluation_set: EvaluationSet) -> dict[str, Run]:
@@ -158,9 +130,7 @@ def _saved_runs(names: Sequence[str], files: EvaluationFiles, evaluation_set: Ev
     return found
 
 
-def _profiles(
-    options: RetrievalOptions, saved: dict[str, Run], evaluation_set: EvaluationSet
-) -> list[EvaluatedProfile]:
+def _profiles(options: EvaluateOptions, saved: dict[str, Run], evaluation_set: EvaluationSet) -> list[EvaluatedProfile]:
     """Return what is to be run: the profiles of a comparison and those that were asked for, else the standard ones.
 
     Raises InvalidInputError, also for a profile that searches files where the set is no tree.

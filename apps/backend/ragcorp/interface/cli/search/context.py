@@ -27,7 +27,7 @@ async def context(
     ] = None,
 ) -> None:
     """Print what is remembered, as a briefing for a language model's prompt."""
-    async with call.services.open(call.target) as opened:
+    async with call.open() as opened:
         found = await opened.use_cases.context.load(query, limit=limit, session=session, principal=opened.principal)
     call.output.result(context_document(found, request_id=uuid4().hex), lambda console: _print(console, found))
     if not call.output.json:

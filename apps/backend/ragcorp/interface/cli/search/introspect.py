@@ -17,6 +17,6 @@ async def introspect(
     turn: Annotated[int | None, typer.Option("--turn", help="From 1 [the latest].", show_default=False)] = None,
 ) -> None:
     """Tell what a turn of an episode showed, and why each piece was shown."""
-    async with call.services.open(call.target) as session:
-        told = await session.use_cases.introspect.introspect(episode, principal=session.principal, turn=turn)
-    call.output.result(turn_document(told), lambda console: print_turn(console, told))
+    async with call.open() as session:
+        recorded = await session.use_cases.introspect.introspect(episode, principal=session.principal, turn=turn)
+    call.output.result(turn_document(recorded), lambda console: print_turn(console, recorded))
