@@ -174,11 +174,9 @@ OLDER_BACKUP = Path(__file__).with_name("backup_of_revision_016.ragcorp.xz")
 """Made by ragcorp 0.1.0 at schema revision 016: two documents, a memory and a fact, without vectors."""
 
 
-def test_a_backup_of_an_older_version_is_restored_and_migrated(
-    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backup_of_an_older_version_is_restored_and_migrated(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMBEDDING_PROVIDER", "none")
-    file = tmp_path / "older.ragcorp"
+    file, data_dir = home / "older.ragcorp", home / "older"
     file.write_bytes(lzma.decompress(OLDER_BACKUP.read_bytes()))
     folder = ("--data-dir", str(data_dir))
     listed = run_here("restore", str(file), "--list", "--json").json
