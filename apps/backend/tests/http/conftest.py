@@ -10,7 +10,6 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from ragcorp.infrastructure.postgres.keys.idempotency_store import PostgresIdempotencyStore
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.main.service.app import run_app
@@ -91,8 +90,3 @@ def one_connection() -> Iterator[Connection]:
 async def container(make_container: Callable[..., Any]) -> Container:
     made: Container = await make_container()
     return made
-
-
-@pytest.fixture
-def idempotency_store(container: Container) -> PostgresIdempotencyStore:
-    return PostgresIdempotencyStore(database=container.database)
