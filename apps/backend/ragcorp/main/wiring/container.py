@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.application.answering.cited_pages import CitedPages
@@ -64,7 +65,10 @@ from ragcorp.main.wiring.retrieval import (
     require_names_of_their_own,
 )
 from ragcorp.main.wiring.rollout import make_rolled_out
-from ragcorp.main.wiring.tracing import Tracing, make_tracing
+from ragcorp.main.wiring.tracing import make_tracing
+
+if TYPE_CHECKING:
+    from ragcorp.infrastructure.otel.exporting import OtlpTraces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +114,7 @@ class Container:
     token_observers: TokenObservers
     breaker_states: Callable[[], Mapping[str, str]]
     reranks: bool
-    tracing: Tracing
+    tracing: OtlpTraces | None
 
 
 @asynccontextmanager
@@ -123,12 +127,13 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
     require_names_of_their_own(parts.sources)
     async with AsyncExitStack() as stack:
         tracing = make_tracing(settings)
-        stack.push_async_callback(tracing.aclose)
-        embedder = tracing.embedder(parts.embedder or make_embedder(settings))
+        if tracing is not None:
+            stack.push_async_callback(tracing.aclose)
+        embedder = parts.embedder or make_embedder(settings)
         stack.push_async_callback(embedder.aclose)
         cache_observers = EmbeddingCacheObservers()
         embedder = cached(embedder, settings, observers=cache_observers)
-        database = tracing.database(
+        database = Database(
             dsn,
             options=DatabaseOptions(
                 pool_size=settings.database_pool_size,
@@ -181,7 +186,6 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             settings,
             sources=sources,
             breaker=breaker,
-            tracing=tracing,
             profiles=profiles,
             repository=repository,
             store=files.stored_with(PostgresCandidateStore(database, model=model)),
@@ -196,7 +200,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         search = hydration.search
         token_observers = TokenObservers()
         budget = make_budget(settings, stack, database=database, tokens=token_observers)
-        answerer = tracing.answerer(parts.answerer or make_answerer(settings, database, tokens=token_observers))
+        answerer = parts.answerer or make_answerer(settings, database, tokens=token_observers)
         stack.push_async_callback(answerer.aclose)
         embedding = make_embedding(
             settings, database=database, embedder=embedder, statistics=statistics, observers=cache_observers
