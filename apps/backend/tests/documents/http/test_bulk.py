@@ -327,7 +327,7 @@ async def test_one_that_leaves_while_it_waits_for_a_place_stores_nothing(
     make_app: MakeApp, serve: Serve, world: World
 ) -> None:
     app = make_app(max_concurrent_requests=1)
-    await app.state.admission.enter()
+    await app.state.admission.acquire()
     async with serve(app) as url:
         host, port = url.removeprefix("http://").split(":")
         _, writer = await asyncio.open_connection(host, int(port))
