@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from ragcorp.application.status.report import ReportStatus
 from ragcorp.domain.keys import LOCAL_CALLER, Caller
-from ragcorp.domain.ports.idempotency import IdempotencyStore
 from ragcorp.domain.ports.keys import Authenticator
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver, RolloutObserver
 from ragcorp.interface.http.monitoring.readiness import Readiness
@@ -42,7 +41,5 @@ class HttpServices:
     wake_embedding: Callable[[], None] = _ignore
     observe_rollout: Callable[[RolloutObserver], None] = _ignore
     observe_embedding_cache: Callable[[EmbeddingCacheObserver], None] = _ignore
-    idempotency: IdempotencyStore | None = None
     authenticator: Authenticator = field(default_factory=OnlyLocal)
     state: ServiceState = field(default_factory=ServiceState)
-    default_language: str = "es"

@@ -133,7 +133,7 @@ class Files:
     gate: asyncio.Event | None = None
     asked: list[tuple[str, int | None, int | None]] = field(default_factory=list)
 
-    async def grep(
+    async def read(
         self, path: str, *, principal: Principal, line_start: int | None = None, line_end: int | None = None
     ) -> FileText:
         self.asked.append((path, line_start, line_end))
