@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from ragcorp.application.status.report import ReportStatus
 from ragcorp.domain.keys import LOCAL_CALLER, Caller
 from ragcorp.domain.ports.keys import Authenticator
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver, RolloutObserver
-from ragcorp.interface.http.monitoring.readiness import Readiness
 from ragcorp.interface.http.monitoring.state_metrics import ServiceState
 from ragcorp.interface.use_cases import UseCases
 
@@ -36,7 +35,7 @@ class HttpServices:
 
     use_cases: UseCases
     status: ReportStatus
-    readiness: Readiness
+    readiness: Callable[[], Awaitable[None]]
     pool_statistics: Callable[[], Mapping[str, int]]
     wake_embedding: Callable[[], None] = _ignore
     observe_rollout: Callable[[RolloutObserver], None] = _ignore

@@ -19,6 +19,7 @@ from starlette.types import Scope as AsgiScope
 import ragcorp
 from ragcorp.application.embedding.worker import EmbeddingWorker
 from ragcorp.application.status.model_health import LastCalls, NotedAnswers, NotedSearch
+from ragcorp.application.status.readiness import Readiness
 from ragcorp.application.structure.worker import StructureWorker
 from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.administration.migrations import head_revision
@@ -32,7 +33,6 @@ from ragcorp.interface.http.protocol.seen_route import SeenRoute
 from ragcorp.interface.http.services import HttpServices
 from ragcorp.main.service.logs import dropped_lines
 from ragcorp.main.service.mcp import mounted_mcp
-from ragcorp.main.service.readiness import Readiness
 from ragcorp.main.service.status import make_status
 from ragcorp.main.settings.addresses import allowed_hosts
 from ragcorp.main.settings.schema import Settings

@@ -9,10 +9,10 @@ from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, name_of
 from ragcorp.application.status.model_health import LastCalls
 from ragcorp.application.status.report import ReportStatus, ServiceFacts
+from ragcorp.domain.diagnosis import Finding, NotReadyError
 from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES, GREP
 from ragcorp.domain.status import Flag, PartState, PartStatus
 from ragcorp.infrastructure.postgres.collections.content_counts import PostgresContentCounts
-from ragcorp.interface.http.monitoring.readiness import Finding, NotReadyError
 from ragcorp.main.settings.rows import setting_rows
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from ragcorp.domain.diagnosis import Contents, ServerFacts, StoredModel
 from ragcorp.infrastructure.postgres.administration.leakproof import statements, unmarked
 from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
 from ragcorp.infrastructure.postgres.connections.errors import translate
@@ -52,35 +51,6 @@ UNPROTECTED = """
                AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
     ORDER BY c.relname
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerFacts:
-    """``vector`` is pgvector's version, None where the extension is not in the database."""
-
-    version: str
-    version_number: int
-    vector: str | None
-    has_spanish: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredModel:
-    name: str
-    dimensions: int
-    has_vectors: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """What a migrated database holds; ``failed`` of the ``pending`` chunks and items were given up."""
-
-    documents: int
-    chunks: int
-    pending: int
-    failed: int
-    invalid_indexes: tuple[str, ...]
-    model: StoredModel | None
 
 
 def inspect_server(dsn: str) -> ServerFacts:

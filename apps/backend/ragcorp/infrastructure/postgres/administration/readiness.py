@@ -1,10 +1,10 @@
-"""Whether a database can be served from: one statement that looks at all that a search takes for granted."""
+"""Reads what a search requires of the database, in one statement."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ragcorp.domain.diagnosis import SearchFacts
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import VERSION
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
@@ -18,17 +18,7 @@ LOOK = f"""
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
-    """What was found. ``widths`` are those of the service's model: more than one where it was kept at several."""
-
-    revision: str | None
-    widths: tuple[int, ...]
-    invalid_indexes: tuple[str, ...]
-    has_spanish: bool
-
-
-async def look(database: Database, *, model: EmbeddingModel) -> Sight:
+async def look(database: Database, *, model: EmbeddingModel) -> SearchFacts:
     """Raises StorageUnavailableError, of reason ``schema`` for a database that holds none."""
 
     async def looked() -> tuple[Any, ...] | None:
@@ -37,4 +27,6 @@ async def look(database: Database, *, model: EmbeddingModel) -> Sight:
 
     row = await database.read(looked)
     revision, widths, invalid, has_spanish = row or (None, [], [], False)
-    return Sight(revision=revision, widths=tuple(widths), invalid_indexes=tuple(invalid), has_spanish=bool(has_spanish))
+    return SearchFacts(
+        revision=revision, widths=tuple(widths), invalid_indexes=tuple(invalid), has_spanish=bool(has_spanish)
+    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import psycopg
 
+from ragcorp.domain.diagnosis import NetworkFacts
 from ragcorp.infrastructure.postgres.administration.inspection import (
     CONNECT_TIMEOUT_SECONDS,
     IS_BOUND,
@@ -30,26 +30,7 @@ PASSAGES = f"SELECT count(*) FROM (SELECT FROM chunks LIMIT {MOST_COUNTED}) AS c
 NOW = "SELECT clock_timestamp()"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceFacts:
-    """``skew_seconds`` is how far the database's clock is ahead of this machine's.
-
-    ``row_level_security`` is False where it was turned off for every table; ``unprotected`` are then all of them.
-    ``passages`` are counted up to ``MOST_COUNTED``.
-    ``unmarked`` is what a superuser has yet to run, so that conditions under policies use their indexes.
-    """
-
-    keys: int
-    active_keys: int
-    sees_every_row: bool
-    unprotected: tuple[str, ...]
-    row_level_security: bool
-    unmarked: tuple[str, ...]
-    passages: int
-    skew_seconds: float
-
-
-def inspect_service(dsn: str) -> ServiceFacts:
+def inspect_service(dsn: str) -> NetworkFacts:
     """Look into a database that is migrated to this version. Raises as ``inspect_server``. Blocking."""
     try:
         with psycopg.connect(
@@ -66,7 +47,7 @@ def inspect_service(dsn: str) -> ServiceFacts:
             here = before + (datetime.now(UTC) - before) / 2
     except psycopg.Error as error:
         raise translate(error) from error
-    return ServiceFacts(
+    return NetworkFacts(
         keys=keys,
         active_keys=active,
         sees_every_row=not is_bound,

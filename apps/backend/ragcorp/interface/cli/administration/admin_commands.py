@@ -11,9 +11,10 @@ import typer
 from rich.console import Console
 from rich.table import Column
 
+from ragcorp.domain.diagnosis import Check, CheckStatus
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import EXIT_FAILED, plain, print_table
-from ragcorp.interface.cli.console.services import Check, CheckStatus, Migration, RowLevelSecurity, SettingRow
+from ragcorp.interface.cli.console.services import Migration, RowLevelSecurity, SettingRow
 
 STATUS_STYLES = {
     CheckStatus.OK: "green",

@@ -21,6 +21,7 @@ from ragcorp.application.keys.list import ListKeys
 from ragcorp.application.keys.revoke import RevokeKey
 from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.application.workspaces.settle import SettleWorkspace
+from ragcorp.domain.diagnosis import Check
 from ragcorp.domain.ports.embeddings import ModelState
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.principal import Principal
@@ -245,23 +246,6 @@ class SettingRow:
     value: str | int | float | bool | None
     origin: str
     description: str
-
-
-class CheckStatus(StrEnum):
-    OK = "ok"
-    WARNING = "warning"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One finding of the doctor, with its remedy."""
-
-    name: str
-    status: CheckStatus
-    detail: str
-    remedy: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,10 +17,10 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ragcorp.domain.diagnosis import NotReadyError
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.interface.http.layers.security_headers import docs_policy
 from ragcorp.interface.http.monitoring.metrics import MEDIA_TYPE, HttpMetrics
-from ragcorp.interface.http.monitoring.readiness import NotReadyError
 from ragcorp.interface.http.protocol.descriptions import content, problems
 from ragcorp.interface.http.protocol.in_time import in_time
 from ragcorp.interface.http.protocol.json_response import json_response
