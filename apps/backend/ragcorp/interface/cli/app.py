@@ -11,16 +11,15 @@ from typing import Annotated
 import typer
 
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.interface.cli.administration.admin_commands import config, doctor, migrate
-from ragcorp.interface.cli.administration.backup_commands import backup
-from ragcorp.interface.cli.administration.backup_commands import restore as restore_backup
-from ragcorp.interface.cli.administration.embedding_commands import ABOUT, EMBEDDING_COMMANDS
-from ragcorp.interface.cli.administration.key_commands import KEY_COMMANDS
-from ragcorp.interface.cli.administration.language_command import language
-from ragcorp.interface.cli.administration.reembed_command import reembed
+from ragcorp.interface.cli.administration.backup import backup
+from ragcorp.interface.cli.administration.backup import restore as restore_backup
+from ragcorp.interface.cli.administration.embeddings import ABOUT, EMBEDDING_COMMANDS
+from ragcorp.interface.cli.administration.installation import config, doctor, migrate
+from ragcorp.interface.cli.administration.keys import KEY_COMMANDS
+from ragcorp.interface.cli.administration.language import language
+from ragcorp.interface.cli.administration.reembed import reembed
 from ragcorp.interface.cli.collections.commands import GROUPS as COLLECTION_GROUPS
 from ragcorp.interface.cli.collections.commands import collections
-from ragcorp.interface.cli.collections.entities import refresh
 from ragcorp.interface.cli.console.calls import CommandFunction, CommonOptions, DataDir, Json, Verbose, add_commands
 from ragcorp.interface.cli.console.output import (
     EXIT_FAILED,
@@ -33,17 +32,14 @@ from ragcorp.interface.cli.console.output import (
 )
 from ragcorp.interface.cli.console.services import Services
 from ragcorp.interface.cli.documents.commands import content, delete, list_documents, purge, restore, show
-from ragcorp.interface.cli.documents.ingest import embed, ingest
+from ragcorp.interface.cli.documents.ingest import embed, ingest, refresh
 from ragcorp.interface.cli.evaluation.command import evaluate
 from ragcorp.interface.cli.graph.commands import GRAPH_COMMANDS
 from ragcorp.interface.cli.search.commands import ask, search
-from ragcorp.interface.cli.search.context import context
 from ragcorp.interface.cli.search.files import grep, read
-from ragcorp.interface.cli.search.introspect import introspect
-from ragcorp.interface.cli.servers.demo_command import demo
-from ragcorp.interface.cli.servers.mcp_command import mcp
-from ragcorp.interface.cli.servers.serve_command import serve
-from ragcorp.interface.cli.servers.tui_command import tui
+from ragcorp.interface.cli.search.recall import context, introspect
+from ragcorp.interface.cli.servers.commands import mcp, serve, tui
+from ragcorp.interface.cli.servers.demo import demo
 
 HELP = """Search and cited answers over your documents, in one PostgreSQL.
 

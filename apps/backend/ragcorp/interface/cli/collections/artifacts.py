@@ -13,7 +13,7 @@ from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.validation.item_changes import AttributeChange
 from ragcorp.application.validation.item_drafts import NAME_DIGITS
 from ragcorp.domain.collections import Collection
-from ragcorp.domain.documents import Document, DocumentAttributes
+from ragcorp.domain.documents import Chunk, Document, DocumentAttributes
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.ports.storage import DocumentSelection
@@ -21,9 +21,9 @@ from ragcorp.interface.cli.collections.items import require_change
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import PageOptions, kept
-from ragcorp.interface.cli.console.output import plain, shortened
+from ragcorp.interface.cli.console.output import Cells, plain, shortened
 from ragcorp.interface.cli.console.shapes import document_document
-from ragcorp.interface.cli.documents.commands import confirm, print_documents
+from ragcorp.interface.cli.documents.commands import DOCUMENT_CELLS, confirm
 from ragcorp.interface.cli.documents.vectors import embed_batch
 from ragcorp.interface.request_values import text_file
 from ragcorp.interface.shapes.items import artifact_document, chunk_document, edit_document
@@ -32,6 +32,14 @@ ChunkId = Annotated[str, typer.Argument(metavar="CHUNK_ID", help="The passage's 
 Artifact = Annotated[
     str, typer.Argument(metavar="ARTIFACT", help="The external_id of the artifact.", show_default=False)
 ]
+
+CHUNK_CELLS: Cells[Chunk] = {
+    "id": lambda chunk: chunk.id,
+    "artifact": lambda chunk: chunk.external_id,
+    "index": lambda chunk: chunk.chunk_index,
+    "lines": lambda chunk: f"{chunk.line_start}-{chunk.line_end}",
+    "text": lambda chunk: shortened(chunk.content),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +99,10 @@ async def list_artifacts(call: Call, page: PageOptions) -> None:
     """List documents in the order of their external_id."""
     selection = DocumentSelection(prefix=page.prefix, filters=page.conditions)
     async with call.open() as session:
-        documents, next_cursor = await session.use_cases.documents.list(
+        found = await session.use_cases.documents.list(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    print_documents(call, "items", documents, next_cursor, document_of=_artifact)
+    call.output.page("items", *found, document_of=_artifact, cells=DOCUMENT_CELLS)
 
 
 async def get_artifact(call: Call, external_id: options.ItemId) -> None:
@@ -114,25 +122,10 @@ async def list_chunks(
     """List passages in the order of their documents and of the text."""
     selection = ChunkSelection(prefix=page.prefix, artifact=artifact, filters=page.conditions)
     async with call.open() as session:
-        chunks, next_cursor = await session.use_cases.collections.chunks.list(
+        found = await session.use_cases.collections.chunks.list(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page(
-        "items",
-        [chunk_document(chunk) for chunk in chunks],
-        next_cursor,
-        columns=("id", "artifact", "index", "lines", "text"),
-        rows=[
-            (
-                chunk.id,
-                chunk.external_id,
-                chunk.chunk_index,
-                f"{chunk.line_start}-{chunk.line_end}",
-                shortened(chunk.content),
-            )
-            for chunk in chunks
-        ],
-    )
+    call.output.page("items", *found, document_of=chunk_document, cells=CHUNK_CELLS)
 
 
 async def get_chunk(call: Call, chunk_id: ChunkId) -> None:

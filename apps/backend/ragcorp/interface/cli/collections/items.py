@@ -9,17 +9,26 @@ import typer
 
 from ragcorp.application.validation.item_changes import ItemChange
 from ragcorp.application.validation.item_drafts import item_draft
-from ragcorp.domain.collections import TURN, Collection, ItemOutcome, ItemSelection, MemoryKind
+from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
 from ragcorp.interface.cli.console.options import PageOptions, SelectionOptions, kept
-from ragcorp.interface.cli.console.output import minutes, shortened
+from ragcorp.interface.cli.console.output import Cells, minutes, shortened
 from ragcorp.interface.cli.documents.commands import delete_one_or_selection, require_one_or_selection
 from ragcorp.interface.cli.documents.vectors import embed_batch
 from ragcorp.interface.shapes.items import item_document, outcome_document
 
 DEFAULT_TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
+
+ITEM_CELLS: Cells[Item] = {
+    "external_id": lambda item: item.external_id,
+    "type": lambda item: item.attributes.artifact_type,
+    "time": lambda item: minutes(item.attributes.occurred_at),
+    "session": lambda item: item.session,
+    "speaker": lambda item: item.speaker,
+    "text": lambda item: shortened(item.text),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,26 +113,10 @@ class ItemCommands:
         """List items in the order of their external_id."""
         selection = ItemSelection(prefix=page.prefix, filters=page.conditions)
         async with call.open() as session:
-            items, next_cursor = await session.use_cases.collections.items_of(self._collection).items.list(
+            found = await session.use_cases.collections.items_of(self._collection).items.list(
                 selection, principal=session.principal, limit=page.limit, cursor=page.cursor
             )
-        call.output.page(
-            "items",
-            [item_document(item) for item in items],
-            next_cursor,
-            columns=("external_id", "type", "time", "session", "speaker", "text"),
-            rows=[
-                (
-                    item.external_id,
-                    item.attributes.artifact_type,
-                    minutes(item.attributes.occurred_at),
-                    item.session,
-                    item.speaker,
-                    shortened(item.text),
-                )
-                for item in items
-            ],
-        )
+        call.output.page("items", *found, document_of=item_document, cells=ITEM_CELLS)
 
     async def get(self, call: Call, external_id: options.ItemId) -> None:
         """Show an item."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from io import TextIOWrapper
+from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Column, Table
@@ -44,6 +45,11 @@ _CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x20
 """C0, C1 and direction controls: a document must not steer the reader's terminal. Line feed and tab stay."""
 del _CONTROLS[0x0A], _CONTROLS[0x09]
 
+
+Thing = TypeVar("Thing")
+
+Cells = Mapping[str, Callable[[Thing], object]]
+"""The cells of a row, by the heading of their column."""
 
 _UNESCAPED = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Controls that JSON does not escape and a terminal obeys."""
@@ -79,20 +85,20 @@ class Output:
     def page(
         self,
         name: str,
-        documents: Sequence[Mapping[str, object]],
+        things: Sequence[Thing],
         next_cursor: str | None,
         *,
-        columns: Sequence[str],
-        rows: Iterable[Sequence[object]],
+        document_of: Callable[[Thing], Mapping[str, object]],
+        cells: Cells[Thing],
     ) -> None:
-        """Write a page of a list: the documents under ``name``, or the rows."""
+        """Write a page of a list: documents under ``name``, or a table."""
 
         def render(console: Console) -> None:
-            print_table(console, columns, rows)
+            print_table(console, tuple(cells), ([cell(thing) for cell in cells.values()] for thing in things))
             if next_cursor:
                 console.print(plain(f"more: --cursor {next_cursor}", style="dim"))
 
-        self.result({name: documents, "next_cursor": next_cursor}, render)
+        self.result({name: [document_of(thing) for thing in things], "next_cursor": next_cursor}, render)
 
     def write_json(self, document: Mapping[str, object]) -> None:
         indent = None if self.json_lines else 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -15,10 +15,19 @@ from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes
-from ragcorp.interface.cli.console.output import minutes, plain
+from ragcorp.interface.cli.console.output import Cells, minutes, plain
 from ragcorp.interface.cli.console.shapes import document_document, ingest_document
 
 ExternalId = Annotated[str, typer.Argument(metavar="EXTERNAL_ID", help="The document's own name.", show_default=False)]
+
+DOCUMENT_CELLS: Cells[Document] = {
+    "external_id": lambda document: document.external_id,
+    "title": lambda document: document.attributes.title,
+    "type": lambda document: document.attributes.artifact_type,
+    "chunks": lambda document: document.chunks,
+    "pending": lambda document: document.pending,
+    "updated": lambda document: minutes(document.updated_at),
+}
 
 
 async def list_documents(
@@ -29,10 +38,10 @@ async def list_documents(
     """List documents in the order of their external_id."""
     selection = DocumentSelection(prefix=page.prefix, filters=page.conditions, deleted=deleted)
     async with call.open() as session:
-        documents, next_cursor = await session.use_cases.documents.list(
+        found = await session.use_cases.documents.list(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    print_documents(call, "documents", documents, next_cursor, document_of=document_document)
+    call.output.page("documents", *found, document_of=document_document, cells=DOCUMENT_CELLS)
 
 
 async def show(call: Call, external_id: ExternalId) -> None:
@@ -154,30 +163,3 @@ def confirm(call: Call, question: str, *, yes: bool) -> None:
     call.output.notes.print(plain(f"{question} [y/N] "), end="")
     if sys.stdin.readline().strip().lower() not in ("y", "yes", "s", "sí", "si"):
         raise RagcorpError("Nothing was done.")
-
-
-def print_documents(
-    call: Call,
-    name: str,
-    documents: Sequence[Document],
-    next_cursor: str | None,
-    *,
-    document_of: Callable[[Document], dict[str, object]],
-) -> None:
-    call.output.page(
-        name,
-        [document_of(document) for document in documents],
-        next_cursor,
-        columns=("external_id", "title", "type", "chunks", "pending", "updated"),
-        rows=[
-            (
-                document.external_id,
-                document.attributes.title,
-                document.attributes.artifact_type,
-                document.chunks,
-                document.pending,
-                minutes(document.updated_at),
-            )
-            for document in documents
-        ],
-    )

@@ -1,4 +1,4 @@
-"""`ragcorp ingest` and `ragcorp embed`."""
+"""`ragcorp ingest`, `ragcorp embed` and `ragcorp entities refresh`."""
 
 from __future__ import annotations
 
@@ -200,6 +200,30 @@ async def embed(
         f"{report.embedded:,} vectors made, {report.pending:,} passages wait, {report.failed:,} of them failed.",
     )
     return EXIT_FAILED if report.pending else 0
+
+
+async def refresh(call: Call, no_embed: NoEmbed = False) -> int:
+    """Find the entities of documents that were stored before, or by a version that found others.
+
+    A running service does so at its start. An interrupted run goes on when it is started again.
+    """
+    async with call.open() as session:
+        with resumable(call, "What is found stays; run the same command again to go on."):
+            with call.progress("Finding entities", "documents") as report:
+                done = await session.use_cases.refresh_structure.refresh(on_progress=report)
+            vectors = await embed_with_progress(call, session, no_embed=no_embed)
+        counts = await session.use_cases.embed_pending.counts()
+    call.output.line(
+        {
+            "documents": done.documents,
+            "entities": done.entities,
+            "waiting": done.waiting,
+            "embedded": vectors.embedded if vectors else 0,
+            "pending": counts.pending,
+        },
+        f"{done.entities:,} entities found in {done.documents:,} documents, {done.waiting:,} documents wait.",
+    )
+    return EXIT_FAILED if done.waiting else 0
 
 
 async def ingest_path(

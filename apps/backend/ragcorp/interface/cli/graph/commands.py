@@ -12,12 +12,12 @@ import typer
 from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.graph import ENTITY, FACT, GraphOutcome, GraphSelection, Provenance
+from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphOutcome, GraphSelection, Provenance
 from ragcorp.domain.moments import written_moment
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
 from ragcorp.interface.cli.console.options import PageOptions
-from ragcorp.interface.cli.console.output import EXIT_FAILED, days, print_table, shortened
+from ragcorp.interface.cli.console.output import EXIT_FAILED, Cells, days, print_table, shortened
 from ragcorp.interface.cli.documents.commands import confirm
 from ragcorp.interface.cli.documents.vectors import (
     embed_batch,
@@ -35,6 +35,21 @@ from ragcorp.interface.shapes.graph import (
 )
 
 COUNTS = ("created", "updated", "unchanged", "failed")
+
+ENTITY_CELLS: Cells[Entity] = {
+    "external_id": lambda entity: entity.external_id,
+    "kind": lambda entity: entity.attributes.artifact_type,
+    "name": lambda entity: entity.name,
+    "aliases": lambda entity: ", ".join(entity.aliases),
+    "description": lambda entity: shortened(entity.description),
+}
+FACT_CELLS: Cells[Fact] = {
+    "external_id": lambda fact: fact.external_id,
+    "fact": lambda fact: shortened(fact.text),
+    "from": lambda fact: days(fact.valid_from),
+    "to": lambda fact: days(fact.valid_to),
+    "document": lambda fact: fact.document,
+}
 
 
 def _moment(option: str, text: str) -> datetime:
@@ -117,25 +132,10 @@ async def entities(
     """List entities in the order of their external_id."""
     selection = GraphSelection(prefix=page.prefix, filters=page.conditions, name=name)
     async with call.open() as session:
-        found, next_cursor = await session.use_cases.graph.read.entities(
+        found = await session.use_cases.graph.read.entities(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page(
-        "entities",
-        [entity_document(entity) for entity in found],
-        next_cursor,
-        columns=("external_id", "kind", "name", "aliases", "description"),
-        rows=[
-            (
-                entity.external_id,
-                entity.attributes.artifact_type,
-                entity.name,
-                ", ".join(entity.aliases),
-                shortened(entity.description),
-            )
-            for entity in found
-        ],
-    )
+    call.output.page("entities", *found, document_of=entity_document, cells=ENTITY_CELLS)
 
 
 async def facts(
@@ -146,19 +146,10 @@ async def facts(
     """List facts in the order of their external_id."""
     selection = GraphSelection(prefix=page.prefix, filters=page.conditions, entity=entity)
     async with call.open() as session:
-        found, next_cursor = await session.use_cases.graph.read.facts(
+        found = await session.use_cases.graph.read.facts(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page(
-        "facts",
-        [fact_document(fact) for fact in found],
-        next_cursor,
-        columns=("external_id", "fact", "from", "to", "document"),
-        rows=[
-            (fact.external_id, shortened(fact.text), days(fact.valid_from), days(fact.valid_to), fact.document)
-            for fact in found
-        ],
-    )
+    call.output.page("facts", *found, document_of=fact_document, cells=FACT_CELLS)
 
 
 async def add_entity(

@@ -19,7 +19,7 @@ from ragcorp.interface.cli.console.services import Demo, RunningService, ServeOp
 from ragcorp.interface.cli.console.shapes import answered_document
 from ragcorp.interface.cli.documents.ingest import IngestTotals, ingest_path
 from ragcorp.interface.cli.search.commands import print_answer
-from ragcorp.interface.cli.servers.serve_command import Host, Port, announce
+from ragcorp.interface.cli.servers.commands import Host, Port, announce
 
 DEMO_LANGUAGE = "es"
 POLL_SECONDS = 1.0

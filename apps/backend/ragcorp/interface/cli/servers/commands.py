@@ -1,12 +1,14 @@
-"""`ragcorp serve`."""
+"""`ragcorp serve`, `ragcorp mcp` and `ragcorp tui`."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import Output
 from ragcorp.interface.cli.console.services import Facts, ServeOptions
@@ -47,3 +49,48 @@ def announce(output: Output, url: str, facts: Facts, access: str, *, json: bool)
     output.note(f"  answers:       {facts.answers}")
     output.note(f"  access:        {access}")
     output.note("Ctrl-C stops it.")
+
+
+async def mcp(call: Call) -> None:
+    """Serve the tools of the Model Context Protocol on stdin and stdout, for an assistant that starts this command.
+
+    It needs ALLOWED_PATHS for files, and RAGCORP_DATA_DIR or DATABASE_URL for documents. It ends with its input.
+    """
+    if call.output.json:
+        raise InvalidInputError(
+            "The MCP server writes the protocol's own JSON.", field="--json", remedy="Leave the option out."
+        )
+    if sys.stdin.isatty():
+        call.output.note("Waiting for messages of the protocol on stdin. Ctrl-C ends it.")
+    await call.services.mcp(call.target)
+
+
+async def tui(
+    call: Call,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            help="Profile at the start: files (where ALLOWED_PATHS is set), hybrid, grep, memory, ...; Ctrl+P changes "
+            "it.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Search as you type, read files at their lines, and ask, on the whole terminal. F1 lists the keys."""
+    if call.output.json:
+        raise InvalidInputError(
+            "The terminal UI writes no JSON.", field="--json", remedy="Use `ragcorp search --json` or `ragcorp ask`."
+        )
+    if not on_terminal():
+        raise InvalidInputError(
+            "The terminal UI needs a terminal for input and output.",
+            field="tui",
+            remedy="Run it in a terminal, or use `ragcorp search` and `ragcorp ask` in pipes.",
+        )
+    call.output.note("Opening ragcorp ...")
+    await call.services.tui(call.target, profile)
+
+
+def on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
