@@ -33,7 +33,7 @@ _LEADING_SPACE = re.compile(r"\s*\n|\s+")
 
 
 def expanded(chunk: Chunk, neighbours: Mapping[tuple[UUID, int], Chunk], *, distance: int) -> Chunk:
-    """Return the chunk with the text of up to ``distance`` neighbours on each side; lines and pages span them all.
+    r"""Return the chunk with the text of up to ``distance`` neighbours on each side; lines and pages span them all.
 
     ``neighbours`` are by (document id, chunk index). A passage of another collection stays as it is.
     Raises InvalidInputError for a distance out of range.
@@ -44,7 +44,7 @@ def expanded(chunk: Chunk, neighbours: Mapping[tuple[UUID, int], Chunk], *, dist
     ... )
     >>> following = replace(chunk, id='2', chunk_index=1, content='dos', line_start=2, line_end=2)
     >>> expanded(chunk, {(chunk.document_id, 1): following}, distance=1).content
-    'uno\\n[CHUNK BOUNDARY]\\ndos'
+    'uno\n[CHUNK BOUNDARY]\ndos'
     """
     if not 0 <= distance <= MAX_DISTANCE:
         raise InvalidInputError(
