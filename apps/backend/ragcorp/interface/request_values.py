@@ -1,4 +1,4 @@
-"""Turns what callers write into the domain's values; shared by library, CLI and HTTP."""
+"""Parses callers' input into domain values; shared by library, CLI and HTTP."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def text_file(external_id: str, text: str, *, media_type: str | None = None) -> 
     Raises InvalidInputError for a lone surrogate, and UnreadableDocumentError for a text of nothing.
     """
     require_utf8(text, field="text")
-    # NUL can stand in no text, and parts words; left in, it would make the text look like another encoding
+    # NUL cannot be stored and separates words; left in, decoding would take the text for another encoding
     text = text.replace("\x00", " ")
     require_text(text)
     suffix = PurePosixPath(external_id).suffix.lower()
@@ -96,7 +96,7 @@ def _choice(kind: type[_Choice], value: str, *, field: str) -> _Choice:
 
 
 def parse_filters(filters: Mapping[str, object], *, conditions: int = MOST_FILTER_CONDITIONS) -> Filters:
-    """Return the filters of an object such as ``{"language": "es", "year": {"$gte": 2025}}``: all of it must hold.
+    """Return the filters of an object such as ``{"language": "es", "year": {"$gte": 2025}}``: every member must match.
 
     A member is a field, or else a metadata key, with a value, a list of values (any of them) or an object of operators
     (``$eq``, ``$ne``, ``$in``, ``$nin``, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$exists``, ``$not``); or it is
@@ -109,9 +109,9 @@ def parse_filters(filters: Mapping[str, object], *, conditions: int = MOST_FILTE
 
 
 def parse_selection(filters: Mapping[str, object], *, conditions: int = MAX_FILTER_CONDITIONS) -> Filters:
-    """Return the filters of what is stored: as ``parse_filters``, and a collection is one that there is.
+    """Return filters of stored things, as ``parse_filters``; every named collection must exist.
 
-    A search may have sources, and so collections, of its own. Raises InvalidInputError.
+    A search may have further sources and collections. Raises InvalidInputError.
     """
     found = parse_filters(filters, conditions=conditions)
     known = (*Collection, GRAPH)
@@ -183,15 +183,15 @@ def _conditions(name: str, value: object, *, depth: int) -> Iterator[Filter]:
 
 
 def _compared(name: str, written: object, operand: object) -> Condition:
-    # as it was written before there were operators
-    known = f"${written}" if name == "occurred_at" and written in ("gte", "lt") else written
-    match known:
+    # gte and lt without $ are older than the operators
+    name_of_operator = f"${written}" if name == "occurred_at" and written in ("gte", "lt") else written
+    match name_of_operator:
         case "$eq":
             return Condition(name=name, values=(_value(name, operand),))
         case "$ne":
             return Condition(name=name, operator=Operator.NOT_IN, values=(_value(name, operand),))
         case "$in" | "$nin" | "$gt" | "$gte" | "$lt" | "$lte" | "$exists":
-            operator = Operator(known.removeprefix("$"))
+            operator = Operator(name_of_operator.removeprefix("$"))
             listed = operator in (Operator.IN, Operator.NOT_IN)
             values = tuple(_value(name, item) for item in (_list(operand) if listed else [operand]))
             return Condition(name=name, operator=operator, values=values)

@@ -1,4 +1,4 @@
-"""Opens the demonstration: the packaged corpus, over the embedded PostgreSQL, with hybrid search on."""
+"""Opens the demo: the packaged corpus over the embedded PostgreSQL, with hybrid search on."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ CORPUS = Path(ragcorp.__file__).parent / "demo_corpus"
 
 @asynccontextmanager
 async def open_demo(target: Target, options: ServeOptions | None) -> AsyncIterator[Demo]:
-    """Take the port if there is something to serve, then open the embedded database.
+    """Take the port unless --no-serve, then open the embedded database.
 
-    A DATABASE_URL is left alone: made-up documents have no place in a company's database.
-    Raises ConflictError for a port that is taken, and what opening the storage raises.
+    DATABASE_URL is ignored: made-up documents do not belong in a company's database.
+    Raises ConflictError for a port in use, and what opening the storage raises.
     """
     served = {"host": options.host, "port": options.port} if options else {}
     settings = settings_for(target, enable_hybrid_search=True, **served)

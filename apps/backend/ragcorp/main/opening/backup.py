@@ -1,4 +1,4 @@
-"""Backs a database up, and restores one: the embedded one as its superuser, one of the user's own as its owner."""
+"""Backup and restore: as superuser of the embedded server, as owner of another database."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from ragcorp.main.settings.for_commands import settings_for
 
 
 async def back_up(target: Target, file: Path, overwrite: bool, on_bytes: OnBytes) -> Backup:
-    """Write a backup while services go on. Raises ConflictError for a file that is there and not to be overwritten."""
+    """Write a backup while services go on. Raises ConflictError if the file exists, unless ``overwrite``."""
     async with open_storage(settings_for(target)) as storage:
         return await anyio.to_thread.run_sync(lambda: _write(storage, file, overwrite=overwrite, on_bytes=on_bytes))
 
 
 async def restore(target: Target, file: Path, replace: bool, on_bytes: OnBytes) -> Restoration:
-    """Put a backup in the place of an empty database; with ``replace`` of a filled one, after a backup of that."""
+    """Restore a backup into an empty database, or with ``replace`` over a filled one, which is backed up first."""
     await anyio.to_thread.run_sync(check_file, file)
     async with open_storage(settings_for(target)) as storage:
         return await anyio.to_thread.run_sync(lambda: _restore(storage, file, replace=replace, on_bytes=on_bytes))
 
 
 def read_backup(file: Path) -> Backup:
-    """Return what a backup says of itself."""
+    """Return the manifest of a backup."""
     with open_archive(file) as archive:
         return summary(file, archive.manifest)
 
 
 def check_file(file: Path) -> None:
-    """Read all of a backup. Raises InvalidInputError when it is damaged or this version does not know its schema."""
+    """Read a whole backup. Raises InvalidInputError if it is damaged or its schema is unknown."""
     with open_archive(file) as archive:
         check_backup(archive, known_revisions=known_revisions(), head=head_revision())
 
@@ -63,7 +63,7 @@ def _restore(storage: Storage, file: Path, *, replace: bool, on_bytes: OnBytes) 
             kept = file.with_name(f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}.ragcorp")
             _write(storage, kept, overwrite=False)
         restore_dump(archive, dsn=storage.owner_dsn, programs=programs(), on_bytes=on_bytes)
-        # the model that the backup was made with stays the active one, whatever the settings say
+        # the backup's model stays the active one, whatever the settings say
         done = migrate(
             storage.owner_dsn,
             embedding_model=None,
@@ -74,7 +74,7 @@ def _restore(storage: Storage, file: Path, *, replace: bool, on_bytes: OnBytes) 
 
 
 def programs() -> Programs:
-    """Return the programs of the package, which are of the newest version; without it those of the PATH."""
+    """Return the programs of the package, else those in the PATH."""
     try:
         found = find_installation()
     except MissingExtraError:

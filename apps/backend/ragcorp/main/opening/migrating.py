@@ -1,4 +1,4 @@
-"""Migrates by hand, and tells how far a database is."""
+"""Migrates on command, and reads the schema revision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service: the HTTP interface over a container, with the worker that makes vectors."""
+"""The service: the HTTP interface over a container, and the background workers."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ MCP_PATH = "/mcp"
 CANCEL_AGAIN_SECONDS = 0.5
 
 WRITE_MARGIN_SECONDS = 5.0
-"""What a stream waits longer for its client than the server does, which cuts the connection."""
+"""Extra time of a stream over the server's write timeout, so that the server cuts the connection first."""
 
 
 @asynccontextmanager
 async def open_app(settings: Settings, dsn: str, *, parts: Parts | None = None) -> AsyncIterator[FastAPI]:
-    """Open the container at ``dsn`` and yield the application over it; close both at the end.
+    """Yield the application over a container at ``dsn``; close both at the end.
 
     Raises ConfigurationError, StorageUnavailableError or IncompatibleEmbeddingsError.
     """
@@ -63,8 +63,8 @@ async def open_app(settings: Settings, dsn: str, *, parts: Parts | None = None) 
 async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     """Yield the application over an open container; its workers run until the end of the block.
 
-    ``app.state.mcp`` is the endpoint of MCP clients (None without that extra): their streams last as long as they, so
-    whoever stops the service ends its sessions first.
+    ``app.state.mcp`` is the MCP endpoint (None without that extra). Its streams do not end by themselves: end its
+    sessions before the service stops.
     """
     worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
     limits = http_limits(container.settings)
@@ -92,7 +92,7 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
 
 
 async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
-    """Cancel until it takes: before Python 3.12 ``wait_for``, on which the pool waits, may swallow a cancellation."""
+    """Cancel repeatedly: before Python 3.12 ``wait_for``, which the pool uses, may swallow a cancellation."""
     running = set(tasks)
     while running:
         for task in running:
@@ -106,7 +106,7 @@ def _log_death(task: asyncio.Task[None]) -> None:
 
 
 class Application:
-    """The service for an ASGI server that starts applications by itself: the lifespan opens and closes it."""
+    """The service for an external ASGI server: the lifespan opens and closes it."""
 
     def __init__(self, settings: Settings, dsn: str, *, parts: Parts | None = None) -> None:
         self._opened: Callable[[], AbstractAsyncContextManager[FastAPI]] = partial(open_app, settings, dsn, parts=parts)

@@ -33,7 +33,7 @@ NOBODY = Caller(principal=Principal(), scopes=frozenset())
 async def mounted_mcp(
     container: Container, limits: HttpLimits, counts: SearchCounts
 ) -> AsyncIterator[McpEndpoint | None]:
-    """Yield the endpoint, whose sessions last as long as the block; None where the extra ``mcp`` is not installed."""
+    """Yield the endpoint, whose sessions end with the block; None without the extra ``mcp``."""
     if find_spec("mcp") is None:
         yield None
         return
@@ -43,7 +43,7 @@ async def mounted_mcp(
     from ragcorp.interface.mcp.services import McpServices
 
     def caller_by(request: Request | None) -> Caller:
-        """Tell who calls as for any other path; a message that no request carried, of which there is none, has none."""
+        """Return the caller of the request, as for any other path."""
         return NOBODY if request is None else caller_of(request.scope)
 
     services = McpServices(use_cases=container.use_cases, counts=counts)
@@ -76,7 +76,7 @@ async def mounted_mcp(
 
 
 def mcp_limits(settings: Settings) -> McpLimits:
-    """A tool has the time of its route."""
+    """Return the deadlines of the tools, which equal those of the routes."""
     from ragcorp.interface.mcp.services import McpLimits
 
     return McpLimits(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 BACKLOG = 2048
 
 HURRIED_SECONDS = 0.5
-"""How long each step of the end may take once a second signal came."""
+"""Duration of each step of the shutdown after a second signal."""
 
 UNBOUND_ROLE = (
     "the database role of DATABASE_URL passes over row-level security, so that nothing but this program's own "
@@ -58,7 +58,7 @@ logger = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def open_service(target: Target, options: ServeOptions) -> AsyncIterator[RunningService]:
-    """Take the port, then open the storage; ``run`` of what is yielded serves until it is cancelled.
+    """Take the port, then open the storage; ``run`` serves until it is cancelled.
 
     Raises ConflictError for a port that is taken, ConfigurationError for an address that needs a key while there is
     none, and what opening the storage raises.
@@ -82,10 +82,10 @@ async def open_service(target: Target, options: ServeOptions) -> AsyncIterator[R
 async def require_bound_role(
     settings: Settings, listener: socket.socket, any_key_exists: Callable[[], Awaitable[bool]]
 ) -> None:
-    """Raise ConfigurationError where others may use the service, and its database role passes over every policy.
+    """Raise ConfigurationError if others may use the service and its database role bypasses every policy.
 
-    Once there is a key, others may: over a network, or through a proxy on this machine. Without one, on a loopback
-    address, the log warns. The embedded server's role is bound by how it is made.
+    Others may once there is a key (over a network or a local proxy); without one, on a loopback address, the log warns.
+    The embedded server's role is always bound.
     """
     if settings.database_url is None:
         return
@@ -109,10 +109,9 @@ async def warn_of_any_origin(settings: Settings, any_key_exists: Callable[[], Aw
 
 @contextmanager
 def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
-    """Listen on the address.
+    """Listen on the address before the service is ready; early clients wait.
 
-    It listens from the start, not only when the service is ready: between a bind and a later listen another program
-    could take the port. Clients that come early wait.
+    Between a bind and a later listen another program could take the port.
     """
     family, address = address_of(host)
     both = address == "::" and socket.has_dualstack_ipv6()
@@ -121,7 +120,7 @@ def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
     except OSError as error:
         raise _refused(error, port) from error
     with listener:
-        # asyncio sets it on sockets that it made itself; without it each answer on a kept connection waits 40 ms
+        # asyncio sets it only on its own sockets; without it answers on a kept connection wait 40 ms
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
@@ -131,7 +130,7 @@ async def serve_container(
 ) -> None:
     """Serve the container's REST interface until cancelled; then end open requests and return.
 
-    The cancellation is consumed: to be stopped is the normal end of a service.
+    The cancellation is consumed: it is the normal end of a service.
     """
     async with run_app(container) as app:
         config = uvicorn.Config(
@@ -162,7 +161,7 @@ async def serve_container(
 
 
 class _Server(uvicorn.Server):
-    """Leaves the signals to the command line, which stops everything else too, and tells when it listens."""
+    """Leaves the signals to the command line, and calls ``on_listening`` once it listens."""
 
     def __init__(self, config: uvicorn.Config, on_listening: Callable[[], None]) -> None:
         super().__init__(config)
@@ -179,7 +178,7 @@ class _Server(uvicorn.Server):
 
 
 async def _end_sessions(endpoint: McpEndpoint | None, stopping: Stopping) -> None:
-    """End the sessions of MCP once their calls are answered, or streams are told: their own streams have no end."""
+    """End the MCP sessions once their calls are answered or streams must end: their own streams have no end."""
     if endpoint is None:
         return
     waited = {asyncio.create_task(endpoint.calls_end()), asyncio.create_task(stopping.streams_end.wait())}
@@ -190,21 +189,21 @@ async def _end_sessions(endpoint: McpEndpoint | None, stopping: Stopping) -> Non
 
 
 async def _ended(serving: asyncio.Task[None], server: uvicorn.Server, stopping: Stopping, shutdown: Shutdown) -> None:
-    """Wait for open requests, then tell streams, then cancel, each for its share of the grace."""
+    """Wait for open requests, then end streams, then cancel, each for its share of the grace."""
     hurried = asyncio.create_task(shutdown.hurried.wait())
     grace = shutdown.grace_seconds
     await asyncio.wait({serving, hurried}, timeout=grace * FINISHING_SHARE, return_when=asyncio.FIRST_COMPLETED)
     hurried.cancel()
     stopping.end_streams()
-    told = min(grace * (CANCELLING_SHARE - FINISHING_SHARE), HURRIED_SECONDS if shutdown.hurried.is_set() else grace)
-    await asyncio.wait({serving}, timeout=told)
+    step = min(grace * (CANCELLING_SHARE - FINISHING_SHARE), HURRIED_SECONDS if shutdown.hurried.is_set() else grace)
+    await asyncio.wait({serving}, timeout=step)
     if running := [task for task in server.server_state.tasks if not task.done()]:
         logger.warning("%d requests did not end in time and are cancelled", len(running))
         for task in running:
             task.cancel()
-        await asyncio.wait(running, timeout=told)
+        await asyncio.wait(running, timeout=step)
     server.force_exit = True
-    await asyncio.wait({serving}, timeout=told)
+    await asyncio.wait({serving}, timeout=step)
     if serving.done():
         await serving
     else:

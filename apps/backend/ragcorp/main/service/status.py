@@ -1,4 +1,4 @@
-"""Builds what tells a caller how the service is: which parts are off, what was looked at, which settings are shown."""
+"""Builds the status report: parts that are off, readiness findings and visible settings."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ SHOWN = (
     "daily_token_budget",
     "enable_tracing",
 )
-"""What any caller may see: what shapes its searches and answers, and its own limits. Addresses, folders, workspaces,
-hosts and secrets are none of them, and a new setting is not unless it is named here."""
+"""Settings that every caller may see: those that shape searches and answers, and the caller's limits; no addresses,
+folders, workspaces, hosts or secrets."""
 
 BEHIND_FINDINGS = {
     "schema": ((DATABASE,), PartState.OUT),
@@ -84,7 +84,7 @@ BEHIND_FINDINGS = {
     "vectors": (DENSE_SOURCES, PartState.OUT),
     "text_search": (FULL_TEXT_SOURCES, PartState.OUT),
 }
-"""Which parts suffer from what /readyz found wrong, and how much."""
+"""Sources that a failed check of /readyz affects, and their state."""
 
 
 def make_status(
@@ -115,7 +115,7 @@ def make_status(
 
 
 def shown_flags(settings: Settings) -> tuple[Flag, ...]:
-    """Return the settings of ``SHOWN`` in that order; a model's name as it is in force where none was given."""
+    """Return the settings of ``SHOWN`` in that order; the default model by name."""
     rows = {row.name: row for row in setting_rows(settings, {})}
     return tuple(
         Flag(
@@ -129,7 +129,7 @@ def shown_flags(settings: Settings) -> tuple[Flag, ...]:
 
 
 def _written(value: str | float | bool | None) -> str | None:
-    """Return a value as its variable would have it."""
+    """Return a value as its environment variable is written."""
     if value is None:
         return None
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""The settings as they may be shown: with origin, without secrets."""
+"""Settings for display: with their origin, without secrets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DSN_SECRETS = frozenset({"password", "sslpassword", "sslkey", "oauth_client_secr
 
 
 def setting_rows(settings: Settings, overrides: Mapping[str, Any]) -> list[SettingRow]:
-    """Return every setting in the order of the class."""
+    """Return every setting, in the order of the class."""
     return [
         SettingRow(
             name=name.upper(),
@@ -39,7 +39,7 @@ def rows_for(target: Target) -> list[SettingRow]:
 
 
 def masked_dsn(dsn: str) -> str:
-    """Return a connection string with its secrets masked; what cannot be read is masked as a whole."""
+    """Return a connection string with its secrets masked; an invalid one is masked as a whole."""
     try:
         parts = conninfo_to_dict(dsn.replace("postgresql+psycopg://", "postgresql://", 1))
         return make_conninfo(**{key: MASK if key in DSN_SECRETS else str(value) for key, value in parts.items()})

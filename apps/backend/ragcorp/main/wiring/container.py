@@ -69,9 +69,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Parts of the user's own: sources by name (asked beside ours where several are), models, fusion by rank.
+    """The user's own parts: sources by name, models, fusion by rank.
 
-    ``profiles`` stand beside the standard ones, or in their place.
+    ``profiles`` are added to the standard ones, or replace them.
     """
 
     sources: Mapping[str, RetrievalSource] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Parts:
     profiles: Mapping[str, RetrievalProfile] = field(default_factory=dict)
 
     def embedding(self, settings: Settings) -> tuple[str, int] | None:
-        """Return name and width of the model in use: the embedder's of the user's own, else the settings'."""
+        """Return name and width of the embedding model: the user's own, else the configured one."""
         if self.embedder is None:
             return settings.embedding
         return self.embedder.model.name, self.embedder.model.dimensions
@@ -90,7 +90,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """The use cases, wired, with what interfaces need beside them."""
+    """The wired use cases, and what the service needs besides."""
 
     settings: Settings
     database: Database

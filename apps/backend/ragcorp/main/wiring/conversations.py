@@ -18,7 +18,7 @@ from ragcorp.infrastructure.postgres.items.repository import PostgresItemReposit
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 
 REWRITE_TIMEOUT_SECONDS = 5.0
-"""A question that is rewritten later than that is rewritten without the model."""
+"""After this time the question is rewritten without the model."""
 
 
 def make_context(settings: Settings, search: ChunkSearch) -> LoadContext:

@@ -1,4 +1,4 @@
-"""Measures retrieval for `ragcorp eval`: which runs are made, read and written."""
+"""`ragcorp eval`: makes, reads and writes runs of retrieval."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ragcorp.interface.cli.evaluation.options import EvaluateOptions
 from ragcorp.interface.cli.evaluation.output import Evaluated, evaluation_document, print_evaluation
 
 WHOLE_PASSAGES = 1024
-"""Tokens up to which the passages of a set are kept whole. Files are cut as in the service."""
+"""Passages of a set up to this many tokens are not cut. Files are cut as in the service."""
 
 
 async def evaluate_retrieval(call: Call, folder: Path, options: EvaluateOptions) -> None:
-    """Do what the options say and write the result. Wrong input is found before anything is ingested.
+    """Run the evaluation and write the result. Wrong input is refused before anything is ingested.
 
     Raises InvalidInputError, NotFoundError, MissingExtraError or ConfigurationError.
     """
@@ -110,7 +110,7 @@ def _opening(options: EvaluateOptions, evaluation_set: EvaluationSet) -> Evaluat
 
 
 def _saved_runs(names: Sequence[str], files: EvaluationFiles, evaluation_set: EvaluationSet) -> dict[str, Run]:
-    """Return those of ``names`` that are files, by the name as it was given. Raises InvalidInputError."""
+    """Return the runs of those ``names`` that are files, by that name. Raises InvalidInputError."""
     found: dict[str, Run] = {}
     for name in names:
         file, _, chosen = name.rpartition(":")
@@ -131,7 +131,7 @@ def _saved_runs(names: Sequence[str], files: EvaluationFiles, evaluation_set: Ev
 
 
 def _profiles(options: EvaluateOptions, saved: dict[str, Run], evaluation_set: EvaluationSet) -> list[EvaluatedProfile]:
-    """Return what is to be run: the profiles of a comparison and those that were asked for, else the standard ones.
+    """Return the profiles to run: those of the comparison and of the options, else the standard ones.
 
     Raises InvalidInputError, also for a profile that searches files where the set is no tree.
     """
@@ -153,7 +153,7 @@ def _profiles(options: EvaluateOptions, saved: dict[str, Run], evaluation_set: E
 def _possible(
     profiles: Sequence[EvaluatedProfile], opened: Evaluation, call: Call, *, chosen: bool
 ) -> Sequence[EvaluatedProfile]:
-    """Return the profiles that can be run: without a model, not the dense one."""
+    """Return the profiles that can run: without a model, not the dense one."""
     if opened.session.makes_vectors:
         return profiles
     if chosen and any(profile.mode is SearchMode.DENSE for profile in profiles):
