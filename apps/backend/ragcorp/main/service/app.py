@@ -164,7 +164,6 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
             schema=readiness.seen,
         ),
         authenticator=container.authenticator,
-        idempotency=container.idempotency,
         default_language=container.use_cases.default_language,
     )
 

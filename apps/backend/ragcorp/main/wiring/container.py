@@ -38,7 +38,6 @@ from ragcorp.infrastructure.postgres.connections.database import Database, Datab
 from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
-from ragcorp.infrastructure.postgres.keys.idempotency_store import PostgresIdempotencyStore
 from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel, LexicalOptions
 from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTextAnalyzer
 from ragcorp.infrastructure.postgres.models.registry import active_model
@@ -55,7 +54,7 @@ from ragcorp.main.wiring.graph import graph_source, make_graph
 from ragcorp.main.wiring.hydration import make_hydration, structure_source
 from ragcorp.main.wiring.ingestion import make_ingestion
 from ragcorp.main.wiring.keys import make_authenticator
-from ragcorp.main.wiring.limits import answers_purge, make_budget
+from ragcorp.main.wiring.limits import make_budget
 from ragcorp.main.wiring.models import make_answerer, make_embedder, make_reranker
 from ragcorp.main.wiring.retrieval import (
     chunk_search,
@@ -113,7 +112,6 @@ class Container:
     rollout_observers: RolloutObservers
     cache_observers: EmbeddingCacheObservers
     token_observers: TokenObservers
-    idempotency: PostgresIdempotencyStore
     breaker_states: Callable[[], Mapping[str, str]]
     reranks: bool
     tracing: OtlpTraces | None
@@ -202,7 +200,6 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         search = hydration.search
         token_observers = TokenObservers()
         budget = make_budget(settings, stack, database=database, tokens=token_observers)
-        idempotency = PostgresIdempotencyStore(database=database)
         answerer = parts.answerer or make_answerer(settings, database, tokens=token_observers)
         stack.push_async_callback(answerer.aclose)
         embedding = make_embedding(
@@ -230,7 +227,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         use_cases = UseCases(
             search=search,
             answer=AnswersWithinBudget(
-                answer=make_conversation(
+                answers=make_conversation(
                     settings, stack, database=database, answer=answer, languages=languages, tokens=token_observers
                 ),
                 budget=budget,
@@ -278,11 +275,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             tracing=tracing,
             breaker_states=lambda: breaker.states(sources, now=asyncio.get_running_loop().time()),
             reranks=reranker is not None,
-            idempotency=idempotency,
-            purge_workers=(
-                *_purge_workers(settings, repository, hydration.episodes),
-                answers_purge(settings, idempotency),
-            ),
+            purge_workers=_purge_workers(settings, repository, hydration.episodes),
         )
 
 
