@@ -67,7 +67,6 @@ def make_services() -> Services:
         keys=_later("commands.keys", "open_keys"),
         migrate=_later("opening.migrating", "migrate_database"),
         schema=_later("opening.migrating", "schema_state"),
-        upgrade_server=_later("opening.upgrading", "upgrade_server"),
         backup=_later("opening.backup", "back_up"),
         restore=_later("opening.backup", "restore"),
         read_backup=_later("opening.backup", "read_backup"),

@@ -133,11 +133,7 @@ def _files(settings: Settings) -> Iterator[Check]:
     if find_ripgrep() is not None:
         yield Check.ok("ripgrep", "installed")
     else:
-        yield Check.warning(
-            "ripgrep",
-            "It is missing: files are searched by Python, slower and without regular expressions.",
-            _install("files"),
-        )
+        yield Check.failed("ripgrep", "It is missing, and ALLOWED_PATHS needs it.", _install("files"))
 
 
 def _data_folder(settings: Settings) -> Check:

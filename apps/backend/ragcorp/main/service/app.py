@@ -8,7 +8,6 @@ import platform
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 
 from fastapi import FastAPI
@@ -18,7 +17,6 @@ from starlette.types import Scope as AsgiScope
 
 import ragcorp
 from ragcorp.application.embedding.worker import EmbeddingWorker
-from ragcorp.application.status.model_health import LastCalls, NotedAnswers, NotedSearch
 from ragcorp.application.status.readiness import Readiness
 from ragcorp.application.structure.worker import StructureWorker
 from ragcorp.domain.keys import Scope
@@ -137,14 +135,9 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
         now=time.monotonic,
     )
     build = {"version": ragcorp.__version__, "python": platform.python_version(), "schema": head}
-    calls = LastCalls()
     return HttpServices(
-        use_cases=replace(
-            container.use_cases,
-            search=NotedSearch(search=container.use_cases.search, calls=calls),
-            answer=NotedAnswers(answer=container.use_cases.answer, calls=calls),
-        ),
-        status=make_status(container, readiness=readiness, last_calls=calls),
+        use_cases=container.use_cases,
+        status=make_status(container, readiness=readiness),
         readiness=readiness,
         pool_statistics=container.database.statistics,
         wake_embedding=worker.wake,

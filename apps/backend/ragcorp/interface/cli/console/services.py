@@ -210,16 +210,6 @@ class Restoration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerUpgrade:
-    """Major versions of PostgreSQL, the backup and the old server's files."""
-
-    before: str
-    after: str
-    backup: Path
-    old_files: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
     """An embedding model by name. Without ``dimensions`` and ``provider`` those of the known models count."""
 
@@ -262,7 +252,6 @@ class Services:
     keys: Callable[[Target], AbstractAsyncContextManager[Keys]]
     migrate: Callable[[Target, RowLevelSecurity | None], Awaitable[Migration]]
     schema: Callable[[Target], Awaitable[SchemaState]]
-    upgrade_server: Callable[[Target, Path | None], Awaitable[ServerUpgrade | None]]
     backup: Callable[[Target, Path, bool, Report], Awaitable[Backup]]
     restore: Callable[[Target, Path, bool, Report], Awaitable[Restoration]]
     read_backup: Callable[[Path], Backup]
