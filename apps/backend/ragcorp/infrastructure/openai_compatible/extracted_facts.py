@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -12,6 +11,7 @@ from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.extraction import ExtractedFact, Extraction
 from ragcorp.domain.graph import MAX_ENTITY_NAME, MAX_QUOTE, require_name
 from ragcorp.domain.text.checks import is_blank
+from ragcorp.domain.text.folding import folded
 
 KINDS = ("person", "organization", "place", "product", "project", "event", "document", "entity")
 MAX_FACTS = 40
@@ -113,8 +113,8 @@ def _fact(said: Mapping[str, str | None], passage: str) -> ExtractedFact | None:
 
 
 def _names(name: str, passage: str) -> bool:
-    folded = _folded(name)
-    return not is_blank(folded) and re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", passage) is not None
+    plain = _folded(name)
+    return not is_blank(plain) and re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", passage) is not None
 
 
 def _says(predicate: str, quote: str) -> bool:
@@ -146,5 +146,4 @@ def _date(text: str | None) -> datetime | None:
 
 
 def _folded(text: str) -> str:
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    return " ".join("".join(character for character in apart if not unicodedata.combining(character)).split())
+    return " ".join(folded(text).split())
