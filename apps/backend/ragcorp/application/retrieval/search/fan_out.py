@@ -7,10 +7,10 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
 from ragcorp.application.resilience.degradation_log import log_outage
+from ragcorp.application.resilience.time_bound import leave_behind
 from ragcorp.domain.exceptions import (
     ConfigurationError,
     InvalidInputError,
@@ -78,7 +78,6 @@ class SourceFanOut:
         self._filter_fields = {name: _filter_fields(name, source) for name, source in sources.items()}
         self._timeouts = dict(timeouts or {})
         self._breaker = breaker or CircuitBreaker(failures=0)
-        self._left: set[_Asked] = set()
 
     async def ask(
         self,
@@ -162,24 +161,13 @@ class SourceFanOut:
         finally:
             unfinished = not task.done()
             if unfinished:
-                self._leave(name, task)
+                leave_behind(task)  # one that swallows its cancellation must hold no search
         result = (
             _failed(name, SourceOutcome.TIMEOUT, started, "timeout") if unfinished else _outcome(name, task, started)
         )
         if isinstance(result, SourceResult):
             log_outage(result.report)
         results[name] = result
-
-    def _leave(self, name: str, task: _Asked) -> None:
-        """Cancel a source and go on without it: one that swallows its cancellation must hold no search."""
-        task.cancel()
-        self._left.add(task)  # the event loop itself keeps no task alive
-        task.add_done_callback(partial(self._ended, name))
-
-    def _ended(self, name: str, task: _Asked) -> None:
-        self._left.discard(task)
-        if not task.cancelled():
-            logger.warning("source %s ended after it was cancelled, of its own accord", name, exc_info=task.exception())
 
     def _verdict(self, name: str, result: SourceResult | InvalidInputError | None, question: _Question) -> Verdict:
         """Return what a result says of its source.

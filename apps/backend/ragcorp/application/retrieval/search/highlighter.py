@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.highlights import Token, disjoint, literal, matching, spellings, tokens_of
 from ragcorp.application.retrieval.search.step_pipeline import step_out
 from ragcorp.domain.exceptions import StorageUnavailableError
@@ -41,7 +41,6 @@ class Highlighter:
 
     def __init__(self, *, analyzer: TextAnalyzer) -> None:
         self._analyzer = analyzer
-        self._time_bound = TimeBound()
 
     async def mark(
         self, hits: Sequence[SearchHit], results: Sequence[SourceResult], *, query: str, deadline: float
@@ -58,7 +57,7 @@ class Highlighter:
         started = time.perf_counter()
         try:
             look = self._analyses(hits, tokens, query, looked_for)
-            analyses = await self._time_bound.run(look, deadline=deadline)
+            analyses = await run_until(deadline, look)
         except (TimeoutError, StorageUnavailableError) as error:
             return MarkedHits(hits=tuple(hits), reports=(step_out(HIGHLIGHT, error, started),))
         return MarkedHits(

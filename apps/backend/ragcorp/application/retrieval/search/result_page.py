@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.list_fusion import Ranking
 from ragcorp.application.retrieval.search.step_pipeline import step_out
 from ragcorp.application.retrieval.steps import neighbour_expansion, reranking
@@ -38,10 +38,9 @@ class ResultPage:
 class PageReader:
     """Fetches the content of what is returned, and of that only."""
 
-    def __init__(self, *, repository: DocumentRepository, store: CandidateStore, time_bound: TimeBound) -> None:
+    def __init__(self, *, repository: DocumentRepository, store: CandidateStore) -> None:
         self._repository = repository
         self._store = store
-        self._time_bound = time_bound
 
     async def read(
         self,
@@ -59,9 +58,7 @@ class PageReader:
         Neighbours that cannot be had in time are left out. Raises StorageUnavailableError where the passages cannot.
         """
         try:
-            hits, end = await self._time_bound.run(
-                self._page(window, offset, limit, principal, ranking), deadline=deadline
-            )
+            hits, end = await run_until(deadline, self._page(window, offset, limit, principal, ranking))
         except TimeoutError:
             raise StorageUnavailableError(
                 "The passages could not be read in time.", reason="timeout", remedy="Try again shortly."
@@ -71,7 +68,7 @@ class PageReader:
         started = time.perf_counter()
         report = neighbour_expansion.report(len(hits), distance=neighbours)
         try:
-            shown = await self._time_bound.run(self._expanded(hits, neighbours, principal), deadline=deadline)
+            shown = await run_until(deadline, self._expanded(hits, neighbours, principal))
         except (TimeoutError, StorageUnavailableError) as error:
             late = step_out(neighbour_expansion.STEP, error, started)
             return ResultPage(hits=hits, end=end, steps=(replace(report, skipped=late.reason),), reports=(late,))

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from ragcorp.application.resilience.time_bound import TimeBound
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search import page_cursor
 from ragcorp.application.retrieval.search.explanation import explain_hits, explanation
@@ -87,7 +86,7 @@ class SearchChunks:
         self._default_method = default_method
         self._limits = limits
         self._pipeline = pipeline or StepPipeline(store=store)
-        self._pages = PageReader(repository=repository, store=store, time_bound=TimeBound())
+        self._pages = PageReader(repository=repository, store=store)
         self._highlighter = highlighter
         self._now = now
         self._warned = False

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ragcorp.application.resilience.degradation_log import log_outage
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.list_fusion import Ranking
 from ragcorp.application.retrieval.search.step_ranks import StepOrder
 from ragcorp.application.retrieval.steps import deduplication as artifact_deduplication
@@ -76,7 +76,6 @@ class StepPipeline:
         self._reranker = reranker
         self._rerank_limits = rerank_limits or RerankLimits()
         self._watch = watch
-        self._time_bound = TimeBound()
 
     def wanted(self, ranking: Ranking, *, facets: bool) -> bool:
         """Say whether the ranking's profile has a step for which candidates must be known."""
@@ -102,7 +101,7 @@ class StepPipeline:
         started = time.perf_counter()
         try:
             with self._watch(DESCRIBE):
-                outcome = await self._time_bound.run(self._described(ranking, principal), deadline=deadline)
+                outcome = await run_until(deadline, self._described(ranking, principal))
         except (TimeoutError, StorageUnavailableError) as error:
             count = len(ranking.hits)
             skipped = StepReport(step=DESCRIBE, before=count, after=count, skipped=_reason(error))
@@ -131,7 +130,7 @@ class StepPipeline:
             try:
                 look = self._store.features(keys, principal=principal)
                 with self._watch(DIVERSIFY):
-                    features = await self._time_bound.run(look, deadline=deadline)
+                    features = await run_until(deadline, look)
             except (TimeoutError, StorageUnavailableError) as error:
                 count = len(outcome.candidates)
                 skipped = StepReport(step=DIVERSIFY, before=count, after=count, skipped=_reason(error))
@@ -184,7 +183,7 @@ class StepPipeline:
         until = self._rerank_deadline(deadline)
         try:
             look = self._store.read([candidate.key for candidate in pool], principal=principal)
-            texts = await self._time_bound.run(look, deadline=until)
+            texts = await run_until(until, look)
             keys = [candidate.key for candidate in pool if candidate.key in texts]
             if keys:
                 async with asyncio.timeout_at(until):

@@ -20,9 +20,9 @@ from python_multipart.multipart import parse_options_header
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ragcorp.application.resilience.time_bound import run_within
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError, StorageUnavailableError
 from ragcorp.domain.ports.idempotency import IdempotencyName, IdempotencyStore, KeptResponse, Working
-from ragcorp.interface.http.protocol.in_time import in_time
 from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import RETRY_AFTER_SECONDS, STALLED, Problem, problem_of
 
@@ -105,8 +105,8 @@ class Idempotency:
         )
         owner = secrets.token_bytes(32)
         try:
-            found = await in_time(
-                self._store.claim(name, owner=owner, lease_seconds=self._lease_seconds), seconds=STORE_SECONDS
+            found = await run_within(
+                STORE_SECONDS, self._store.claim(name, owner=owner, lease_seconds=self._lease_seconds)
             )
         except TimeoutError:
             raise StorageUnavailableError(
@@ -211,7 +211,7 @@ class _FirstRequest:
         """The write itself is done: where this one fails, the name is free again when its lease ends."""
         self._settled = True
         try:
-            await in_time(writing, seconds=STORE_SECONDS)
+            await run_within(STORE_SECONDS, writing)
         except (RagcorpError, TimeoutError) as error:
             logger.warning("an answer was not kept for its Idempotency-Key: %s", _why(error))
 
@@ -219,7 +219,7 @@ class _FirstRequest:
         while True:
             await asyncio.sleep(self._lease_seconds / 3)
             try:
-                await in_time(self._store.renew(self._name, owner=self._owner), seconds=STORE_SECONDS)
+                await run_within(STORE_SECONDS, self._store.renew(self._name, owner=self._owner))
             except (RagcorpError, TimeoutError) as error:
                 logger.warning("the lease of an Idempotency-Key was not renewed: %s", _why(error))
 
