@@ -31,7 +31,7 @@ PLACES: dict[str, Callable[[str], object]] = {
     "mentions": plain_word,
     "utterances": content_words,
     "lexemes of answers": stem_root,
-    "judged answers": answers.folded,
+    "judged answers": answers._folded,
     "extracted facts": extracted_facts._folded,
 }
 

@@ -1,4 +1,4 @@
-"""Fans roll-out events out to observers."""
+"""Fans roll-out events out to observers; none by default."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 
 
 class RolloutObservers(Observers[RolloutObserver]):
+    """Passes each event to all observers. An interface adds its own after the search is wired."""
+
     def __init__(self, rollout: Rollout) -> None:
         super().__init__()
         self._rollout = rollout
