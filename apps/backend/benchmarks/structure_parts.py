@@ -35,14 +35,15 @@ from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
 from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel, LexicalOptions
 from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
 from ragcorp.infrastructure.postgres.models.registry import active_model
 from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
+from ragcorp.infrastructure.postgres.tables.embedded import STRUCTURE
 from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSearchStatistics
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
@@ -195,7 +196,7 @@ class Bench:
         """Give every entity its vector, though no chunk: source code is found through its entities."""
         pending = EmbedPending(
             embedder=embedder,
-            backlogs=(PostgresStructureVectors(database=self.database),),
+            backlogs=(PostgresEmbeddingBacklog(database=self.database, table=STRUCTURE),),
             cache=PostgresEmbeddingCache(database=self.database),
         )
         total, done = (await pending.counts()).pending, 0

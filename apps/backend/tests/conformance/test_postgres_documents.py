@@ -9,7 +9,7 @@ from conformance.document_repository import DocumentRepositoryConformance
 
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from support.postgres import open_database, repository_over
 
 pytestmark = pytest.mark.anyio

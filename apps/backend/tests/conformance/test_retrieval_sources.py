@@ -11,7 +11,7 @@ from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullT
 from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from support.embedders import HashingEmbedder
 from support.postgres import open_database, repository_over
 from support.sources import WordCountSource

@@ -21,7 +21,7 @@ from sqlalchemy import Engine, event
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.administration.inspection import unprotected_tables
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate, scripts_folder, state
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from support.migrations import MODEL, connected, fill, one
 from support.postgres import open_database, repository_over
 from support.stored import ANYONE, EAST, embed_all

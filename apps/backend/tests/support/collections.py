@@ -13,13 +13,12 @@ from ragcorp.domain.ports.storage import EmbeddingBacklog
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.collections.candidate_store import PostgresCandidateStore
 from ragcorp.infrastructure.postgres.collections.channels import PostgresCollectionChannels
-from ragcorp.infrastructure.postgres.collections.rows import TABLES
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.items.rows import HISTORY_TABLES, MEMORY_TABLES
 from ragcorp.infrastructure.postgres.models.registry import active_model
+from ragcorp.infrastructure.postgres.tables.collections import TABLES
+from ragcorp.infrastructure.postgres.tables.embedded import HISTORY, MEMORY
 from support.embedders import TEST_MODEL
 from support.postgres import repository_over
 from support.stored import ANYONE, embed_all, written
@@ -51,9 +50,7 @@ def drafted(
 def backlog_of(database: Database, collection: Collection) -> EmbeddingBacklog:
     if collection in (Collection.ARTIFACTS, Collection.ARTIFACT_CHUNKS):
         return PostgresEmbeddingBacklog(database=database)
-    return PostgresItemBacklog(
-        database=database, tables=MEMORY_TABLES if collection is Collection.MEMORY else HISTORY_TABLES
-    )
+    return PostgresEmbeddingBacklog(database=database, table=MEMORY if collection is Collection.MEMORY else HISTORY)
 
 
 async def channels_over(database: Database, collection: Collection, **options: Any) -> PostgresCollectionChannels:

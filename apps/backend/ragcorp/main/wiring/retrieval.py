@@ -27,9 +27,9 @@ from ragcorp.domain.ports.text import TextAnalyzer
 from ragcorp.domain.search.requests import FusionMethod, SearchMode
 from ragcorp.domain.search.sources import DENSE, FULL_TEXT, IDENTIFIERS, OWN_LISTS
 from ragcorp.infrastructure.postgres.collections.channels import PostgresCollectionChannels
-from ragcorp.infrastructure.postgres.collections.rows import TABLES
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
+from ragcorp.infrastructure.postgres.tables.collections import TABLES
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.tracing import Tracing
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from ragcorp.infrastructure.postgres.collections.rows import ARTIFACT_CHUNKS, CollectionTable
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS, CollectionTable
 
 SETTINGS = """
     SELECT set_config('plan_cache_mode', 'force_generic_plan', true),

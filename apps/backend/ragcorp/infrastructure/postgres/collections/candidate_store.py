@@ -16,10 +16,10 @@ from ragcorp.domain.search.candidates import Description, Features
 from ragcorp.infrastructure.postgres.chunks.ids import CHUNK_ID
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.collections.candidate_statements import Tables
-from ragcorp.infrastructure.postgres.collections.rows import ARTIFACT_CHUNKS, PASSAGE_COLUMNS, TABLES, CollectionTable
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS, PASSAGE_COLUMNS, TABLES, CollectionTable
 
 ITEM_NAMESPACE = UUID("6d1c3e5a-5b8e-4b54-9a0f-3a1d3c0f7e21")
 """Of the document ids that items without a document are given."""

@@ -14,12 +14,12 @@ from ragcorp.domain.ports.storage import SimilarChunks
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.infrastructure.postgres.collections import statements as collection_statements
-from ragcorp.infrastructure.postgres.collections.rows import CollectionTable
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.dense import statements
 from ragcorp.infrastructure.postgres.dense.channels import MAX_EF_SEARCH
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
+from ragcorp.infrastructure.postgres.tables.collections import CollectionTable
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 DENSE, FULL_TEXT = "dense", "full_text"

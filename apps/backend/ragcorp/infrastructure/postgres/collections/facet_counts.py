@@ -13,8 +13,8 @@ from ragcorp.domain.collections import FACETS, Facets
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
-from ragcorp.infrastructure.postgres.collections.rows import ARTIFACTS, TABLES, CollectionTable
 from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS, TABLES, CollectionTable
 
 TIMEOUT = "SELECT set_config('statement_timeout', %(timeout_ms)s, true)"
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ragcorp.infrastructure.postgres.collections.rows import CollectionTable, Postings, Vectors
 from ragcorp.infrastructure.postgres.models.embedding_models import indexed_type, is_active, last_with_vector
+from ragcorp.infrastructure.postgres.tables.collections import CollectionTable, Postings, Vectors
 
 SETTINGS = """
     SELECT set_config('plan_cache_mode', 'force_generic_plan', true),

@@ -9,11 +9,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from pgvector import Vector as PgVector
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.documents import index_text
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, NotFoundError, StorageUnavailableError
 from ragcorp.domain.ports.embeddings import ModelState, Rejected
@@ -21,14 +19,15 @@ from ragcorp.domain.ports.storage import PendingChunk
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, DriverConnection
 from ragcorp.infrastructure.postgres.connections.errors import translated
 from ragcorp.infrastructure.postgres.embeddings import reembedding_statements as statements
+from ragcorp.infrastructure.postgres.embeddings.backlog import pending_texts, vector_rows
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import REFRESH_OF_MODEL
-from ragcorp.infrastructure.postgres.embeddings.reembedding_statements import EMBEDDED
 from ragcorp.infrastructure.postgres.models.embedding_models import (
     VECTOR_TABLES,
     know_thresholds,
     require_width,
     vector_index,
 )
+from ragcorp.infrastructure.postgres.tables.embedded import EMBEDDED
 
 ADVISORY_LOCK = 7_246_725_368
 """Any fixed number of ours, another than the migrations'."""
@@ -116,31 +115,13 @@ class PostgresReembedding:
         async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             values = {"model_id": await _id(connection, model), "after": after, "limit": limit}
             cursor = await connection.execute(EMBEDDED[kind].sql(statements.MISSING), values)
-            rows = await cursor.fetchall()
-        return [
-            PendingChunk(
-                chunk_id=item_id,
-                workspace=workspace,
-                index_text=index_text(title=title, heading_path=tuple(heading_path), content=content),
-                index_hash=bytes(content_hash),
-            )
-            for item_id, workspace, title, heading_path, content, content_hash in rows
-        ]
+            return pending_texts(await cursor.fetchall())
 
     async def store(self, kind: str, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
         table = EMBEDDED[kind]
         async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             model_id = await _id(connection, model)
-            rows = [
-                {
-                    "id": text.chunk_id,
-                    "content_hash": text.index_hash,
-                    "model_id": model_id,
-                    "embedding": PgVector(list(vector)),
-                }
-                # as every writer of the cache: rows of equal texts are waited for in one order
-                for text, vector in sorted(vectors.items(), key=lambda entry: (entry[0].index_hash, entry[0].chunk_id))
-            ]
+            rows = [values | {"model_id": model_id} for values in vector_rows(vectors)]
             await connection.execute(table.lock, {"ids": [row["id"] for row in rows]})
             await connection.cursor().executemany(table.sql(statements.STORE), rows)
 

@@ -17,10 +17,10 @@ from ragcorp.domain.ports.file_search import FileLines, KnownLines
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres.collections import candidate_statements
-from ragcorp.infrastructure.postgres.collections.rows import ARTIFACTS
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.files.names import GIVEN, AskedFiles, PlaceOf, matched
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 MAX_MATCHED = 200

@@ -3,54 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 from ragcorp.domain.collections import Collection, Item
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.principal import Sensitivity
+from ragcorp.infrastructure.postgres.tables import embedded as tables
+from ragcorp.infrastructure.postgres.tables.embedded import EmbeddedTable
 from ragcorp.infrastructure.postgres.visibility.predicates import HISTORY, MEMORY, FilterTable
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemTables:
-    """Tables of one kind of item. ``index_text`` is SQL over its rows (i): the text whose SHA-256 ``content_hash`` is.
-
-    ``items`` has the columns id, workspace, external_id and content_hash.
-    """
-
-    items: str
-    embeddings: str
-    backlog: str
-    index_text: str
-
-
-SPOKEN_TEXT = "concat_ws(': ', i.speaker, i.text)"
-
-MEMORY_TABLES = ItemTables(
-    items="memory_items", embeddings="memory_embeddings", backlog="memory_backlog", index_text=SPOKEN_TEXT
-)
-HISTORY_TABLES = ItemTables(
-    items="history_turns", embeddings="history_embeddings", backlog="history_backlog", index_text=SPOKEN_TEXT
-)
-ENTITY_TABLES = ItemTables(
-    items="entities",
-    embeddings="entity_embeddings",
-    backlog="entity_backlog",
-    index_text="concat_ws('. ', i.name, nullif(i.description, ''))",
-)
-
-WITH_VECTORS = (MEMORY_TABLES, HISTORY_TABLES, ENTITY_TABLES)
-"""Every kind of item that waits for vectors."""
-
-TABLES: dict[Collection, tuple[ItemTables, FilterTable]] = {
-    Collection.MEMORY: (MEMORY_TABLES, MEMORY),
-    Collection.HISTORY: (HISTORY_TABLES, HISTORY),
+TABLES: dict[Collection, tuple[EmbeddedTable, FilterTable]] = {
+    Collection.MEMORY: (tables.MEMORY, MEMORY),
+    Collection.HISTORY: (tables.HISTORY, HISTORY),
 }
 
 
 def content_hash(*, speaker: str | None, text: str) -> bytes:
-    """Return the SHA-256 of ``SPOKEN_TEXT``."""
+    """Return the SHA-256 of the text that is embedded (``SPOKEN_TEXT``)."""
     return hashlib.sha256((text if speaker is None else f"{speaker}: {text}").encode()).digest()
 
 

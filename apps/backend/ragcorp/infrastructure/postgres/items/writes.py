@@ -14,7 +14,8 @@ from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.items.names import item_name
-from ragcorp.infrastructure.postgres.items.rows import ItemTables, content_hash
+from ragcorp.infrastructure.postgres.items.rows import content_hash
+from ragcorp.infrastructure.postgres.tables.embedded import EmbeddedTable
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 STATEMENT_CHARACTERS = 200_000
@@ -91,7 +92,7 @@ class _Stored:
 
 async def save_items(
     connection: DriverConnection,
-    tables: ItemTables,
+    tables: EmbeddedTable,
     drafts: Sequence[ItemDraft],
     *,
     principal: Principal,
@@ -140,7 +141,7 @@ def _parts(names: Sequence[str], by_name: Mapping[str, ItemDraft]) -> Iterator[l
 
 
 async def _stored(
-    connection: DriverConnection, tables: ItemTables, by_name: dict[str, ItemDraft], *, principal: Principal
+    connection: DriverConnection, tables: EmbeddedTable, by_name: dict[str, ItemDraft], *, principal: Principal
 ) -> tuple[dict[str, _Stored], list[str]]:
     """Return what there is of these names, and those of items that the principal may not read.
 
@@ -161,7 +162,7 @@ async def _stored(
 
 
 async def _upsert(
-    connection: DriverConnection, tables: ItemTables, rows: list[dict[str, object]], *, principal: Principal
+    connection: DriverConnection, tables: EmbeddedTable, rows: list[dict[str, object]], *, principal: Principal
 ) -> dict[str, IngestStatus]:
     readable = visibility(principal, alias="i")
     cursor = await connection.execute(

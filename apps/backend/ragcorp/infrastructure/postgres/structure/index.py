@@ -20,7 +20,6 @@ from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, Entity
 from ragcorp.domain.text.place_words import MAX_WORDS, WORD
 from ragcorp.infrastructure.postgres.chunks.ids import database_ids
 from ragcorp.infrastructure.postgres.collections import candidate_statements
-from ragcorp.infrastructure.postgres.collections.rows import ARTIFACTS
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.dense import statements
@@ -28,6 +27,7 @@ from ragcorp.infrastructure.postgres.dense.channels import MAX_EF_SEARCH
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.infrastructure.postgres.structure import neighbours as structure_neighbours
 from ragcorp.infrastructure.postgres.structure import statements as sql
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
 
 Asked = TypeVar("Asked", bound=Hashable)

@@ -10,9 +10,9 @@ from functools import lru_cache
 
 from ragcorp.domain.structure.entities import CODE_KINDS, EntityKind
 from ragcorp.domain.text.place_words import WORD
-from ragcorp.infrastructure.postgres.collections.rows import CollectionTable, Vectors
 from ragcorp.infrastructure.postgres.collections.statements import similar
 from ragcorp.infrastructure.postgres.dense import statements
+from ragcorp.infrastructure.postgres.tables.collections import CollectionTable, Vectors
 from ragcorp.infrastructure.postgres.visibility import predicates
 
 MATCHES = 1000
