@@ -118,7 +118,7 @@ class DocumentPage:
 
 
 class DocumentRepository(Protocol):
-    """Documents and chunks of one workspace at a time. Outages are a StorageUnavailableError."""
+    """Finds chunks of one workspace at a time. Outages are a StorageUnavailableError."""
 
     async def find_similar_chunks(
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
@@ -146,6 +146,20 @@ class DocumentRepository(Protocol):
         """
         ...
 
+    async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
+        """Return those of the chunks that (still) exist and that the principal may read."""
+        ...
+
+    async def find_chunk_ids(
+        self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
+    ) -> dict[tuple[UUID, int], str]:
+        """Return the ids of the chunks at these (document id, chunk index), where there are such."""
+        ...
+
+
+class ChunkScoring(Protocol):
+    """Scores any chunks for a query, found by it or not. Outages are a StorageUnavailableError."""
+
     async def admitted_chunks(self, query: str, chunk_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
         """Return those of the chunks that the operators of a query in websearch syntax admit."""
         ...
@@ -166,15 +180,9 @@ class DocumentRepository(Protocol):
         """Return what the principal may know of the lexemes' frequencies. For explanations; bounded, one statement."""
         ...
 
-    async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
-        """Return those of the chunks that (still) exist and that the principal may read."""
-        ...
 
-    async def find_chunk_ids(
-        self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
-    ) -> dict[tuple[UUID, int], str]:
-        """Return the ids of the chunks at these (document id, chunk index), where there are such."""
-        ...
+class DocumentStore(Protocol):
+    """Documents of one workspace at a time: written, read and deleted. Outages are a StorageUnavailableError."""
 
     async def find_unchanged(
         self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal

@@ -22,10 +22,12 @@ from ragcorp.infrastructure.postgres.administration.inspection import (
     unprotected_tables,
 )
 from ragcorp.infrastructure.postgres.administration.leakproof import NEEDED, mark_leakproof
+from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.dense import statements
 from ragcorp.infrastructure.postgres.lexical import bm25
 from ragcorp.infrastructure.postgres.models.registry import active_model
+from ragcorp.infrastructure.postgres.tables.collections import CHUNKS
 from ragcorp.infrastructure.postgres.workspaces.registry import PostgresWorkspaces
 from support.models.embedders import TEST_MODEL
 from support.storage.postgres import open_database, repository_over
@@ -144,8 +146,8 @@ async def test_adapters_statements_without_their_predicates_find_nothing_foreign
     model = await active_model(database, configured=TEST_MODEL)
     assert foreign
     assert model is not None
-    by_id = statements.CHUNKS_BY_ID.format(visible="true")
-    dense = statements.similar_chunks(model_id=model.id, dimensions=8, limit=9, visible="true")
+    by_id = chunk_rows.CHUNKS_BY_ID.format(visible="true")
+    dense = statements.similar(CHUNKS, model_id=model.id, dimensions=8, limit=9, visible="true")
     sparse = bm25.bm25_top(limit=9, visible="true")
     asked = VALUES | {"embedding": PgVector(list(EAST)), "lexemes": ["secret"], "weights": None, "theta": None}
     for workspace, found in (("theirs", len(foreign)), ("ours", 0)):

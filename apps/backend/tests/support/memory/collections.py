@@ -20,7 +20,7 @@ from ragcorp.infrastructure.postgres.models.registry import active_model
 from ragcorp.infrastructure.postgres.tables.collections import TABLES
 from ragcorp.infrastructure.postgres.tables.embedded import HISTORY, MEMORY
 from support.models.embedders import TEST_MODEL
-from support.storage.postgres import repository_over
+from support.storage.postgres import repository_over, scan_of
 from support.storage.stored import ANYONE, embed_all, written
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -54,9 +54,7 @@ def backlog_of(database: Database, collection: Collection) -> EmbeddingBacklog:
 
 
 async def channels_over(database: Database, collection: Collection, **options: Any) -> PostgresCollectionChannels:
-    model = await active_model(database, configured=TEST_MODEL)
-    options = {"ef_search": 100, "max_scan_tuples": 200_000} | options
-    return PostgresCollectionChannels(database, table=TABLES[collection], model=model, **options)
+    return PostgresCollectionChannels(database, table=TABLES[collection], scan=await scan_of(database), **options)
 
 
 async def store_over(database: Database) -> PostgresCandidateStore:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from psycopg.rows import TupleRow
-
 from ragcorp.domain.ports.chunks import ChunkPage, ChunkPosition, ChunkSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
@@ -52,12 +50,7 @@ class PostgresChunkCatalogue:
             conditions.append(AFTER)
             values["after"], values["after_index"] = after
         statement = LIST_CHUNKS.format(conditions=" AND ".join(conditions))
-
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                return await (await connection.execute(statement.encode(), values)).fetchall()
-
-        rows = await self._database.read(work)
+        rows = await self._database.fetch(statement, values, workspace=principal.workspace)
         chunks = tuple(chunk_rows.chunk(row) for row in rows[:limit])
         last = chunks[-1] if len(rows) > limit else None
         return ChunkPage(chunks=chunks, next_after=(last.external_id, last.chunk_index) if last else None)

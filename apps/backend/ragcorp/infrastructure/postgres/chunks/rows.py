@@ -41,3 +41,19 @@ def chunk(row: TupleRow) -> Chunk:
         owner=owner,
         occurred_at=occurred_at,
     )
+
+
+CHUNKS_BY_ID = f"""
+    SELECT {COLUMNS}
+    FROM unnest(%(ids)s::bigint[]) AS wanted (id)
+    JOIN chunks c ON c.id = wanted.id
+    JOIN documents d ON d.id = c.document_id
+    WHERE {{visible}}
+"""
+
+CHUNK_IDS_BY_POSITION = """
+    SELECT c.document_id, c.chunk_index, c.id
+    FROM unnest(%(document_ids)s::uuid[], %(indexes)s::bigint[]) AS wanted (document_id, chunk_index)
+    JOIN chunks c USING (document_id, chunk_index)
+    WHERE {visible}
+"""

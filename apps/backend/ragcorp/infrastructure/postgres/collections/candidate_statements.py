@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from ragcorp.infrastructure.postgres.connections.statement_text import single_line
 from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS, CollectionTable
 
 SETTINGS = """
@@ -60,7 +61,7 @@ def features(tables: Tables, *, model_id: int, dimensions: int) -> str:
     def lexemes(table: CollectionTable) -> str:
         return f"NULL::integer, NULL::float8, tsvector_to_array({table.lexemes})"
 
-    return _short(f"""
+    return single_line(f"""
         WITH pool AS MATERIALIZED ({_union(tables, embedding)}),
         mixed AS MATERIALIZED (
             SELECT count(*) > 1 AND count(*) > count(embedding) AS hold FROM pool)
@@ -76,7 +77,7 @@ def neighbours(visible: str) -> str:
 
     Columns: chunk id, then PASSAGE_COLUMNS.
     """
-    return _short(f"""
+    return single_line(f"""
         SELECT {ARTIFACT_CHUNKS.key}, {ARTIFACT_CHUNKS.passage}
         FROM (
             SELECT DISTINCT document_id, near AS chunk_index
@@ -98,8 +99,4 @@ def _union(tables: Tables, columns: Callable[[CollectionTable], str], condition:
         f" ON wanted.key = {table.key} WHERE {visible} AND {condition}"
         for n, (table, visible) in enumerate(tables)
     ]
-    return _short(" UNION ALL ".join(branches))
-
-
-def _short(statement: str) -> str:
-    return " ".join(statement.split())
+    return single_line(" UNION ALL ".join(branches))

@@ -17,7 +17,6 @@ from ragcorp.infrastructure.postgres.chunks.ids import CHUNK_ID
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.collections.candidate_statements import Tables
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS, PASSAGE_COLUMNS, TABLES, CollectionTable
 
@@ -98,14 +97,9 @@ class PostgresCandidateStore:
         return {(chunk.document_id, chunk.chunk_index): chunk for chunk in chunks}
 
     async def _rows(self, statement: str, values: Mapping[str, object], workspace: str) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(candidate_statements.SETTINGS, prepare=True)
-                    cursor = await execute(connection, statement, values)
-                return await cursor.fetchall()
-
-        return await self._database.read(work)
+        return await self._database.fetch(
+            statement, values, workspace=workspace, settings=candidate_statements.SETTINGS
+        )
 
 
 def _asked(keys: Sequence[HitKey], principal: Principal, filters: Filters = ()) -> _Asked:

@@ -57,15 +57,14 @@ class PostgresFacetCounts:
         branches, values = _counted(principal, filters)
         if not branches:
             return Facets(counts={facet: {} for facet in FACETS})
-
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(TIMEOUT, {"timeout_ms": str(self._timeout_ms)}, prepare=True)
-                    cursor = await connection.execute(counts(branches), values, binary=True)
-                return await cursor.fetchall()
-
-        return _facets(await self._database.read(work))
+        rows = await self._database.fetch(
+            counts(branches),
+            values,
+            workspace=principal.workspace,
+            settings=TIMEOUT,
+            setting_values={"timeout_ms": str(self._timeout_ms)},
+        )
+        return _facets(rows)
 
 
 def _counted(principal: Principal, filters: Filters) -> tuple[tuple[_Branch, ...], Mapping[str, object]]:

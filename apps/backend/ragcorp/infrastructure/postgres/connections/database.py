@@ -7,7 +7,7 @@ Core (docs/adr/014): so the retrieval channels speak to the driver, and the rest
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -27,6 +27,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.connections.errors import translate, translated
 from ragcorp.infrastructure.postgres.connections.pipeline import BufferedPipeline, queue
+from ragcorp.infrastructure.postgres.connections.statement_text import execute
 
 Result = TypeVar("Result")
 
@@ -238,6 +239,30 @@ class Database:
             finally:
                 connection.is_lent = False
                 await asyncio.shield(self._pool.putconn(connection))
+
+    async def fetch(
+        self,
+        statement: str,
+        values: Mapping[str, object] | None = None,
+        *,
+        workspace: str,
+        settings: str | None = None,
+        setting_values: Mapping[str, object] | None = None,
+    ) -> list[TupleRow]:
+        """Return the rows of a statement that only reads, repeated as ``read`` does.
+
+        ``settings`` is a statement that sets what applies to this transaction; it travels in the same round trip.
+        """
+
+        async def work() -> list[TupleRow]:
+            async with self.autocommit(workspace) as connection:
+                async with connection.pipeline():
+                    if settings is not None:
+                        await connection.execute(settings, setting_values, prepare=True)
+                    cursor = await execute(connection, statement, values or {})
+                return await cursor.fetchall()
+
+        return await self.read(work)
 
     async def read(self, work: Callable[[], Awaitable[Result]]) -> Result:
         """Do idempotent ``work``; once more on fresh connections if the server had dropped the pooled one."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from uuid import UUID
-
-from psycopg.rows import TupleRow
 
 from ragcorp.infrastructure.postgres.connections.database import Database
 
@@ -40,18 +38,16 @@ class PostgresDocumentContext:
         self._database = database
 
     async def openings(self, document_ids: Sequence[UUID], *, workspace: str) -> dict[UUID, str]:
-        rows = await self._rows(OPENINGS, {"documents": list(document_ids), "workspace": workspace}, workspace)
+        rows = await self._database.fetch(
+            OPENINGS, {"documents": list(document_ids), "workspace": workspace}, workspace=workspace
+        )
         return dict(rows)
 
     async def holdings(
         self, lexemes: Sequence[str], document_ids: Sequence[UUID], *, workspace: str
     ) -> dict[UUID, frozenset[str]]:
         values = {"documents": list(document_ids), "lexemes": list(lexemes), "workspace": workspace}
-        return {document: frozenset(held) for document, held in await self._rows(HOLDINGS, values, workspace)}
-
-    async def _rows(self, statement: str, values: Mapping[str, object], workspace: str) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(workspace) as connection:
-                return await (await connection.execute(statement, values)).fetchall()
-
-        return await self._database.read(work)
+        return {
+            document: frozenset(held)
+            for document, held in await self._database.fetch(HOLDINGS, values, workspace=workspace)
+        }

@@ -18,7 +18,6 @@ from ragcorp.infrastructure.postgres.connections.database import DriverConnectio
 from ragcorp.infrastructure.postgres.embeddings.cache import MARK_USED
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import refresh_document_vectors
 from ragcorp.infrastructure.postgres.structure.writes import StoredStructure, write_structures
-from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 STATEMENT_ROWS = 1000
 """Chunks that one statement inserts: those of a large document together would take longer than a statement may."""
@@ -37,15 +36,6 @@ FIND_EXISTING = """
     WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
     ORDER BY external_id
     FOR UPDATE
-"""
-
-FIND_UNCHANGED = """
-    SELECT d.external_id, d.id, d.chunk_count,
-           (SELECT count(*) FROM embedding_backlog b WHERE b.document_id = d.id)
-    FROM unnest(%(external_ids)s::text[], %(hashes)s::bytea[]) AS sent (external_id, content_hash)
-    JOIN documents d
-      ON d.workspace = %(workspace)s AND d.external_id = sent.external_id AND d.content_hash = sent.content_hash
-    WHERE d.deleted_at IS NULL AND d.chunker = %(chunker)s AND {visible}
 """
 
 INSERT_DOCUMENT = """
@@ -124,23 +114,6 @@ class _Existing:
     chunker: str
     deleted: bool
     chunk_count: int
-
-
-async def find_unchanged(
-    connection: DriverConnection, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
-) -> dict[str, WriteOutcome]:
-    """Return those documents whose content hash and chunker are the stored ones and that the principal may read."""
-    visible = visibility(principal, alias="d")
-    cursor = await connection.execute(
-        FIND_UNCHANGED.format(visible=visible.sql),
-        visible.values | {"external_ids": list(hashes), "hashes": list(hashes.values()), "chunker": chunker},
-    )
-    return {
-        external_id: WriteOutcome(
-            document_id=document_id, status=IngestStatus.UNCHANGED, chunks=chunk_count, pending=pending
-        )
-        for external_id, document_id, chunk_count, pending in await cursor.fetchall()
-    }
 
 
 async def save_documents(

@@ -166,13 +166,8 @@ class PostgresEmbeddingBacklog:
             return BacklogCounts(pending=0, failed=0)
         statement = self._table.sql(COUNTS, narrowed=self._narrowed(document_id, workspace))
         values = {"document_id": document_id, "workspace": workspace}
-
-        async def work() -> TupleRow | None:
-            async with self._database.autocommit(EVERY_WORKSPACE) as connection:
-                return await (await connection.execute(statement, values)).fetchone()
-
-        row = await self._database.read(work)
-        return BacklogCounts(pending=row[0], failed=row[1]) if row else BacklogCounts(pending=0, failed=0)
+        ((pending, failed),) = await self._database.fetch(statement, values, workspace=EVERY_WORKSPACE)
+        return BacklogCounts(pending=pending, failed=failed)
 
     def _narrowed(self, document_id: UUID | None, workspace: str | None) -> str:
         clauses = []

@@ -118,12 +118,8 @@ class PostgresEpisodeStore:
 
     async def hydrated(self, episode_id: str, *, principal: Principal, limit: int) -> tuple[EntityIdentity, ...]:
         values = {**_whose(episode_id, principal), "limit": limit}
-
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                return await (await connection.execute(HYDRATED, values, prepare=True)).fetchall()
-
-        return tuple(EntityIdentity(document_id=row[0], key=row[1]) for row in await self._database.read(work))
+        rows = await self._database.fetch(HYDRATED, values, workspace=principal.workspace)
+        return tuple(EntityIdentity(document_id=row[0], key=row[1]) for row in rows)
 
     async def record(
         self,

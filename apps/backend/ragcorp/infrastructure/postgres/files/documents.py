@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
 
 from ragcorp.domain.files.values import ChunkPlace
@@ -18,7 +17,6 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.files.names import GIVEN, AskedFiles, PlaceOf, matched
 from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
@@ -155,14 +153,10 @@ class PostgresFileDocuments:
         values["given"] = Jsonb([_given(number, each) | asked.add(each.names) for number, each in enumerate(lines)])
         values["folders"] = Jsonb(asked.folders)
 
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(candidate_statements.SETTINGS, prepare=True)
-                    cursor = await execute(connection, statement, values)
-                return await cursor.fetchall()
-
-        found = {number: rest for number, *rest in await self._database.read(work)}
+        rows = await self._database.fetch(
+            statement, values, workspace=principal.workspace, settings=candidate_statements.SETTINGS
+        )
+        found = {number: rest for number, *rest in rows}
         return [_known(found[number]) if number in found else KnownLines() for number in range(len(lines))]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from psycopg.rows import TupleRow
 from sqlalchemy import text
 
 from ragcorp.domain.filters import MAX_FILTER_VALUES, Condition
@@ -121,10 +120,7 @@ class PostgresFolderRecords:
             values["places"] = [prefix + path for path in sorted(below) if _is_text(path)]
             statement += BELOW
 
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                return await (await connection.execute(statement, values)).fetchall()
-
+        rows = await self._database.fetch(statement, values, workspace=principal.workspace)
         return [
             KnownFile(
                 relative=relative,
@@ -136,18 +132,12 @@ class PostgresFolderRecords:
                 owned=owned,
                 replaced=replaced,
             )
-            for relative, external_id, size, mtime_ns, ctime_ns, settled, described, stored, owned, replaced in (
-                await self._database.read(work)
-            )
+            for relative, external_id, size, mtime_ns, ctime_ns, settled, described, stored, owned, replaced in (rows)
         ]
 
     async def count(self, folder: bytes, *, prefix: str, principal: Principal) -> int:
-        async def work() -> TupleRow | None:
-            async with self._database.autocommit(principal.workspace) as connection:
-                return await (await connection.execute(COUNT, _tree(folder, prefix, principal))).fetchone()
-
-        row = await self._database.read(work)
-        return int(row[0]) if row else 0
+        ((count,),) = await self._database.fetch(COUNT, _tree(folder, prefix, principal), workspace=principal.workspace)
+        return int(count)
 
     async def claim(self, folder: bytes, claims: Sequence[FileClaim], *, principal: Principal) -> frozenset[str]:
         values = {

@@ -182,11 +182,7 @@ class PostgresExtractionStore:
         return Predicate(clauses=visible.clauses, values=values)
 
     async def _rows(self, statement: str, values: dict[str, object], workspace: str) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(workspace) as connection:
-                return await (await connection.execute(statement, values)).fetchall()
-
-        return await self._database.read(work)
+        return await self._database.fetch(statement, values, workspace=workspace)
 
 
 async def _replace(

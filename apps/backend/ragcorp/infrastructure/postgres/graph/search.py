@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import lru_cache
 
 from pgvector import Vector as PgVector
-from psycopg.rows import TupleRow
 
 from ragcorp.domain.collections import GRAPH
 from ragcorp.domain.embeddings import Vector
@@ -16,7 +15,6 @@ from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.models.embedding_models import indexed_type
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.infrastructure.postgres.visibility.graph import readable_entities, readable_facts
@@ -105,14 +103,13 @@ class PostgresGraphSearch:
         if embedding is not None and by_vector:
             values["embedding"] = PgVector(list(embedding))
 
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(SETTINGS, {"timeout_ms": str(self._options.timeout_ms)}, prepare=True)
-                    cursor = await execute(connection, statement, values)
-                return await cursor.fetchall()
-
-        rows = await self._database.read(work)
+        rows = await self._database.fetch(
+            statement,
+            values,
+            workspace=principal.workspace,
+            settings=SETTINGS,
+            setting_values={"timeout_ms": str(self._options.timeout_ms)},
+        )
         return RankedList(
             source=GRAPH,
             score_type=ScoreType.GRAPH,

@@ -146,11 +146,7 @@ class PostgresItemRepository:
         return statement.format(items=self._tables.items, columns=columns, **predicates)
 
     async def _read(self, statement: str, values: dict[str, object], principal: Principal) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                return await (await connection.execute(statement, values)).fetchall()
-
-        return await self._database.read(work)
+        return await self._database.fetch(statement, values, workspace=principal.workspace)
 
 
 def _missing() -> NotFoundError:

@@ -16,6 +16,8 @@ from functools import lru_cache
 
 from psycopg.rows import TupleRow
 
+from ragcorp.infrastructure.postgres.connections.statement_text import single_line
+
 SETTINGS = """
     SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
            set_config('max_parallel_workers_per_gather', '0', true),
@@ -92,7 +94,7 @@ def bm25_top(
             CROSS JOIN LATERAL (SELECT * FROM chunks WHERE document_id = m.id OFFSET 0) AS c
             JOIN bm25_chunks b ON b.chunk_id = c.id
             WHERE {few} AND {readable}"""
-    return _short(f"""
+    return single_line(f"""
         WITH plan AS MATERIALIZED (
             SELECT * FROM bm25_plan(
                 %(workspace)s, %(lexemes)s::text[], %(weights)s::float8[], {certified}, {budget}, %(theta)s::float8)),
@@ -194,7 +196,7 @@ def chunks_holding(*, limit: int, visible: str, filtered: str | None = None) -> 
     Columns: position of the lexeme from 1, lexeme, chunk id, tf, chunk length; the shorter and the fuller of it the
     earlier, then by id. Meant for identifiers: of a lexeme that more than 10,000 chunks hold, some of them are seen.
     """
-    return _short(f"""
+    return single_line(f"""
         SELECT given.position, given.lexeme, held.*
         FROM unnest(%(lexemes)s::text[]) WITH ORDINALITY AS given (lexeme, position)
         JOIN bm25_workspaces w ON w.workspace = %(workspace)s
@@ -216,7 +218,3 @@ def chunks_holding(*, limit: int, visible: str, filtered: str | None = None) -> 
             ORDER BY counted.tf / (counted.tf + 0.3 + 0.015 * found.length) DESC, found.id
             LIMIT {limit}) AS held
         ORDER BY given.position, held.tf / (held.tf + 0.3 + 0.015 * held.length) DESC, held.id""")
-
-
-def _short(statement: str) -> str:
-    return " ".join(statement.split())

@@ -28,13 +28,7 @@ class PostgresSparseStatistics:
 
     async def refresh_if_stale(self, workspace: str) -> bool:
         """Refresh if the changes since the last time exceed 5 % of the chunks counted then; return whether it did."""
-
-        async def work() -> tuple[bool, int]:
-            async with self._database.autocommit(workspace) as connection:
-                row = await (await connection.execute(STATE, {"workspace": workspace})).fetchone()
-            return (row[0], row[1]) if row else (False, 0)
-
-        is_stale, changes = await self._database.read(work)
+        ((is_stale, changes),) = await self._database.fetch(STATE, {"workspace": workspace}, workspace=workspace)
         if is_stale:
             return await self.refresh(workspace)
         if changes > MAX_CHANGES:

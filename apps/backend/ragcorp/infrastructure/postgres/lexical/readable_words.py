@@ -11,11 +11,9 @@ from functools import lru_cache
 
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.ports.storage import VisibleFrequencies
-from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.lexical import bm25
-from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate
 
 MOST_CHUNKS = 10_000
 """Chunks that are looked at for the frequencies of one query, and for each word that may be meant."""
@@ -104,50 +102,24 @@ def nearest_readable_words(*, visible: str) -> str:
         SELECT * FROM first UNION ALL SELECT * FROM second"""
 
 
-class ReadableWords:
-    """One statement each."""
+async def corrected(
+    database: Database, rows: Sequence[TupleRow], *, visible: Predicate, workspace: str
+) -> list[TupleRow]:
+    """Return the rows of ``query_terms`` without corrections by words that the principal may not know.
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def frequencies(self, lexemes: Sequence[str], *, principal: Principal) -> VisibleFrequencies:
-        visible = visibility(principal)
-        most = max(FEWEST_CHUNKS, MOST_CHUNKS // max(1, len(lexemes)))
-        statement = visible_frequencies(visible=visible.sql, documents_visible=visibility(principal, alias="d").sql)
-        rows = await self._fetch(
-            statement, visible.values | {"lexemes": list(lexemes), "most": most}, principal.workspace
-        )
-        chunks, everything = rows[0][:2]
-        return VisibleFrequencies(
-            chunks=int(chunks),
-            everything=everything,
-            frequencies={lexeme: count for _, _, lexeme, count in rows if lexeme is not None},
-            counted_up_to=most,
-        )
-
-    async def corrected(self, rows: Sequence[TupleRow], *, visible: Predicate, workspace: str) -> list[TupleRow]:
-        """Return the rows of ``query_terms`` with none corrected by a word that the principal may not know of.
-
-        The nearest word that it may know of takes its place; where there is none, what was typed stands.
-        """
-        words = sorted({row[0] for row in rows if row[4] is not None})
-        if not words:
-            return list(rows)
-        found = await self._fetch(
-            nearest_readable_words(visible=visible.sql), {**visible.values, "words": words}, workspace
-        )
-        nearest = {word: rest for word, *rest in found}
-        return [row if row[4] is None else _corrected(row, nearest.get(row[0])) for row in rows]
-
-    async def _fetch(self, statement: str, values: dict[str, object], workspace: str) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(bm25.SETTINGS, prepare=True)
-                    cursor = await connection.execute(statement, values, prepare=True)
-                return await cursor.fetchall()
-
-        return await self._database.read(work)
+    The nearest word of a readable chunk replaces such a correction; without one, the word stays as typed.
+    """
+    words = sorted({row[0] for row in rows if row[4] is not None})
+    if not words:
+        return list(rows)
+    found = await database.fetch(
+        nearest_readable_words(visible=visible.sql),
+        {**visible.values, "words": words},
+        workspace=workspace,
+        settings=bm25.SETTINGS,
+    )
+    nearest = {word: rest for word, *rest in found}
+    return [row if row[4] is None else _corrected(row, nearest.get(row[0])) for row in rows]
 
 
 def _corrected(row: TupleRow, nearest: Sequence[object] | None) -> TupleRow:

@@ -6,11 +6,8 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from psycopg.rows import TupleRow
-
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.lexical import bm25
 from ragcorp.infrastructure.postgres.lexical.text_analysis import COUNT_CHUNKS
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
@@ -76,21 +73,12 @@ class PostgresTermFrequencies:
             "language": self._default_language,
             "most": MOST_CHUNKS // len(counted),
         }
-
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(bm25.SETTINGS, prepare=True)
-                    cursor = await execute(connection, word_frequencies(visible=visible.sql), values)
-                return await cursor.fetchall()
-
-        return dict.fromkeys(words, 0) | {word: int(count) for word, count in await self._database.read(work)}
+        rows = await self._database.fetch(
+            word_frequencies(visible=visible.sql), values, workspace=principal.workspace, settings=bm25.SETTINGS
+        )
+        return dict.fromkeys(words, 0) | {word: int(count) for word, count in rows}
 
     async def count_chunks(self, *, principal: Principal) -> int:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                cursor = await connection.execute(COUNT_CHUNKS, {"workspace": principal.workspace}, prepare=True)
-                return await cursor.fetchall()
-
-        ((count,),) = await self._database.read(work)
+        workspace = principal.workspace
+        ((count,),) = await self._database.fetch(COUNT_CHUNKS, {"workspace": workspace}, workspace=workspace)
         return int(count)

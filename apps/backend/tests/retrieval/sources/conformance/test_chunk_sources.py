@@ -34,8 +34,8 @@ class PostgresLoader(Loader):
         vectors = {content: embedder.vector(content) for contents in texts.values() for content in contents}
         await embed_all(PostgresEmbeddingBacklog(database=self._database), vectors)
         if self._dense:
-            return DenseChunkSource(embedder=embedder, repository=repository)
-        return FullTextChunkSource(repository=repository)
+            return DenseChunkSource(embedder=embedder, repository=repository, scoring=repository)
+        return FullTextChunkSource(repository=repository, scoring=repository)
 
     async def break_down(self) -> None:
         await self._database.close()

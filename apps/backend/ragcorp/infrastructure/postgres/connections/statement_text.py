@@ -1,7 +1,6 @@
-"""Long statements with positional parameters.
+"""The text of long statements, which psycopg parses anew at each execution where it exceeds 4096 bytes.
 
-psycopg turns ``%(name)s`` into ``$n`` anew at each execution of a statement of more than 4096 bytes, which takes a
-millisecond and more of the client; here it is done once.
+That takes a millisecond and more of the client: so white space is folded, and ``%(name)s`` turned into ``$n`` once.
 """
 
 from __future__ import annotations
@@ -15,6 +14,11 @@ from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.rows import TupleRow
 
 _PLACEHOLDER = re.compile(r"%(?:%|\((\w+)\)s)")
+
+
+def single_line(statement: str) -> str:
+    """Return the statement with each run of white space as one space; a third of ours is white space."""
+    return " ".join(statement.split())
 
 
 @lru_cache(maxsize=512)
