@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nu
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
-from sqlalchemy.ext.asyncio import AsyncConnection as CoreConnection
-
 import ragcorp
 from ragcorp.domain.answers import AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
@@ -243,12 +241,6 @@ class TracedDatabase(Database):
     async def driver_transaction(self, workspace: str) -> AsyncIterator[DriverConnection]:
         with self._tracer.leaf("database", kind="driver_transaction"):
             async with super().driver_transaction(workspace) as connection:
-                yield connection
-
-    @asynccontextmanager
-    async def transaction(self, workspace: str) -> AsyncIterator[CoreConnection]:
-        with self._tracer.leaf("database", kind="transaction"):
-            async with super().transaction(workspace) as connection:
                 yield connection
 
 

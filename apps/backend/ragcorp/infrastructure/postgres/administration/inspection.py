@@ -8,7 +8,6 @@ import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from ragcorp.infrastructure.postgres.administration.leakproof import statements, unmarked
 from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
 from ragcorp.infrastructure.postgres.connections.errors import translate
 from ragcorp.infrastructure.postgres.connections.indexes import INVALID_INDEXES_IN_USE
@@ -120,25 +119,6 @@ def role_is_bound(dsn: str) -> bool:
         with _connect(dsn) as connection:
             ((bound,),) = connection.execute(IS_BOUND).fetchall()
         return bool(bound)
-    except psycopg.Error as error:
-        raise translate(error) from error
-
-
-def unprotected_tables(dsn: str) -> tuple[str, ...]:
-    """Return tables of the schema whose policy was taken away or is not forced. Raises as ``inspect_server``."""
-    try:
-        with _connect(dsn) as connection:
-            found = connection.execute(UNPROTECTED, (list(OF_NO_WORKSPACE),)).fetchall()
-        return tuple(row[0] for row in found)
-    except psycopg.Error as error:
-        raise translate(error) from error
-
-
-def slow_under_policies(dsn: str) -> tuple[str, ...]:
-    """Return what an administrator has yet to run so that searches use their indexes. Raises as ``inspect_server``."""
-    try:
-        with _connect(dsn) as connection:
-            return tuple(statements(unmarked(connection)))
     except psycopg.Error as error:
         raise translate(error) from error
 

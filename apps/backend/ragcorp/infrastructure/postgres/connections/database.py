@@ -1,7 +1,6 @@
-"""Connections: one psycopg pool, used bare on the hot path and under SQLAlchemy Core everywhere else.
+"""Connections: one psycopg pool.
 
-Measured on loopback, a checkout with one prepared statement costs 0.2 ms of client CPU bare and 0.7 ms through
-Core (docs/adr/014): so the retrieval channels speak to the driver, and the rest reads as Core.
+Measured on loopback, a checkout with one prepared statement costs 0.2 ms of client CPU (docs/adr/014).
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -20,9 +18,6 @@ from psycopg.abc import Params, PQGen, QueryNoTemplate
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
-from sqlalchemy import NullPool
-from sqlalchemy.ext.asyncio import AsyncConnection as CoreConnection
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.connections.errors import translate, translated
@@ -48,16 +43,12 @@ DriverConnection = AsyncConnection[TupleRow]
 
 
 class PooledConnection(AsyncConnection[TupleRow]):
-    """A connection that SQLAlchemy cannot close while it ``is_lent``, and whose statements know their ``workspace``.
+    """A connection whose statements see the rows of its ``workspace`` only.
 
-    A request that is cancelled at the wrong moment leaves SQLAlchemy without the connection that it was about to take
-    or to give back, so it is this side that takes and returns: then nothing can be lost to the pool.
-
-    Without a transaction around them, every pipeline and every single statement is one of its own, and carries the
-    workspace in front: in the same round trip, and gone at its end.
+    Outside a transaction each pipeline and each single statement is a transaction of its own. The setting of the
+    workspace goes first, in the same round trip, and ends with that transaction.
     """
 
-    is_lent = False
     workspace: str | None = None
     _prepared_as: bytes | None = None
     _prepared_times = 0
@@ -99,10 +90,6 @@ class PooledConnection(AsyncConnection[TupleRow]):
         async with self.pipeline():
             return await super().execute(query, params, prepare=prepare, binary=binary)
 
-    async def close(self) -> None:
-        if not self.is_lent:
-            await super().close()
-
 
 async def _begin(connection: PooledConnection, workspace: str) -> None:
     """Begin a transaction that sees the workspace, in one round trip. Whoever has the connection ends it."""
@@ -111,13 +98,6 @@ async def _begin(connection: PooledConnection, workspace: str) -> None:
     async with connection.pipeline() as pipeline:
         queue(pipeline, partial(connection.pgconn.send_query_params, b"BEGIN", None))
         connection.queue_workspace(pipeline, workspace)
-
-
-_LENT: ContextVar[PooledConnection] = ContextVar("_LENT")
-
-
-async def _lent_connection() -> PooledConnection:
-    return _LENT.get()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,9 +141,6 @@ class Database:
             reconnect_timeout=RECONNECT_SECONDS,
             kwargs=self.connect_arguments(),
         )
-        self.engine: AsyncEngine = create_async_engine(
-            "postgresql+psycopg://", poolclass=NullPool, async_creator=_lent_connection
-        )
 
     def connect_arguments(self) -> dict[str, Any]:
         """Return what every connection is opened with: a dead network ends in an error, not in a hang."""
@@ -192,7 +169,6 @@ class Database:
         await self._pool.open(wait=False)
 
     async def close(self) -> None:
-        await self.engine.dispose()
         if not self._pool.closed:
             await self._pool.close(timeout=5.0)
 
@@ -221,24 +197,6 @@ class Database:
         async with self._guarded(), self._pool.connection() as connection:
             await _begin(connection, workspace)
             yield connection
-
-    @asynccontextmanager
-    async def transaction(self, workspace: str) -> AsyncIterator[CoreConnection]:
-        """A SQLAlchemy Core connection in a transaction that commits at the end of the block."""
-        async with self._guarded():
-            connection = await self._pool.getconn()
-            try:
-                connection.is_lent = True
-                lent = _LENT.set(connection)
-                try:
-                    async with self.engine.begin() as core:
-                        await _begin(connection, workspace)  # now: SQLAlchemy's first look at the server rolls back
-                        yield core
-                finally:
-                    _LENT.reset(lent)
-            finally:
-                connection.is_lent = False
-                await asyncio.shield(self._pool.putconn(connection))
 
     async def fetch(
         self,

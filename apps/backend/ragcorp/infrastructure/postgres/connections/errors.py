@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 import psycopg
 from psycopg import errors as pg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as CorePoolTimeout
 
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, RagcorpError, StorageUnavailableError
 
@@ -21,19 +19,17 @@ POLICY_CHECKS = frozenset({"ExecWithCheckOptions", "check_enable_rls"})
 
 @asynccontextmanager
 async def translated() -> AsyncIterator[None]:
-    """Raise the domain's error for any error of psycopg, its pool or SQLAlchemy inside the block."""
+    """Raise the domain's error for any error of psycopg or its pool inside the block."""
     try:
         yield
-    except DBAPIError as error:
-        raise translate(error.orig if isinstance(error.orig, BaseException) else error) from error
-    except (psycopg.Error, PoolTimeout, TooManyRequests, PoolClosed, CorePoolTimeout) as error:
+    except (psycopg.Error, PoolTimeout, TooManyRequests, PoolClosed) as error:
         raise translate(error) from error
 
 
 def translate(error: BaseException) -> RagcorpError:
     """Return the domain's error for one of the driver's."""
     match error:
-        case PoolTimeout() | TooManyRequests() | CorePoolTimeout():
+        case PoolTimeout() | TooManyRequests():
             return StorageUnavailableError(
                 "No database connection became free in time.",
                 reason="pool_exhausted",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Row
-from sqlalchemy.ext.asyncio import AsyncConnection as CoreConnection
+from psycopg.rows import TupleRow
 
 from ragcorp.domain.documents import Document, IngestStatus, ParsedText, SourceFile
 from ragcorp.domain.exceptions import NotFoundError
@@ -18,10 +16,10 @@ from ragcorp.domain.ports.storage import (
     WriteOutcome,
 )
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, Result
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.documents import reads
 from ragcorp.infrastructure.postgres.documents.writes import save_documents
-from ragcorp.infrastructure.postgres.visibility.predicates import visibility
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 
 FIND_UNCHANGED = """
@@ -76,36 +74,38 @@ class PostgresDocumentStore:
         return outcome
 
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
-        query = reads.document_query(deleted=deleted)
-        return reads.document(await self._read(lambda c: reads.find_one(c, query, external_id, principal), principal))
+        selected = reads.one(external_id, principal=principal, deleted=deleted)
+        return reads.document(await self._one(reads.LIST, selected, principal))
 
     async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
-        return reads.source(
-            await self._read(lambda c: reads.find_one(c, reads.source_query(), external_id, principal), principal)
-        )
+        selected = reads.one(external_id, principal=principal)
+        content, media_type, filename = await self._one(reads.SOURCE, selected, principal)
+        return SourceFile(content=bytes(content), media_type=media_type, filename=filename)
 
     async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
-        async def both(connection: CoreConnection) -> tuple[Row[Any], bytes | None]:
-            query = reads.document_query(deleted=True, with_text=True)
-            row = await reads.find_one(connection, query, external_id, principal)
-            return row, (await connection.execute(reads.original(row.id))).scalar_one_or_none()
-
-        row, content = await self._read(both, principal)
-        if content is None:  # purged between the two statements
-            raise NotFoundError("There is no such document.", field="external_id")
-        document = reads.document(row)
-        original = SourceFile(content=bytes(content), media_type=document.media_type, filename=document.filename)
-        return document, reads.parsed(row), original
+        selected = reads.one(external_id, principal=principal, deleted=True)
+        text, page_starts, content, *row = await self._one(reads.WITH_SOURCE, selected, principal)
+        document = reads.document(tuple(row))
+        return (
+            document,
+            ParsedText(text=text, title=document.attributes.title or None, page_starts=tuple(page_starts)),
+            SourceFile(content=bytes(content), media_type=document.media_type, filename=document.filename),
+        )
 
     async def list_page(
         self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
     ) -> DocumentPage:
-        return await self._read(
-            lambda c: reads.list_documents(c, selection, principal=principal, limit=limit, after=after), principal
+        selected = reads.several(selection, principal=principal, after=after)
+        rows = await self._database.fetch(
+            reads.LIST.format(selected=selected.sql),
+            selected.values | {"limit": limit + 1},
+            workspace=principal.workspace,
         )
+        page = tuple(reads.document(row) for row in rows[:limit])
+        return DocumentPage(documents=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        async with self._database.transaction(principal.workspace) as connection:
+        async with self._database.driver_transaction(principal.workspace) as connection:
             hidden = await reads.hide(connection, selection, principal=principal)
         self._changed(principal)
         return hidden
@@ -116,16 +116,22 @@ class PostgresDocumentStore:
             raise NotFoundError("There is no such document.", field="external_id")
 
     async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
-        async with self._database.transaction(principal.workspace if principal else EVERY_WORKSPACE) as connection:
+        workspace = principal.workspace if principal else EVERY_WORKSPACE
+        async with self._database.driver_transaction(workspace) as connection:
             return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
+
+    async def _one(self, statement: str, selected: Predicate, principal: Principal) -> TupleRow:
+        rows = await self._database.fetch(
+            statement.format(selected=selected.sql), selected.values | {"limit": 1}, workspace=principal.workspace
+        )
+        if not rows:
+            raise NotFoundError(
+                "There is no such document.",
+                field="external_id",
+                remedy="List the documents to see which there are.",
+            )
+        return rows[0]
 
     def _changed(self, principal: Principal) -> None:
         if self._statistics is not None:
             self._statistics.touch(principal.workspace)
-
-    async def _read(self, query: Callable[[CoreConnection], Awaitable[Result]], principal: Principal) -> Result:
-        async def work() -> Result:
-            async with self._database.transaction(principal.workspace) as connection:
-                return await query(connection)
-
-        return await self._database.read(work)

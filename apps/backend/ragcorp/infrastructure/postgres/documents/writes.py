@@ -9,15 +9,17 @@ from uuid import UUID, uuid4
 
 from psycopg.types.json import Jsonb
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.ports.storage import DocumentWrite, WriteOutcome
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
-from ragcorp.infrastructure.postgres.embeddings.cache import MARK_USED
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import refresh_document_vectors
+from ragcorp.infrastructure.postgres.embeddings.new_texts import reserve_ids, reuse_or_enqueue
 from ragcorp.infrastructure.postgres.structure.writes import StoredStructure, write_structures
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
+from ragcorp.infrastructure.postgres.tables.embedded import CHUNKS
 
 STATEMENT_ROWS = 1000
 """Chunks that one statement inserts: those of a large document together would take longer than a statement may."""
@@ -68,39 +70,12 @@ PUT_SOURCE = """
     ON CONFLICT (document_id) DO UPDATE SET content = excluded.content
 """
 
-RESERVE_CHUNK_IDS = """
-    SELECT nextval(pg_get_serial_sequence('chunks', 'id')) FROM generate_series(1, %(count)s)
-"""
-
 CHUNK_COLUMNS = {
     "id": "int8", "document_id": "uuid", "workspace": "text", "chunk_index": "int4", "title": "text",
     "heading_path": "text[]", "content": "text", "language": "text", "artifact_type": "text", "sensitivity": "int2",
     "visibility_scope": "text", "owner": "text", "occurred_at": "timestamptz", "line_start": "int4",
     "line_end": "int4", "page_start": "int4", "page_end": "int4", "token_count": "int4", "content_hash": "bytea",
 }  # fmt: skip
-
-REUSE_CACHED_VECTORS = f"""
-    WITH cached AS (
-        SELECT c.id, cache.workspace, cache.content_hash, cache.model_id, cache.embedding
-        FROM chunks c
-        JOIN embedding_models m ON m.active
-        JOIN embedding_cache cache
-          ON cache.workspace = c.workspace AND cache.content_hash = c.content_hash AND cache.model_id = m.id
-        WHERE c.document_id = ANY(%(document_ids)s)),
-    {MARK_USED}
-    INSERT INTO chunk_embeddings (chunk_id, model_id, workspace, embedding)
-    SELECT id, model_id, workspace, embedding FROM cached
-"""
-
-ENQUEUE_REST = """
-    INSERT INTO embedding_backlog (chunk_id, document_id, workspace)
-    SELECT c.id, c.document_id, c.workspace
-    FROM chunks c
-    WHERE c.document_id = ANY(%(document_ids)s)
-      AND NOT EXISTS (
-          SELECT 1 FROM chunk_embeddings e JOIN embedding_models m ON m.id = e.model_id AND m.active
-          WHERE e.chunk_id = c.id)
-"""
 
 COUNT_PENDING = """
     SELECT document_id, count(*) FROM embedding_backlog WHERE document_id = ANY(%(document_ids)s) GROUP BY document_id
@@ -262,21 +237,10 @@ async def _lock_existing(
     return found
 
 
-def _attribute_row(attributes: DocumentAttributes) -> dict[str, object]:
-    return {
-        "title": attributes.title,
-        "language": attributes.language,
-        "artifact_type": attributes.artifact_type,
-        "sensitivity": int(attributes.sensitivity),
-        "visibility_scope": str(attributes.visibility_scope),
-        "owner": attributes.owner,
-        "occurred_at": attributes.occurred_at,
-    }
-
-
 def _document_row(write: DocumentWrite, document_id: UUID, workspace: str) -> dict[str, object]:
-    return _attribute_row(write.attributes) | {
+    return attribute_values(write.attributes) | {
         "id": document_id,
+        "title": write.attributes.title,
         "workspace": workspace,
         "external_id": write.external_id,
         "path": write.attributes.path,
@@ -300,16 +264,15 @@ async def _write_contents(
         PUT_SOURCE, [{"id": document_id, "content": write.source.content} for document_id, write in writes.items()]
     )
     total = sum(len(write.chunks) for write in writes.values())
-    await cursor.execute(RESERVE_CHUNK_IDS, {"count": total})
-    chunk_ids = iter([row[0] for row in await cursor.fetchall()])
+    chunk_ids = await reserve_ids(cursor, CHUNKS, count=total)
     rows: list[tuple[object, ...]] = []
     for document_id, write in writes.items():
-        row = _attribute_row(write.attributes)
+        attributes = write.attributes
         rows += [
             (
-                next(chunk_ids), document_id, principal.workspace, chunk.chunk_index, row["title"],
-                list(chunk.heading_path), chunk.content, row["language"], row["artifact_type"],
-                row["sensitivity"], row["visibility_scope"], row["owner"], row["occurred_at"],
+                next(chunk_ids), document_id, principal.workspace, chunk.chunk_index, attributes.title,
+                list(chunk.heading_path), chunk.content, attributes.language, attributes.artifact_type,
+                int(attributes.sensitivity), str(attributes.visibility_scope), attributes.owner, attributes.occurred_at,
                 chunk.line_start, chunk.line_end, chunk.page_start, chunk.page_end, chunk.token_count,
                 index_hash,
             )
@@ -317,9 +280,7 @@ async def _write_contents(
         ]  # fmt: skip
     for start in range(0, len(rows), STATEMENT_ROWS):
         await insert_rows(cursor, "chunks", CHUNK_COLUMNS, rows[start : start + STATEMENT_ROWS])
-    document_ids = {"document_ids": list(writes)}
-    await cursor.execute(REUSE_CACHED_VECTORS, document_ids)
-    await cursor.execute(ENQUEUE_REST, document_ids)
+    await reuse_or_enqueue(cursor, CHUNKS, list(writes))
     await refresh_document_vectors(connection, list(writes))
     await write_structures(
         connection,

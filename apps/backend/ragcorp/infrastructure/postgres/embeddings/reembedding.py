@@ -23,7 +23,7 @@ from ragcorp.infrastructure.postgres.embeddings.backlog import pending_texts, ve
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import REFRESH_OF_MODEL
 from ragcorp.infrastructure.postgres.models.embedding_models import (
     VECTOR_TABLES,
-    know_thresholds,
+    known_thresholds,
     require_width,
     vector_index,
 )
@@ -104,8 +104,9 @@ class PostgresReembedding:
         require_width(model.dimensions, field="--dimensions")
         async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(statements.REGISTER, _named(model))
-        async with self._database.transaction(EVERY_WORKSPACE) as core:
-            await core.run_sync(know_thresholds)
+            for column in ("distance_threshold", "similarity_threshold"):
+                for statement, values in known_thresholds(column):
+                    await connection.execute(statement, values)
 
     async def count(self, model: EmbeddingModel) -> tuple[int, int]:
         async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import text
-
 from ragcorp.domain.filters import MAX_FILTER_VALUES, Condition
 from ragcorp.domain.ports.folders import FileClaim, FileRecord, FileStamp, KnownFile
 from ragcorp.domain.ports.storage import DocumentSelection
@@ -91,7 +89,7 @@ LOCK_OWNED = """
     SELECT d.external_id
     FROM documents d
     JOIN folder_files f ON f.workspace = d.workspace AND f.external_id = d.external_id
-    WHERE d.workspace = :workspace AND f.folder = :folder AND d.external_id = ANY(:external_ids)
+    WHERE d.workspace = %(workspace)s AND f.folder = %(folder)s AND d.external_id = ANY(%(external_ids)s)
       AND d.deleted_at IS NULL AND d.content_hash = ANY(f.content_hashes)
     ORDER BY d.external_id
     FOR UPDATE OF d
@@ -99,7 +97,7 @@ LOCK_OWNED = """
 
 FORGET = """
     DELETE FROM folder_files
-    WHERE workspace = :workspace AND folder = :folder AND external_id = ANY(:external_ids)
+    WHERE workspace = %(workspace)s AND folder = %(folder)s AND external_id = ANY(%(external_ids)s)
 """
 
 
@@ -173,12 +171,12 @@ class PostgresFolderRecords:
 
     async def forget(self, folder: bytes, external_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
         values = {"workspace": principal.workspace, "folder": folder, "external_ids": list(external_ids)}
-        async with self._database.transaction(principal.workspace) as connection:
-            owned = tuple((await connection.execute(text(LOCK_OWNED), values)).scalars().all())
+        async with self._database.driver_transaction(principal.workspace) as connection:
+            owned = tuple(row[0] for row in await (await connection.execute(LOCK_OWNED, values)).fetchall())
             for start in range(0, len(owned), MAX_FILTER_VALUES):
                 some = Condition(name="external_id", values=owned[start : start + MAX_FILTER_VALUES])
                 await hide(connection, DocumentSelection(filters=(some,)), principal=principal)
-            await connection.execute(text(FORGET), values)
+            await connection.execute(FORGET, values)
         if owned and self._statistics is not None:
             self._statistics.touch(principal.workspace)
         return frozenset(owned)

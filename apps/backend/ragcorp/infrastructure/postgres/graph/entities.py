@@ -21,8 +21,10 @@ from ragcorp.domain.graph import (
 )
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.embeddings.new_texts import enqueue_items
 from ragcorp.infrastructure.postgres.graph.names import Called, given_way, make_way
-from ragcorp.infrastructure.postgres.graph.rows import attribute_values
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
+from ragcorp.infrastructure.postgres.tables.embedded import ENTITIES
 from ragcorp.infrastructure.postgres.visibility.graph import readable_entities, readable_facts
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
@@ -69,16 +71,6 @@ INSERT_NEW = f"{INSERT} DO NOTHING RETURNING external_id, id"
 IDS = "SELECT external_id, id FROM entities WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)"
 
 FORGET_VECTORS = "DELETE FROM entity_embeddings WHERE item_id = ANY(%(ids)s)"
-
-ENQUEUE = """
-    INSERT INTO entity_backlog (item_id, workspace)
-    SELECT e.id, e.workspace FROM entities e
-    WHERE e.id = ANY(%(ids)s)
-      AND NOT EXISTS (
-          SELECT FROM entity_embeddings v JOIN embedding_models m ON m.id = v.model_id AND m.active
-          WHERE v.item_id = e.id)
-    ON CONFLICT (item_id) DO UPDATE SET attempts = 0, failed = false, reason = NULL, available_at = now()
-"""
 
 LOCK_ONE = """
     SELECT e.id FROM entities e
@@ -331,10 +323,10 @@ def entity_row(external_id: str, draft: EntityDraft, *, declared: bool = True) -
 
 
 async def renew_vectors(connection: DriverConnection, ids: Sequence[int]) -> None:
-    """Drop the vectors of entities that read otherwise now, and list them: what is known, the worker takes over."""
+    """Delete the vectors of entities whose text changed, and enqueue the entities."""
     if ids:
-        for statement in (FORGET_VECTORS, ENQUEUE):
-            await connection.execute(statement, {"ids": list(ids)})
+        await connection.execute(FORGET_VECTORS, {"ids": list(ids)})
+        await enqueue_items(connection, ENTITIES, ids)
 
 
 async def delete_entity(connection: DriverConnection, external_id: str, *, principal: Principal) -> None:

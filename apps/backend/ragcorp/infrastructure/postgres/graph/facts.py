@@ -24,7 +24,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.graph.ends import SETTINGS, End, resolved
 from ragcorp.infrastructure.postgres.graph.entities import drop_unnamed, not_given, readers_stay, taken
-from ragcorp.infrastructure.postgres.graph.rows import attribute_values
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.visibility.graph import readable_facts
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 

@@ -13,8 +13,10 @@ from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.embeddings.new_texts import enqueue_items
 from ragcorp.infrastructure.postgres.items.names import item_name
 from ragcorp.infrastructure.postgres.items.rows import content_hash
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.tables.embedded import EmbeddedTable
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
@@ -68,20 +70,6 @@ COUNT_UNREADABLE = """
     SELECT count(*) FROM {items} i
     WHERE i.workspace = %(workspace)s AND i.external_id = ANY(%(external_ids)s) AND NOT ({readable})
 """
-
-ENQUEUE_REST = """
-    WITH without AS (
-        SELECT i.id, i.workspace FROM {items} i
-        WHERE i.id = ANY(%(ids)s) AND NOT EXISTS (
-            SELECT FROM {embeddings} e JOIN embedding_models m ON m.id = e.model_id AND m.active
-            WHERE e.item_id = i.id)),
-    done AS (
-        DELETE FROM {backlog} WHERE item_id = ANY(%(ids)s) AND item_id NOT IN (SELECT id FROM without))
-    INSERT INTO {backlog} (item_id, workspace) SELECT id, workspace FROM without ORDER BY id
-    ON CONFLICT (item_id) DO UPDATE SET attempts = 0, failed = false, reason = NULL, available_at = clock_timestamp()
-"""
-"""A vector that is known already is taken over by the worker, not here: that no one waits would tell the writer that
-somebody has, or had, an item with this text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,29 +166,20 @@ async def _upsert(
         )
         if (await cursor.fetchall())[0][0]:
             raise _taken()
-    await connection.execute(
-        ENQUEUE_REST.format(items=tables.items, embeddings=tables.embeddings, backlog=tables.backlog),
-        {"ids": [row[0] for row in written]},
-    )
+    await enqueue_items(connection, tables, [row[0] for row in written])
     return {name: IngestStatus.CREATED if created else IngestStatus.UPDATED for _, name, created in written}
 
 
 def _row(external_id: str, draft: ItemDraft, stored: _Stored | None) -> dict[str, object]:
-    attributes = draft.attributes
-    occurred_at = attributes.occurred_at or (stored.occurred_at if stored else None)
-    return {
+    kept = stored.occurred_at.isoformat() if stored else None
+    attributes = attribute_values(draft.attributes)
+    return attributes | {
         "external_id": external_id,
         "text": draft.text,
-        "language": attributes.language,
-        "artifact_type": attributes.artifact_type,
-        "sensitivity": int(attributes.sensitivity),
-        "visibility_scope": str(attributes.visibility_scope),
-        "owner": attributes.owner,
-        "occurred_at": occurred_at.isoformat() if occurred_at else None,
+        "occurred_at": attributes["occurred_at"] or kept,
         "session": draft.session,
         "speaker": draft.speaker,
         "entities": list(draft.entities),
-        "metadata": dict(attributes.metadata),
         "content_hash": f"\\x{content_hash(speaker=draft.speaker, text=draft.text).hex()}",
     }
 

@@ -166,13 +166,6 @@ def next_theta(rows: Sequence[TupleRow], *, certified: int = CERTIFIED, attempt:
     return float(theta) / 2 if attempt == 0 else 0.0
 
 
-STATISTICS = """
-    SELECT t.chunks, t.total_length::float8 / nullif(t.chunks, 0),
-           lexeme_frequencies(%(workspace)s, %(lexemes)s::text[])
-    FROM bm25_totals(%(workspace)s) AS t
-"""
-"""What scores are computed from: N, avgdl and the df of each lexeme. No row: nothing is indexed of that workspace."""
-
 EVIDENCE = """
     SELECT b.chunk_id, b.length, ARRAY(
         SELECT coalesce(held.tf, 0)

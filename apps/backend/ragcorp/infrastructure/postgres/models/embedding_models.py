@@ -23,16 +23,11 @@ HALFVEC_INDEX_LIMIT = 4000
 
 ACTIVE_MODEL = "SELECT * FROM embedding_models WHERE active"
 
-KNOW_DISTANCE = """
-    UPDATE embedding_models SET distance_threshold = :distance
-    WHERE name = :name AND dimensions = :dimensions AND distance_threshold IS NULL
+KNOW_THRESHOLD = """
+    UPDATE embedding_models SET {column} = %(threshold)s
+    WHERE name = %(name)s AND dimensions = %(dimensions)s AND {column} IS NULL
 """
-"""A calibrated distance stays."""
-
-KNOW_SIMILARITY = """
-    UPDATE embedding_models SET similarity_threshold = :similarity
-    WHERE name = :name AND dimensions = :dimensions AND similarity_threshold IS NULL
-"""
+"""A calibrated threshold stays."""
 
 VECTOR_TABLES = (
     "chunk_embeddings",
@@ -143,23 +138,23 @@ def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_t
     return int(stored.id)
 
 
+def known_thresholds(column: str) -> list[tuple[str, dict[str, object]]]:
+    """Return statements, with values, that set a threshold of each stored model that was measured, unless it has it."""
+    measured = {"distance_threshold": DISTANCE_THRESHOLDS, "similarity_threshold": SIMILARITY_THRESHOLDS}[column]
+    return [
+        (KNOW_THRESHOLD.format(column=column), {"name": name, "dimensions": dimensions, "threshold": threshold})
+        for (name, dimensions), threshold in measured.items()
+    ]
+
+
 def know_distances(connection: Connection) -> None:
-    """Give each stored model that we measured its distance threshold, unless it has one."""
-    for (name, dimensions), distance in DISTANCE_THRESHOLDS.items():
-        connection.execute(text(KNOW_DISTANCE), {"name": name, "dimensions": dimensions, "distance": distance})
+    for statement, values in known_thresholds("distance_threshold"):
+        connection.exec_driver_sql(statement, values)
 
 
 def know_similarities(connection: Connection) -> None:
-    """Give each stored model that we measured its similarity threshold, unless it has one."""
-    for (name, dimensions), similarity in SIMILARITY_THRESHOLDS.items():
-        values = {"name": name, "dimensions": dimensions, "similarity": similarity}
-        connection.execute(text(KNOW_SIMILARITY), values)
-
-
-def know_thresholds(connection: Connection) -> None:
-    """Give each stored model that we measured both its thresholds, unless it has them."""
-    know_distances(connection)
-    know_similarities(connection)
+    for statement, values in known_thresholds("similarity_threshold"):
+        connection.exec_driver_sql(statement, values)
 
 
 def ensure_active_indexes(connection: Connection) -> None:
