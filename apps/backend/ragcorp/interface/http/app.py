@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,9 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
-from ragcorp.application.limits.admission import Admission
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.keys import Scope
 from ragcorp.interface.http.answers.ask_routes import AskRoutes
 from ragcorp.interface.http.answers.ask_schema import AnswerBody, AskBody
 from ragcorp.interface.http.answers.context_routes import ContextRoutes
@@ -42,17 +39,14 @@ from ragcorp.interface.http.graph.routes import GRAPH_BODIES, GraphRoutes
 from ragcorp.interface.http.graph.schema import EntityParameters, FactParameters
 from ragcorp.interface.http.hydration.routes import IntrospectionRoutes
 from ragcorp.interface.http.hydration.schema import HydrationTurnBody, HydrationTurnParameters
-from ragcorp.interface.http.layers.access import SCOPES
-from ragcorp.interface.http.layers.admission_gate import MCP_PATH, PLACES_PER_PART, AdmissionGate
+from ragcorp.interface.http.layers.admission import AdmissionGate, Limiters
 from ragcorp.interface.http.layers.authentication import Authentication
 from ragcorp.interface.http.layers.boundary import RequestBoundary
 from ragcorp.interface.http.layers.bounded_route import BoundedRoute
 from ragcorp.interface.http.layers.cors import EXPOSED_HEADERS, METHODS, SENT_HEADERS, Cors
-from ragcorp.interface.http.layers.host_check import HostCheck
-from ragcorp.interface.http.layers.idempotency import Idempotency
+from ragcorp.interface.http.layers.host_and_origin import HostCheck, OriginCheck
 from ragcorp.interface.http.layers.key_limits import KeyLimits
 from ragcorp.interface.http.layers.lingering_close import LingeringClose
-from ragcorp.interface.http.layers.origin_check import OriginCheck
 from ragcorp.interface.http.layers.stopping import Stopping, StoppingGate
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import describe
@@ -99,9 +93,6 @@ PARAMETER_MODELS: tuple[type[BaseModel], ...] = (
 )
 PARAMETERS = frozenset[str]().union(*map(field_names, PARAMETER_MODELS))
 """Names of query parameters, which an error may repeat."""
-
-WAITING_PER_PLACE = 25
-"""So many requests wait for each place at most: what comes then is refused at once."""
 
 
 def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT) -> FastAPI:
@@ -152,14 +143,12 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
         app.add_exception_handler(kind, _on_error)
     app.add_exception_handler(RequestValidationError, _on_bad_parameters)
     app.add_exception_handler(HTTPException, _on_http_error)
-    _add_limits(app, services, limits, metrics)
-    metrics.watch(services.state, admission=app.state.admission)
-    app.add_middleware(
-        OriginCheck,
-        allowed=limits.cors_origins,
-        unchecked=() if limits.allowed_hosts is None else (MCP_PATH,),
-        metrics=metrics,
-    )
+    limiters = Limiters.of(limits, metrics)
+    app.state.admission = limiters.requests
+    metrics.watch(services.state, admission=limiters.requests)
+    app.add_middleware(AdmissionGate, limiters=limiters)
+    app.add_middleware(KeyLimits, limits=limits, metrics=metrics)
+    app.add_middleware(OriginCheck, allowed=limits.cors_origins, metrics=metrics)
     app.add_middleware(Authentication, authenticator=services.authenticator, metrics=metrics)
     if limits.allowed_hosts is not None:
         app.add_middleware(HostCheck, allowed=limits.allowed_hosts)
@@ -177,43 +166,6 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
     app.add_middleware(LingeringClose)
     app.add_middleware(RequestBoundary, metrics=metrics)
     return app
-
-
-def _add_limits(app: FastAPI, services: HttpServices, limits: HttpLimits, metrics: HttpMetrics) -> None:
-    """Add what comes behind authentication, the innermost first."""
-    if services.idempotency is not None:
-        app.add_middleware(
-            Idempotency,
-            store=services.idempotency,
-            reads=_reads(app),
-            upload_seconds=limits.upload_timeout_seconds,
-        )
-    places = limits.max_concurrent_requests
-
-    def admission(places: int) -> Admission:
-        return Admission(
-            places=places, wait_seconds=limits.admission_wait_seconds, most_waiting=places * WAITING_PER_PLACE
-        )
-
-    app.state.admission = admission(places)
-    app.add_middleware(
-        AdmissionGate,
-        admission=app.state.admission,
-        parts=admission(max(1, places // PLACES_PER_PART)),
-        max_streams=limits.max_streams,
-        metrics=metrics,
-    )
-    app.add_middleware(KeyLimits, limits=limits, metrics=metrics)
-
-
-def _reads(app: FastAPI) -> frozenset[str]:
-    """Return the paths that take a POST and need no scope to write."""
-    read = {
-        route.path
-        for route in app.routes
-        if isinstance(route, APIRoute) and SCOPES.get(route.operation_id or "") is not Scope.INGEST
-    }
-    return frozenset(read | {MCP_PATH})
 
 
 async def _on_error(request: Request, error: Exception) -> Response:

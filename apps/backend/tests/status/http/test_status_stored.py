@@ -58,7 +58,7 @@ async def key(container: Container, **changes: Any) -> Mapping[str, str]:
             | changes
         )
     )
-    return bearer((await create.execute(request)).credential)
+    return bearer((await create.create(request)).credential)
 
 
 async def put(client: httpx.AsyncClient, headers: Mapping[str, str], path: str, body: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ async def filled(container: Container, client: httpx.AsyncClient) -> tuple[Mappi
     ana, other = await key(container), await key(container, workspace="dos")
     low = await key(container, subject="luis", clearance=Sensitivity.NORMAL)
     await fill(client, ana)
-    while not (await container.use_cases.embed_pending.execute()).idle:
+    while not (await container.use_cases.embed_pending.embed()).idle:
         pass
     return ana, low, other
 
@@ -272,7 +272,7 @@ def test_a_new_setting_is_shown_or_hidden_on_purpose() -> None:
         "embed_wait_seconds", "query_cache_size", "embedding_cache_ttl", "openai_base_url", "openai_api_key", "host",
         "port", "max_body_bytes", "max_json_depth", "max_metadata_bytes", "allowed_hosts", "cors_origins",
         "cors_credentials", "shutdown_grace_seconds", "write_timeout_seconds", "max_concurrent_requests",
-        "admission_wait_seconds", "max_streams", "idempotency_retention_hours", "keys_secret", "key_cache_seconds",
+        "admission_wait_seconds", "max_streams", "keys_secret", "key_cache_seconds",
         "log_level", "log_format", "purge_deleted_after_days",
     }  # fmt: skip
 

@@ -18,7 +18,7 @@ from ragcorp.domain.ports.use_cases import QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.http.answers.ask_schema import EVENTS, AnswerBody, AskBody
-from ragcorp.interface.http.layers.admission_gate import Place, place_of
+from ragcorp.interface.http.layers.admission import CurrentSlot, RequestSlot
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.protocol.bodies import allow, read_json
 from ragcorp.interface.http.protocol.descriptions import problems, request_body
@@ -59,32 +59,33 @@ class AskRoutes:
             openapi_extra=request_body(AskBody),
         )
 
-    async def ask(self, request: Request, principal: CurrentPrincipal) -> Response:
+    async def ask(self, request: Request, principal: CurrentPrincipal, slot: CurrentSlot) -> Response:
         body = await read_json(request, AskBody, self._limits)
         request_id = request_id_of(request.scope)
-        place = place_of(request.scope)
-        place.open_stream()  # without a stream, too, a model may write for as long
+        slot.open_stream()  # without a stream, too, a model may write for as long
         if body.stream:
-            return await self._stream(request, body.as_request(), principal)
+            return await self._stream(request, body.as_request(), principal, slot)
         allow(request, self._limits.ask_timeout_seconds)
-        answer = await unless_client_leaves(request, self._whole(body.as_request(), principal, place))
+        answer = await unless_client_leaves(request, self._whole(body.as_request(), principal, slot))
         return json_response(_answer_json(answer, request_id, whole=_may_search(request)))
 
-    async def _whole(self, request: SearchRequest, principal: Principal, place: Place) -> Answer:
+    async def _whole(self, request: SearchRequest, principal: Principal, slot: RequestSlot) -> Answer:
         async with aclosing(self._answer.stream(request, principal=principal)) as events:
             async for event in events:
                 if isinstance(event, Searched):
-                    place.give_back()
+                    slot.give_back()
                     self._metrics.count_search(event.response)
                 elif isinstance(event, Answer):
                     return event
         raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")
 
-    async def _stream(self, request: Request, asked: SearchRequest, principal: Principal) -> Response:
+    async def _stream(
+        self, request: Request, asked: SearchRequest, principal: Principal, slot: RequestSlot
+    ) -> Response:
         """Search first: what fails before the stream begins is an ordinary response with its status."""
         request_id = request_id_of(request.scope)
         events = self._answer.stream(asked, principal=principal)
-        work = await BegunWork.begin(_first(events, place_of(request.scope)))
+        work = await BegunWork.begin(_first(events, slot))
 
         async def close() -> None:
             await work.close()
@@ -124,9 +125,9 @@ class AskRoutes:
                 yield "final_answer", _answer_json(event, request_id, whole=whole)
 
 
-async def _first(events: Events, place: Place) -> Searched:
+async def _first(events: Events, slot: RequestSlot) -> Searched:
     searched = cast("Searched", await anext(events))
-    place.give_back()  # from here on a model speaks, and no connection is held
+    slot.give_back()  # from here on a model speaks, and no connection is held
     return searched
 
 

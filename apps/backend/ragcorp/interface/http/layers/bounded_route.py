@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ragcorp.interface.http.layers.access import require, scope_of
-from ragcorp.interface.http.layers.admission_gate import place_of
+from ragcorp.interface.http.layers.admission import slot_of
 from ragcorp.interface.http.protocol.bodies import DEADLINE_KEY
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import caller_of
@@ -53,8 +53,8 @@ class BoundedRoute(APIRoute):
             limits: HttpLimits = request.app.state.limits
             handling: asyncio.Task[Response] | None = None
             try:
-                if not reads_body and not await place_of(request.scope).take(request.receive):
-                    return Response(status_code=CLIENT_GONE)
+                if not reads_body:
+                    await slot_of(request.scope).take(request)
                 async with asyncio.timeout(limits.request_timeout_seconds) as deadline:
                     request.scope[DEADLINE_KEY] = deadline
                     handling = asyncio.create_task(handle(request))

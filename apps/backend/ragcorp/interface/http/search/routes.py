@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.search.requests import SearchResponse
-from ragcorp.interface.http.layers.admission_gate import place_of
+from ragcorp.interface.http.layers.admission import CurrentSlot
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.protocol.bodies import read_json
 from ragcorp.interface.http.protocol.descriptions import problems, request_body
@@ -53,12 +53,12 @@ class SearchRoutes:
             openapi_extra=request_body(SearchBody),
         )
 
-    async def search(self, request: Request, principal: CurrentPrincipal) -> Response:
+    async def search(self, request: Request, principal: CurrentPrincipal, slot: CurrentSlot) -> Response:
         body = await read_json(request, SearchBody, self._limits)
         request_id = request_id_of(request.scope)
         if body.stream:
-            place_of(request.scope).open_stream()
-        searching = self._search.execute(body.as_request(), principal=principal)
+            slot.open_stream()
+        searching = self._search.search(body.as_request(), principal=principal)
         if body.stream:
             work = await BegunWork.begin(searching)
             return EventStream(

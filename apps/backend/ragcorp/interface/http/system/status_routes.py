@@ -9,15 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ragcorp.application.status.report import ReportStatus
-from ragcorp.interface.http.layers.admission_gate import place_of
+from ragcorp.interface.http.layers.admission import CurrentSlot
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import CurrentPrincipal
 from ragcorp.interface.http.protocol.request_id import request_id_of
 from ragcorp.interface.http.system.status_schema import StatusBody, status_document
 
-PLACE_SECONDS = 1.0
-"""So long counting waits for its place; the rest of the answer needs none."""
+SLOT_SECONDS = 1.0
+"""How long counting waits for its slot; the rest of the answer needs none."""
 
 
 class StatusRoutes:
@@ -41,7 +41,7 @@ class StatusRoutes:
             responses=problems(),
         )
 
-    async def status(self, request: Request, principal: CurrentPrincipal) -> Response:
-        turn = partial(place_of(request.scope).part, wait_seconds=PLACE_SECONDS)
-        status = await self._report.execute(principal=principal, turn=turn)
+    async def status(self, request: Request, principal: CurrentPrincipal, slot: CurrentSlot) -> Response:
+        turn = partial(slot.part, wait_seconds=SLOT_SECONDS)
+        status = await self._report.report(principal=principal, turn=turn)
         return json_response(status_document(status, request_id=request_id_of(request.scope)))

@@ -28,9 +28,9 @@ class FilesByWorkspace:
         self._by_workspace = by_workspace
         self._otherwise = otherwise
 
-    async def execute(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
+    async def grep(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
         grep = self._by_workspace.get(principal.workspace, self._otherwise)
-        return await grep.execute(request, principal=principal, filters=filters)
+        return await grep.grep(request, principal=principal, filters=filters)
 
 
 class FileLoader(Loader):
