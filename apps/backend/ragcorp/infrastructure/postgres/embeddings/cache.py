@@ -8,7 +8,7 @@ from pgvector import Vector as PgVector
 
 from ragcorp.domain.embeddings import CachedVectors, EmbeddingModel, Vector
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.items.rows import TABLES
+from ragcorp.infrastructure.postgres.tables.embedded import HISTORY, MEMORY
 
 MARK_USED = """
     due AS (
@@ -22,7 +22,7 @@ MARK_USED = """
 """
 """Follows a query ``cached`` whose rows it marks as used: at most once an hour each, and it waits for nobody."""
 
-OF_ITEMS = """
+OF_ITEM = """
     SELECT key, known.embedding
     FROM unnest(%(keys)s::bytea[]) AS key
     JOIN embedding_models m ON m.name = %(name)s AND m.dimensions = %(dimensions)s
@@ -44,7 +44,7 @@ CACHED = """
 KNOWN = " UNION ALL ".join(
     [
         CACHED.format(mark_used=MARK_USED),
-        *(OF_ITEMS.format(items=tables.items, embeddings=tables.embeddings) for tables, _ in TABLES.values()),
+        *(table.sql(OF_ITEM) for table in (MEMORY, HISTORY)),
     ]
 )
 """Items are their own cache: what is forgotten of them is forgotten here."""
