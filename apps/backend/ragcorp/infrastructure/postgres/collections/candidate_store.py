@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from psycopg.rows import TupleRow
 
@@ -14,14 +14,12 @@ from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey
 from ragcorp.domain.search.candidates import Description, Features
 from ragcorp.infrastructure.postgres.chunks.ids import CHUNK_ID
+from ragcorp.infrastructure.postgres.chunks.rows import chunk, passage
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.collections.candidate_statements import Tables
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
-from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS, PASSAGE_COLUMNS, TABLES, CollectionTable
-
-ITEM_NAMESPACE = UUID("6d1c3e5a-5b8e-4b54-9a0f-3a1d3c0f7e21")
-"""Of the document ids that items without a document are given."""
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS, TABLES, CollectionTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +77,7 @@ class PostgresCandidateStore:
         if not asked.tables:
             return {}
         rows = await self._rows(candidate_statements.passages(asked.tables), asked.values, principal.workspace)
-        return {key: _passage(key[0], collection, row) for key, collection, row in asked.rows(rows)}
+        return {key: passage(key[0], collection, row) for key, collection, row in asked.rows(rows)}
 
     async def neighbours(
         self, centres: Sequence[tuple[UUID, int]], *, distance: int, principal: Principal
@@ -93,8 +91,7 @@ class PostgresCandidateStore:
             "distance": distance,
         }
         rows = await self._rows(candidate_statements.neighbours(visible.sql), values, principal.workspace)
-        chunks = [_passage(str(row[0]), CHUNK_COLLECTION, row[1:]) for row in rows]
-        return {(chunk.document_id, chunk.chunk_index): chunk for chunk in chunks}
+        return {(near.document_id, near.chunk_index): near for near in map(chunk, rows)}
 
     async def _rows(self, statement: str, values: Mapping[str, object], workspace: str) -> list[TupleRow]:
         return await self._database.fetch(
@@ -150,34 +147,4 @@ def _description(collection: str, row: TupleRow) -> Description:
         artifact=None if artifact is None else str(artifact),
         occurred_at=occurred_at,
         ages_from=ages_from,
-    )
-
-
-def _passage(item_id: str, collection: str, row: TupleRow) -> Chunk:
-    found = dict(zip(PASSAGE_COLUMNS, row, strict=True))
-    content: str = found["content"]
-    return Chunk(
-        id=item_id,
-        document_id=found["document_id"] or uuid5(ITEM_NAMESPACE, f"{collection}/{item_id}"),
-        external_id=found["external_id"],
-        chunk_index=found["chunk_index"],
-        content=content,
-        heading_path=tuple(found["heading_path"]),
-        title=found["title"],
-        language=found["language"],
-        path=found["path"],
-        metadata=found["metadata"],
-        line_start=found["line_start"],
-        line_end=found["line_end"] or content.count("\n") + 1,
-        page_start=found["page_start"],
-        page_end=found["page_end"],
-        collection=collection,
-        artifact_type=found["artifact_type"],
-        sensitivity=Sensitivity(found["sensitivity"]),
-        visibility_scope=VisibilityScope(found["visibility_scope"]),
-        owner=found["owner"],
-        occurred_at=found["occurred_at"],
-        session=found["session"],
-        speaker=found["speaker"],
-        entities=tuple(found["entities"]),
     )

@@ -26,7 +26,7 @@ PASSAGE_COLUMNS: Mapping[str, str] = {
     "external_id": "{alias}.external_id",
     "chunk_index": "0",
     "content": "{alias}.text",
-    "heading_path": "'{{}}'::text[]",
+    "heading_path": "ARRAY[]::text[]",
     "title": "''",
     "language": "{alias}.language",
     "path": "NULL::text",
@@ -42,7 +42,7 @@ PASSAGE_COLUMNS: Mapping[str, str] = {
     "occurred_at": "{alias}.occurred_at",
     "session": "NULL::text",
     "speaker": "NULL::text",
-    "entities": "'{{}}'::text[]",
+    "entities": "ARRAY[]::text[]",
 }
 """The fields of a Chunk beside its key, and where they stand unless a collection says otherwise.
 
