@@ -1,4 +1,4 @@
-"""What a database looks like from the application role, without changing anything."""
+"""Inspects a database as the application role; read-only."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ IS_BOUND = """
 """
 
 OF_NO_WORKSPACE = ("alembic_version", "embedding_models", "item_name_key", "key_secret")
-"""Tables without rows of anybody: they stand under no policy."""
+"""Tables without rows of a workspace; they have no policy."""
 
 UNPROTECTED = """
     SELECT c.relname FROM pg_class c
@@ -55,7 +55,7 @@ UNPROTECTED = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFacts:
-    """``vector`` is pgvector's version, None where the extension is not in the database."""
+    """``vector`` is the version of pgvector, None without the extension."""
 
     version: str
     version_number: int
@@ -72,7 +72,7 @@ class StoredModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a migrated database holds; ``failed`` of the ``pending`` chunks and items were given up."""
+    """Contents of a migrated database; ``failed`` of the ``pending`` texts are no longer retried."""
 
     documents: int
     chunks: int
@@ -93,7 +93,7 @@ def inspect_server(dsn: str) -> ServerFacts:
 
 
 def inspect_contents(dsn: str) -> Contents:
-    """Look into a database that is migrated to this version. Raises as ``inspect_server``. Blocking."""
+    """Inspect a database at this version's schema. Raises as ``inspect_server``. Blocking."""
     try:
         with _connect(dsn) as connection:
             ((documents, chunks, pending, failed),) = connection.execute(CONTENTS).fetchall()
@@ -111,9 +111,9 @@ def inspect_contents(dsn: str) -> Contents:
 
 
 def role_is_bound(dsn: str) -> bool:
-    """Return whether policies hold for the role of ``dsn``: it is no superuser, has not BYPASSRLS, nor can become such.
+    """Return whether policies apply to the role of ``dsn``: it neither is, nor can become, superuser or BYPASSRLS.
 
-    An owner is bound too, since row-level security is forced. Raises as ``inspect_server``. Blocking.
+    They also apply to an owner, since row-level security is forced. Raises as ``inspect_server``. Blocking.
     """
     try:
         with _connect(dsn) as connection:

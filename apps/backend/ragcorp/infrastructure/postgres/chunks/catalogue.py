@@ -15,7 +15,7 @@ LIST_CHUNKS = f"""
     ORDER BY d.external_id, c.chunk_index
     LIMIT %(limit)s
 """
-"""Pages by name: the first condition on ``external_id`` is what the index of ``documents`` serves."""
+"""Keyset pages: the first condition on ``external_id`` uses the index of ``documents``."""
 
 AFTER = "d.external_id >= %(after)s AND (d.external_id, c.chunk_index) > (%(after)s, %(after_index)s)"
 PREFIX = "starts_with(d.external_id, %(prefix)s) AND d.external_id >= %(prefix)s"
@@ -32,7 +32,7 @@ class PostgresChunkCatalogue:
     async def list_page(
         self, selection: ChunkSelection, *, principal: Principal, limit: int, after: ChunkPosition | None = None
     ) -> ChunkPage:
-        # on documents too: the planner then starts from them, in their order
+        # also on documents: the planner then reads them first, in order
         visible, of_documents = visibility(principal), visibility(principal, alias="d")
         narrowed = filtered(selection.filters, alias="c", documents_alias="d")
         conditions = [*of_documents.clauses, *visible.clauses, *narrowed.clauses]

@@ -1,4 +1,4 @@
-"""Reads stored passages of every collection by key."""
+"""The port CandidateStore over PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """The keys of a call by collection: what its statement is made of, and its values."""
+class _Pool:
+    """The keys of a call by collection: the tables and values of its statement."""
 
     tables: Tables
     values: Mapping[str, object]
@@ -38,10 +38,7 @@ class _Asked:
 
 
 class PostgresCandidateStore:
-    """Each call is one statement; its settings travel with it in one pipelined round trip.
-
-    What cannot be a key of ours is not there; nor is a chunk by its position, but for its neighbours.
-    """
+    """Each call is one statement in one round trip. Keys that no row can have are skipped."""
 
     def __init__(self, database: Database, *, model: ActiveModel | None) -> None:
         self._database = database
@@ -50,34 +47,34 @@ class PostgresCandidateStore:
     async def describe(
         self, keys: Sequence[HitKey], *, principal: Principal, filters: Filters = ()
     ) -> dict[HitKey, Description]:
-        asked = _asked(keys, principal, filters)
-        if not asked.tables:
+        pool = _pool(keys, principal, filters)
+        if not pool.tables:
             return {}
-        rows = await self._rows(candidate_statements.described(asked.tables), asked.values, principal.workspace)
-        return {key: _description(collection, row) for key, collection, row in asked.rows(rows)}
+        rows = await self._rows(candidate_statements.described(pool.tables), pool.values, principal.workspace)
+        return {key: _description(collection, row) for key, collection, row in pool.rows(rows)}
 
     async def features(self, keys: Sequence[HitKey], *, principal: Principal) -> Features:
-        asked = _asked(keys, principal)
-        if not asked.tables:
+        pool = _pool(keys, principal)
+        if not pool.tables:
             return Features()
         model_id, dimensions = (self._model.id, self._model.dimensions) if self._model else (0, 1)
-        statement = candidate_statements.features(asked.tables, model_id=model_id, dimensions=dimensions)
+        statement = candidate_statements.features(pool.tables, model_id=model_id, dimensions=dimensions)
         cosines: dict[tuple[HitKey, HitKey], float] = {}
         lexemes: dict[HitKey, frozenset[str]] = {}
-        for number, other, cosine, held in await self._rows(statement, asked.values, principal.workspace):
+        for number, other, cosine, held in await self._rows(statement, pool.values, principal.workspace):
             if other is None:
-                lexemes[asked.keys[number]] = frozenset(held or ())
+                lexemes[pool.keys[number]] = frozenset(held or ())
             else:
-                smaller, larger = sorted((asked.keys[number], asked.keys[other]))
+                smaller, larger = sorted((pool.keys[number], pool.keys[other]))
                 cosines[smaller, larger] = cosine
         return Features(cosines=cosines, lexemes=lexemes)
 
     async def read(self, keys: Sequence[HitKey], *, principal: Principal) -> dict[HitKey, Chunk]:
-        asked = _asked(keys, principal)
-        if not asked.tables:
+        pool = _pool(keys, principal)
+        if not pool.tables:
             return {}
-        rows = await self._rows(candidate_statements.passages(asked.tables), asked.values, principal.workspace)
-        return {key: passage(key[0], collection, row) for key, collection, row in asked.rows(rows)}
+        rows = await self._rows(candidate_statements.passages(pool.tables), pool.values, principal.workspace)
+        return {key: passage(key[0], collection, row) for key, collection, row in pool.rows(rows)}
 
     async def neighbours(
         self, centres: Sequence[tuple[UUID, int]], *, distance: int, principal: Principal
@@ -99,14 +96,14 @@ class PostgresCandidateStore:
         )
 
 
-def _asked(keys: Sequence[HitKey], principal: Principal, filters: Filters = ()) -> _Asked:
-    """Sort the keys by collection, in the order of ``TABLES``: few shapes of statement, each prepared once.
+def _pool(keys: Sequence[HitKey], principal: Principal, filters: Filters = ()) -> _Pool:
+    """Group the keys by collection, in the order of ``TABLES``: few shapes of statement, each prepared once.
 
-    A collection that the filters exclude, or that lacks a field of theirs, has no key.
+    Collections that the filters exclude, or without a filtered field, get no keys.
     """
-    pool = tuple(dict.fromkeys(keys))
+    ordered = tuple(dict.fromkeys(keys))
     by_collection: dict[str, dict[int, int | UUID]] = {}
-    for number, (item_id, collection, _) in enumerate(pool):
+    for number, (item_id, collection, _) in enumerate(ordered):
         table = TABLES.get(collection or CHUNK_COLLECTION)
         stored = _stored_key(item_id, table) if table else None
         if table is not None and stored is not None:
@@ -122,7 +119,7 @@ def _asked(keys: Sequence[HitKey], principal: Principal, filters: Filters = ()) 
         values[f"numbers_{number}"] = list(by_collection[name])
         values[f"keys_{number}"] = list(by_collection[name].values())
         tables.append((table, passing.sql))
-    return _Asked(tables=tuple(tables), values=values, keys=pool)
+    return _Pool(tables=tuple(tables), values=values, keys=ordered)
 
 
 def _stored_key(item_id: str, table: CollectionTable) -> int | UUID | None:

@@ -1,4 +1,4 @@
-"""The port ContentCounter over PostgreSQL: everything in one statement, and one round trip."""
+"""The port ContentCounter over PostgreSQL: one statement in one round trip."""
 
 from __future__ import annotations
 

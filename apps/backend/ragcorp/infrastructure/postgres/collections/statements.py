@@ -1,9 +1,8 @@
-"""The SQL of the channels of artifacts, memory and history: identities and scores, best first, in a total order.
+"""The sparse statement of artifacts, memory and history: BM25 as in bm25.py, over the readable rows.
 
-The sparse one is BM25 with the formula of bm25.py over what the principal may read: of the rows that hold a lexeme of
-the query and pass the filters, df is counted in that same look; N and avgdl are those of the readable rows of the
-workspace, of the first ``TOTALS`` (of documents, ``DOCUMENT_TOTALS``) by key where there are more. A tf of 15 stands
-for 15 and more.
+The statement counts df among the rows that contain a lexeme of the query and pass the filters. N and avgdl are those
+of the workspace's readable rows, or of the first ``TOTALS`` (for documents ``DOCUMENT_TOTALS``) by key if there are
+more. A tf of 15 means 15 or more.
 """
 
 from __future__ import annotations
@@ -20,24 +19,23 @@ SETTINGS = """
            set_config('random_page_cost', '1.1', true),
            set_config('jit', 'off', true)
 """
-"""What ``matching`` is planned and run with, for its transaction only: see bm25.py."""
+"""Settings for the transaction of ``matching`` only: see bm25.py."""
 
 BUDGET = 30_000
-"""Rows that hold a word of the query and pass the filters, of which no more are scored."""
+"""Rows scored at most, of those that contain a word of the query and pass the filters."""
 
 TOTALS = 50_000
 DOCUMENT_TOTALS = 10_000
-"""Items, or documents, from which N and avgdl are taken, in the order of their keys; a document costs ten times as
-much."""
+"""Items and documents that N and avgdl are computed from; a document costs ten times as much."""
 
 LATEST = 10_000
-"""Where no more rows are as young as the query wants, they are read by their age."""
+"""If at most this many rows are young enough for the query, they are read by age."""
 
 VOUCHED = 1000
-"""Chunks that are looked at for one that the principal may read and that holds the word put for an unknown one."""
+"""Chunks searched for a readable one that contains the correction of an unknown word."""
 
 MOST_CORRECTED = 20
-"""So many unknown words of a query are replaced by their nearest: each costs a millisecond."""
+"""Unknown words of a query that are corrected; each costs a millisecond."""
 
 
 @lru_cache(maxsize=256)
@@ -51,19 +49,18 @@ def matching(
     bounded_in_time: bool = False,
     budget: int = BUDGET,
 ) -> str:
-    """Return the sparse statement. Columns: whether the budget cut the look, key, score; one row at least.
+    """Return the sparse statement. Columns: whether the budget cut the search, key, score; one row at least.
 
-    Values: ``workspace``, ``language`` (the default one), ``query``, ``since`` if it is bounded in time; those of
-    ``visible`` (over ``rows``) and ``visible_chunk`` (over chunks c).
+    Values: ``workspace``, ``language`` (the default), ``query``, ``since`` if ``bounded_in_time``; those of ``visible``
+    (over ``rows``) and ``visible_chunk`` (over chunks c).
 
-    A word is looked for by its lexemes in every language of the workspace, unless it is a stop word of the first. One
-    that no readable row holds is replaced by the nearest word of the chunks, with its similarity as weight, provided
-    that the principal may read a chunk with that word.
+    A word matches by its lexemes in every language of the workspace, unless it is a stop word of the first. A word
+    without a readable row is replaced by the nearest word of a readable chunk, with the similarity as weight.
     """
     postings = table.with_postings
     alias = postings.alias
     own_rows = alias == table.alias
-    # one condition to a subquery: a generic plan may have been made on empty tables, where all indexes look alike
+    # one condition per subquery: a generic plan made on empty tables cannot tell indexes apart
     holding = f"""
         (SELECT * FROM {postings.table}
          WHERE bm25_impacts(terms, length) OPERATOR(pg_catalog.&&) {{keys}} OFFSET 0) AS {alias}"""
@@ -152,7 +149,7 @@ def matching(
 
 
 def _readable(table: CollectionTable, visible: str) -> str:
-    """The lengths of the readable rows: of items by one index alone."""
+    """Return the query of the readable rows' lengths; for items an index-only scan."""
     postings = table.with_postings
     if postings.alias == table.alias:
         return f"""

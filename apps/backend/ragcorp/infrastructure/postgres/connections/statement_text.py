@@ -1,6 +1,6 @@
-"""The text of long statements, which psycopg parses anew at each execution where it exceeds 4096 bytes.
+"""Prepares the text of long statements: psycopg parses one of more than 4096 bytes at each execution.
 
-That takes a millisecond and more of the client: so white space is folded, and ``%(name)s`` turned into ``$n`` once.
+That costs the client a millisecond or more. So white space is folded, and ``%(name)s`` becomes ``$n`` once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def positional(statement: str) -> tuple[str, tuple[str, ...]]:
 async def execute(
     connection: AsyncConnection[Any], statement: str, values: Mapping[str, object]
 ) -> AsyncRawCursor[TupleRow]:
-    """Execute a statement with named values, prepared and in binary; what it does not name is left aside."""
+    """Execute a statement with named values, prepared and in binary; values that it does not name are ignored."""
     text, names = positional(statement)
     cursor: AsyncRawCursor[TupleRow] = AsyncRawCursor(connection)
     await cursor.execute(text, [values[name] for name in names], prepare=True, binary=True)

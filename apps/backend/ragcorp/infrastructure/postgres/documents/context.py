@@ -10,7 +10,7 @@ from ragcorp.infrastructure.postgres.connections.database import Database
 OPENING_CHUNKS = 2
 OPENING_CHARACTERS = 1500
 SEARCHED_CHUNKS = 400
-"""Chunks of a document that are looked through, from its beginning."""
+"""Chunks searched in a document, from its beginning."""
 
 OPENINGS = f"""
     SELECT c.document_id, left(string_agg(c.content, E'\\n' ORDER BY c.chunk_index), {OPENING_CHARACTERS})
@@ -32,7 +32,7 @@ HOLDINGS = f"""
 
 
 class PostgresDocumentContext:
-    """Reads no document's text as a whole: only its first chunks, and whether a lexeme stands in any."""
+    """Reads the first chunks of documents, and whether any chunk contains a lexeme."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database

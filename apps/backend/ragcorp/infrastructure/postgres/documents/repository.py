@@ -30,7 +30,7 @@ from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, fil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalOptions:
-    """How words are looked for. ``budget``: postings that BM25 reads for a query before it is cut short."""
+    """Options of full-text search. ``budget``: the postings that BM25 reads for a query at most."""
 
     ranking: SparseRanking = SparseRanking.BM25
     operator: SparseOperator = SparseOperator.AND
@@ -138,7 +138,7 @@ class PostgresDocumentRepository:
         rows = await corrected(self._database, rows, visible=look.visible, workspace=look.workspace)
         known: dict[str, QueryTerm] = {}
         for word, lexeme, kind, frequency, typed, similarity in rows:
-            # what was typed right counts in full, wherever else it was misspelt
+            # a lexeme that was also typed correctly counts in full
             if lexeme not in known or known[lexeme].similarity < similarity:
                 known[lexeme] = QueryTerm(
                     word=word,

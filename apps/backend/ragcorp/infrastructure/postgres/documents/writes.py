@@ -1,4 +1,4 @@
-"""Writes of documents: one transaction a batch, set-based statements, the chunks and entities as arrays."""
+"""Writes batches of documents: one transaction, set-based statements, chunks and entities as arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.tables.embedded import CHUNKS
 
 STATEMENT_ROWS = 1000
-"""Chunks that one statement inserts: those of a large document together would take longer than a statement may."""
+"""Chunks per statement: all those of a large document would exceed the statement timeout."""
 
 FIND_NAMES = """
     SELECT external_id FROM documents WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
@@ -101,10 +101,10 @@ async def save_documents(
 ) -> list[WriteOutcome]:
     """Create or swap the documents inside the connection's transaction; outcomes in the order of ``writes``.
 
-    Rows are locked in the order of external_id, so that parallel batches wait for one another and never deadlock.
-    Raises ConflictError for a document that exists and that the principal may not read; with ``restoring``, raises
-    NotFoundError unless each is still deleted and still what was read, so that a restore never undoes a newer write;
-    with ``expected``, ConflictError unless each has this content hash and is not deleted.
+    Rows are locked in the order of external_id, so that parallel batches never deadlock. Raises ConflictError for an
+    existing document that the principal may not read. With ``restoring``, raises NotFoundError unless each document is
+    still deleted and unchanged, so that a restore never undoes a newer write; with ``expected``, ConflictError unless
+    each has this content hash and is not deleted.
     """
     by_id = {write.external_id: write for write in writes}
     if len(by_id) != len(writes):
@@ -137,7 +137,7 @@ async def save_documents(
     for write in writes:
         if write.external_id in created or write.external_id in changed:
             document_id, chunk_count = written[write.external_id], len(write.chunks)
-            # a deleted document that comes back is new to every reader
+            # to readers a document that was deleted is new
             is_new = write.external_id in created or changed[write.external_id].deleted
             status = IngestStatus.CREATED if is_new else IngestStatus.UPDATED
         else:
@@ -176,10 +176,10 @@ def _require_expected(by_id: Mapping[str, DocumentWrite], existing: Mapping[str,
 async def _lock_or_create(
     connection: DriverConnection, by_id: Mapping[str, DocumentWrite], *, principal: Principal
 ) -> tuple[dict[str, _Existing], dict[str, UUID]]:
-    """Take each document in the order of external_id: lock it if it exists, else insert it.
+    """Lock each existing document and insert each new one, in the order of external_id.
 
-    An insert waits for another's of the same name, so it has to keep the order too. A first look, without locks,
-    only tells how many may be locked in one statement.
+    An insert waits for a concurrent insert of the same name, so it has to follow that order too. A first query without
+    locks finds the runs of existing documents, each of which is locked by one statement.
     """
     existing: dict[str, _Existing] = {}
     created: dict[str, UUID] = {}

@@ -30,23 +30,23 @@ from ragcorp.infrastructure.postgres.models.embedding_models import (
 from ragcorp.infrastructure.postgres.tables.embedded import EMBEDDED
 
 ADVISORY_LOCK = 7_246_725_368
-"""Any fixed number of ours, another than the migrations'."""
+"""An arbitrary constant, different from the migrations'."""
 
 DOCUMENTS_AT_ONCE = 200
 
 LONGEST_WRITE = timedelta(hours=1)
-"""``updated_at`` is the moment in which a write began: so long before a look it may have been."""
+"""``updated_at`` is the start of a write, which may commit this much later."""
 
 ATTEMPTS = 240
 RETRY_SECONDS = 0.5
-"""How often, and how far apart, the change-over asks for its locks: each time it holds writers up for half a second,
-unless it does not come past a VACUUM, which holds up nobody."""
+"""Number and spacing of the attempts of a switch to get its locks. Each blocks writers for at most half a second, or
+not at all if a VACUUM is in the way."""
 
 
 class PostgresReembedding:
-    """Over a ``database`` opened with the owner's ``dsn``, in which statements may take long.
+    """Works on a ``database`` opened with the owner's ``dsn`` and a long statement timeout.
 
-    ``retry_seconds`` is the pause between the ``attempts`` to lock the writers out.
+    ``retry_seconds`` is the pause between the ``attempts`` to lock out writers.
     """
 
     kinds: Sequence[str] = tuple(EMBEDDED)
@@ -82,14 +82,14 @@ class PostgresReembedding:
             states = []
             for model_id, name, dimensions, active in found:
                 wanted, missing = await _counted(connection, model_id)
-                standing = await _standing(connection, model_id)
+                valid = await _valid_indexes(connection, model_id)
                 states.append(
                     ModelState(
                         model=EmbeddingModel(name=name, dimensions=dimensions),
                         active=active,
                         vectors=wanted - missing,
                         missing=missing,
-                        indexes=sum(standing.values()),
+                        indexes=sum(valid.values()),
                         all_indexes=len(VECTOR_TABLES),
                     )
                 )
@@ -127,7 +127,7 @@ class PostgresReembedding:
             await connection.cursor().executemany(table.sql(statements.STORE), rows)
 
     async def refresh(self, model: EmbeddingModel, *, rejected: Rejected) -> None:
-        """The first look goes through all documents, later ones through those that were written since."""
+        """The first call goes through all documents, later ones through those written since."""
         async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             model_id = await _id(connection, model)
             looked_at = await _value(connection, statements.NOW)
@@ -150,11 +150,11 @@ class PostgresReembedding:
     async def build_indexes(self, model: EmbeddingModel, *, report: Callable[[int, int], None]) -> None:
         async with self._connection() as connection:
             model_id = await _id(connection, model)
-            standing = await _standing(connection, model_id)
+            valid = await _valid_indexes(connection, model_id)
             done = 0
             for table, name in statements.index_names(model_id).items():
                 report(done, len(VECTOR_TABLES))
-                if not standing.get(name, False):
+                if not valid.get(name, False):
                     definition = vector_index(table, model_id=model_id, dimensions=model.dimensions)
                     await connection.execute(_drop(name))
                     await connection.execute(f'CREATE INDEX CONCURRENTLY "{name}" {definition}')
@@ -168,7 +168,7 @@ class PostgresReembedding:
             except StorageUnavailableError as error:
                 if error.reason != "timeout":
                     raise
-            except ConflictError:  # a deadlock, where deadlock_timeout is set lower than ours
+            except ConflictError:  # a deadlock, if deadlock_timeout is lower than this lock_timeout
                 pass
             await asyncio.sleep(self._retry_seconds)
         raise StorageUnavailableError(
@@ -206,7 +206,7 @@ class PostgresReembedding:
                 refused = rejected.get(kind, {})
                 listed = {"ids": list(refused), "hashes": list(refused.values())}
                 await connection.execute(table.sql(statements.LIST_REJECTED), listed)
-            # what was written since the last look, whose documents nobody can change now
+            # documents written since the last refresh; writers are locked out now
             values |= {"since": self._since(model), "rejected": list(rejected.get("chunks", {}))}
             after = UUID(int=0)
             while document_ids := await _documents(connection, values, after=after):
@@ -221,7 +221,7 @@ class PostgresReembedding:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[DriverConnection]:
-        """A connection of its own, for what takes long: the server notices within seconds if this process dies."""
+        """A separate connection for long statements; the server notices within seconds if this process dies."""
         options = "-c statement_timeout=0 -c client_connection_check_interval=2000"
         arguments = self._database.connect_arguments() | {"options": options}
         async with (
@@ -264,7 +264,7 @@ async def _counted(connection: DriverConnection, model_id: int) -> tuple[int, in
     return wanted, missing
 
 
-async def _standing(connection: DriverConnection, model_id: int) -> dict[str, bool]:
+async def _valid_indexes(connection: DriverConnection, model_id: int) -> dict[str, bool]:
     names = list(statements.index_names(model_id).values())
     rows = await (await connection.execute(statements.STANDING_INDEXES, {"names": names})).fetchall()
     return dict(rows)

@@ -1,4 +1,4 @@
-"""The SQL that makes and changes over to the vectors of another model, for each kind of text that has vectors."""
+"""The SQL that computes vectors of another model and switches to it, for each kind of text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REGISTER = """
 MODEL_ID = "SELECT id FROM embedding_models WHERE name = %(name)s AND dimensions = %(dimensions)s"
 
 KEPT_OF_A_MODEL = (*VECTOR_TABLES, "workspace_means", "embedding_cache")
-"""In the order in which they are emptied: as long as one has rows, a removal that was cut can be taken up again."""
+"""In the order of deletion: while one of them has rows, an interrupted deletion can resume."""
 
 _IS_KEPT = (f"EXISTS (SELECT FROM {table} kept WHERE kept.model_id = m.id)" for table in KEPT_OF_A_MODEL)
 
@@ -90,22 +90,22 @@ LOCKED = (
     *(table.items for table in OF_ITEMS),
     *BACKLOG_TABLES,
 )
-"""In the order in which writers come by them: contents, then what waits."""
+"""In the order in which writers lock them: contents, then backlogs."""
 
 BEGIN_CHANGE = """
     SELECT set_config('lock_timeout', (setting::integer + 500)::text, true), set_config('statement_timeout', '0', true)
     FROM pg_settings WHERE name = 'deadlock_timeout'
 """
-"""Above deadlock_timeout (ms): only who has waited for so long has an autovacuum cancelled."""
+"""Above deadlock_timeout (ms): only after that wait does PostgreSQL cancel an autovacuum in the way."""
 
 LOCK_MAINTENANCE = f"LOCK TABLE {', '.join(LOCKED)} IN SHARE UPDATE EXCLUSIVE MODE"
-"""Waits for VACUUM, ANALYZE and builds of indexes, and then keeps them out; nobody who reads or writes waits for it."""
+"""Waits for VACUUM, ANALYZE and index builds, then blocks them; readers and writers go on."""
 
 GIVE_WAY = "SELECT set_config('lock_timeout', '500ms', true)"
-"""Below deadlock_timeout: where the change meets a writer head-on, it is the change that gives way and tries again."""
+"""Below deadlock_timeout: in a deadlock with a writer the switch times out first and retries."""
 
 LOCK_WRITERS = f"LOCK TABLE {', '.join(LOCKED)} IN EXCLUSIVE MODE"
-"""Lets every reader through. Statements of writers that waited here see, by their own snapshot, the new model."""
+"""Readers go on. Statements of writers that waited take a new snapshot, and so see the new model."""
 
 DONE = """
     DELETE FROM {backlog} b WHERE EXISTS (
