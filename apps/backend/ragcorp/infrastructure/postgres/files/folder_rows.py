@@ -1,4 +1,4 @@
-"""The port FolderRecords over PostgreSQL. Each call is one transaction; rows are taken in the order of external_id."""
+"""The port FolderRecords over PostgreSQL. Each call is one transaction; it locks rows in the order of external_id."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class PostgresFolderRecords:
         values = _tree(folder, prefix, principal)
         statement = KNOWN
         if below is not None and "" not in below:
-            # a name that is no text cannot have been stored
+            # a name that is not valid text cannot be stored
             values["places"] = [prefix + path for path in sorted(below) if _is_text(path)]
             statement += BELOW
 

@@ -94,7 +94,7 @@ UNDECLARE = """
         content_hash = sha256(convert_to(name, 'UTF8')), updated_at = now()
     WHERE id = %(id)s
 """
-"""Name, kind and who may read it stay: for those who read the facts, these say what they said."""
+"""Name, kind and readers stay, so that the remaining facts read as before."""
 
 WIDER_FACT = """
     SELECT true FROM facts f
@@ -121,8 +121,7 @@ SPLIT = """
     FROM twin, hidden WHERE facts.id = hidden.id
     RETURNING twin.id
 """
-"""The facts that the principal may not read go over to an entity as it was: for their readers they say what they said.
-"""
+"""Moves the facts that the principal may not read to a copy of the entity, so that their readers see no change."""
 
 LOCK_UNDECLARED = "SELECT id FROM entities WHERE id = ANY(%(ids)s) AND NOT declared ORDER BY external_id FOR UPDATE"
 
@@ -154,10 +153,10 @@ class _Existing:
 async def save_entities(
     connection: DriverConnection, drafts: Mapping[str, EntityDraft], *, made: Collection[str], principal: Principal
 ) -> dict[str, GraphOutcome | GraphFailure]:
-    """Create or replace the entities, by external_id; ``made`` are those that follow from the draft.
+    """Create or replace the entities, by external_id; ``made`` are the derived external_ids.
 
-    One that exists and that the principal may not read is refused; but one that only facts name gives way, with the
-    facts that the principal may not read.
+    A draft for a hidden entity is refused; but an undeclared entity is renamed, with the facts that the principal may
+    not read.
     """
     readable = readable_entities(principal)
     cursor = await connection.execute(
@@ -213,10 +212,10 @@ async def _objection(
     made: bool,
     principal: Principal,
 ) -> RagcorpError | None:
-    """Return why the draft may not be stored under the name, if so; of what is hidden only a caller's own name tells.
+    """Return the error that refuses the draft, or None. Only names that the caller chose reveal hidden rows.
 
-    Who may read an entity whose name was made is part of the name, and stays. Others may become fewer only where that
-    takes no fact from anybody.
+    A derived name includes the readers, which stay. The readers of other entities may be reduced only if no fact loses
+    a reader by it.
     """
     is_made = MADE_ENTITY_NAME.fullmatch(name) is not None
     if found is None or not found.readable:
@@ -267,7 +266,7 @@ def taken(what: str) -> ConflictError:
 
 
 def not_given(field: str) -> InvalidInputError:
-    """It is said of every name of that form that the principal does not see, whether or not it is there."""
+    """The same error for every name of that form that the principal does not see, existing or not."""
     return InvalidInputError(
         "The external_id has the form of those that are made here, and follows from something else.",
         field=field,
@@ -286,7 +285,7 @@ def readers_stay(what: str) -> InvalidInputError:
 async def insert_undeclared(
     connection: DriverConnection, called: Mapping[str, Called], *, principal: Principal
 ) -> dict[str, int]:
-    """Make the entities that facts name and nobody declared, by external_id, and return their ids."""
+    """Create the undeclared entities that facts name; return their ids by external_id."""
     await make_way(connection, list(called), principal=principal)
     rows = [
         entity_row(
@@ -330,10 +329,9 @@ async def renew_vectors(connection: DriverConnection, ids: Sequence[int]) -> Non
 
 
 async def delete_entity(connection: DriverConnection, external_id: str, *, principal: Principal) -> None:
-    """Remove an entity with the facts on it that the principal may read.
+    """Delete an entity and its readable facts. Raises NotFoundError.
 
-    Where others are left, the entity stays for them as one that only facts name: gone for this principal.
-    Raises NotFoundError.
+    If hidden facts remain, the entity stays for their readers, undeclared; for this principal it is gone.
     """
     readable, facts = readable_entities(principal), readable_facts(principal)
     cursor = await connection.execute(
@@ -352,9 +350,9 @@ async def delete_entity(connection: DriverConnection, external_id: str, *, princ
 
 
 async def drop_unnamed(connection: DriverConnection, ids: Sequence[int]) -> None:
-    """Remove those of the entities that were never declared and that no fact names any more.
+    """Delete the undeclared entities that no fact names any more.
 
-    Locked first: a fact that is being written holds a share of its entities, and the second statement sees it.
+    They are locked first: a fact being written has a share lock on its entities, and the second statement sees it.
     """
     if ids:
         await connection.execute(LOCK_UNDECLARED, {"ids": list(ids)})

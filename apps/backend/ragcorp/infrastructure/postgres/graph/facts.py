@@ -100,7 +100,7 @@ class Place:
 async def save_facts(
     connection: DriverConnection, drafts: Sequence[FactDraft], *, principal: Principal
 ) -> list[GraphOutcome | GraphFailure]:
-    """Create or replace the facts, in the order of ``drafts``; of two with one external_id the later stands.
+    """Create or replace the facts, in the order of ``drafts``; the last draft of an external_id wins.
 
     One whose entity or provenance does not exist, or whose external_id, of the caller's own, is taken by a fact that
     the principal may not read, is refused; the others are stored.

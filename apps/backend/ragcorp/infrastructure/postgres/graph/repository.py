@@ -50,7 +50,7 @@ class PostgresGraphRepository:
             names = [draft.external_id or name for draft, name in zip(drafts, usual, strict=True)]
             outcomes = await graph_entities.save_entities(
                 connection,
-                dict(zip(names, drafts, strict=True)),  # of two drafts with one name the later stands
+                dict(zip(names, drafts, strict=True)),  # the last draft of a name wins
                 made={name for name, own in zip(names, usual, strict=True) if name == own},
                 principal=principal,
             )

@@ -1,4 +1,4 @@
-"""The tables of items: where each collection's stand, what of an item is embedded, and how its row reads."""
+"""The tables of each collection of items, and how an item's row is read."""
 
 from __future__ import annotations
 

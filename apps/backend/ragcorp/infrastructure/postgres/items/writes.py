@@ -21,7 +21,7 @@ from ragcorp.infrastructure.postgres.tables.embedded import EmbeddedTable
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 STATEMENT_CHARACTERS = 200_000
-"""Text that one statement analyses, in half a second of prose or three of nothing but codes."""
+"""Characters per statement: analysing them takes half a second for prose, three for codes only."""
 
 SENT = """
     SELECT * FROM jsonb_to_recordset(%(items)s) AS sent (
@@ -34,7 +34,7 @@ CONTENT = """
     {row}.text, {row}.language, {row}.artifact_type, {row}.sensitivity, {row}.visibility_scope, {row}.owner,
     {row}.session, {row}.speaker, {row}.entities, {row}.metadata
 """
-"""What makes an item another one, with its ``occurred_at``."""
+"""The columns that distinguish versions of an item, apart from ``occurred_at``."""
 
 FIND_STORED = f"""
     SELECT i.external_id, i.occurred_at, {{readable}},
@@ -63,8 +63,8 @@ UPSERT = f"""
             IS DISTINCT FROM ({CONTENT.format(row="excluded")}, excluded.occurred_at)
     RETURNING i.id, i.external_id, i.xmax = 0
 """
-"""Takes the items in the order of external_id ("C": by code point, as Python sorts), each whether it is new or not: so
-parallel batches wait for one another and never in a circle. Returns what was written, and whether it is new."""
+"""Locks new and existing items in the order of external_id ("C": by code point, as Python sorts), so that parallel
+batches never deadlock. Returns the written items, and whether each is new."""
 
 COUNT_UNREADABLE = """
     SELECT count(*) FROM {items} i
@@ -88,8 +88,8 @@ async def save_items(
 ) -> list[ItemOutcome]:
     """Create or replace the items inside the connection's transaction; outcomes in the order of ``drafts``.
 
-    Of drafts with one name the last stands, and all have its outcome. A draft without occurred_at keeps the stored
-    item's. Raises ConflictError for an item that exists and that the principal may not read, if the caller named it.
+    The last draft of a name wins, and all have its outcome. A draft without occurred_at keeps the stored item's.
+    Raises ConflictError for an existing item that the caller named and that the principal may not read.
     """
     names = [item_name(draft, key=name_key) for draft in drafts]
     by_name = dict(zip(names, drafts, strict=True))
@@ -131,9 +131,9 @@ def _parts(names: Sequence[str], by_name: Mapping[str, ItemDraft]) -> Iterator[l
 async def _stored(
     connection: DriverConnection, tables: EmbeddedTable, by_name: dict[str, ItemDraft], *, principal: Principal
 ) -> tuple[dict[str, _Stored], list[str]]:
-    """Return what there is of these names, and those of items that the principal may not read.
+    """Return the readable stored items of these names, and the names of hidden ones.
 
-    What changes between this look and the write is replaced all the same.
+    The write also replaces items that change after this query.
     """
     readable = visibility(principal, alias="i")
     rows = [_row(name, draft, None) for name, draft in by_name.items()]
@@ -158,7 +158,7 @@ async def _upsert(
     )
     written = await cursor.fetchall()
     if len(written) < len(rows):
-        # another writer came between: what it left is equal, or none of ours to replace
+        # a concurrent writer left an equal item, or one that the principal may not replace
         left = {row["external_id"] for row in rows} - {row[1] for row in written}
         cursor = await connection.execute(
             COUNT_UNREADABLE.format(items=tables.items, readable=readable.sql),

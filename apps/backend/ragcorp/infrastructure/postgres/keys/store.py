@@ -1,4 +1,4 @@
-"""The port KeyStore over PostgreSQL. A credential names no workspace before it is known: it serves all of them."""
+"""The port KeyStore over PostgreSQL. It serves all workspaces: a credential names none before it is verified."""
 
 from __future__ import annotations
 

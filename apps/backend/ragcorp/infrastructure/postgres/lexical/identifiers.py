@@ -12,18 +12,18 @@ from ragcorp.domain.retrieval import Hit, RankedList
 from ragcorp.domain.search.lexical import QueryTerm, TermKind
 
 CODE = re.compile(r"[\d@/:]")
-"""What makes a compound a code: letters joined by a dash are words."""
+"""Characters that make a compound a code; letters joined by a dash are words."""
 
 FEW, FEW_SHARE = 20, 0.01
-"""Chunks that may hold an identifier: so many, or so large a share of the workspace."""
+"""The number and share of chunks that may contain a code for it to be an identifier."""
 
 OTHERWISE_WRITTEN = 0.5
 
 
 def query_identifiers(known: Sequence[QueryTerm], chunks: int) -> list[QueryTerm]:
-    """Return the identifiers: codes that few chunks hold. What many hold (a year's date, 24/7) names none of them.
+    """Return the identifiers: codes that few chunks contain. A code of many chunks (a date, 24/7) identifies none.
 
-    Of one that was typed with spaces, the longest run that is known is it.
+    Of a code typed with spaces, the longest known run counts.
     """
     most = max(FEW, int(FEW_SHARE * chunks))
     codes = [
@@ -38,17 +38,17 @@ def query_identifiers(known: Sequence[QueryTerm], chunks: int) -> list[QueryTerm
 
 
 def rank_by_identifiers(rows: Sequence[TupleRow], codes: Sequence[QueryTerm], ranked: RankedList) -> tuple[Hit, ...]:
-    """Rank chunks by the share of the query's identifiers that they hold, ties by their place in the sparse ranking.
+    """Rank chunks by their share of the query's identifiers, ties by the sparse ranking.
 
-    A chunk that holds one in another writing (12,34 and 1234) holds half of it, if others hold it as typed.
+    An identifier in another spelling (12,34 and 1234) counts half if other chunks have it as typed.
     """
     code_of = {code.lexeme: code for code in codes}
-    held: dict[str, dict[str, bool]] = {}
+    spellings: dict[str, dict[str, bool]] = {}
     for _, lexeme, chunk_id, *_ in rows:
         code = code_of[lexeme]
-        words = held.setdefault(str(chunk_id), {})
+        words = spellings.setdefault(str(chunk_id), {})
         words[code.word] = words.get(code.word, False) or code.kind is TermKind.WHOLE
-    as_typed = {word for words in held.values() for word, whole in words.items() if whole}
+    as_typed = {word for words in spellings.values() for word, whole in words.items() if whole}
     total = len({code.word for code in codes})
     place = {hit.chunk_id: number for number, hit in enumerate(ranked.hits)}
     last = len(place)
@@ -57,7 +57,7 @@ def rank_by_identifiers(rows: Sequence[TupleRow], codes: Sequence[QueryTerm], ra
             1.0 if whole or word not in as_typed else OTHERWISE_WRITTEN for word, whole in words.items()
         )
         / total
-        for chunk_id, words in held.items()
+        for chunk_id, words in spellings.items()
     }
     ranking = sorted(scores.items(), key=lambda item: (-item[1], place.get(item[0], last), int(item[0])))
     return tuple(Hit(chunk_id=chunk_id, score=score) for chunk_id, score in ranking)

@@ -1,4 +1,4 @@
-"""The port TextAnalyzer over the analysis of the index (migration 004), so that answers see words as search does."""
+"""The port TextAnalyzer over the text analysis of the index (migration 004), shared by search and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which embedding models the database holds vectors of, and the HNSW index of each."""
+"""The embedding models with stored vectors, and their HNSW indexes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ragcorp.infrastructure.postgres.visibility.predicates import Predicate
 DEFAULT_MODEL = ("multilingual-e5-small", 384)
 
 DISTANCE_THRESHOLDS = {DEFAULT_MODEL: 0.19}
-"""The cosine distance from which a model's vectors say nothing, where we measured it (docs/retrieval.md)."""
+"""Measured cosine distances from which a match means nothing, by model (docs/retrieval.md)."""
 
 SIMILARITY_THRESHOLDS = {DEFAULT_MODEL: 0.825}
-"""The cosine similarity above which an entity is related to a question, where we measured it (docs/retrieval.md)."""
+"""Measured cosine similarities above which an entity is related to a question, by model (docs/retrieval.md)."""
 
 VECTOR_INDEX_LIMIT = 2000
 HALFVEC_INDEX_LIMIT = 4000
@@ -48,7 +48,7 @@ BACKLOG_TABLES = (
     "entity_backlog",
     "structural_entity_backlog",
 )
-"""Every table of what waits for a vector, each with the columns ``workspace`` and ``failed``."""
+"""Every embedding backlog, each with the columns ``workspace`` and ``failed``."""
 
 
 def has_vectors(model_id: str) -> str:
@@ -70,19 +70,19 @@ def hnsw_index_name(table: str, model_id: int) -> str:
 
 
 def vector_index(table: str, *, model_id: int, dimensions: int) -> str:
-    """Return what follows the name in CREATE INDEX: the HNSW index (cosine) over one model's vectors."""
+    """Return the definition after the name in CREATE INDEX: HNSW (cosine) over one model's vectors."""
     column = indexed_type(dimensions)
     operators = f"{column.partition('(')[0]}_cosine_ops"
     return f"ON {table} USING hnsw ((embedding::{column}) {operators}) WHERE model_id = {model_id}"
 
 
 def is_active(model_id: int) -> str:
-    """Return the condition that the model is still the active one, as SQL that is worked out once a statement."""
+    """Return the condition that the model is active, as SQL that is evaluated once per statement."""
     return f"EXISTS (SELECT FROM embedding_models m WHERE m.id = {model_id} AND m.active)"
 
 
 def last_with_vector(table: str, *, key: str, model_id: int) -> str:
-    """Return the highest key with a vector of the model, as SQL: after a switch it gets no further ones."""
+    """Return the highest key with a vector of the model, as SQL. After a switch the old model gets no new ones."""
     return f"(SELECT coalesce(max(last.{key}), 0) FROM {table} last WHERE last.model_id = {model_id})"
 
 
@@ -92,7 +92,7 @@ IS_SERVING = """EXISTS (
 
 
 def serving(model: EmbeddingModel | None) -> Predicate:
-    """Return the condition that the model (None: whichever) is the active one."""
+    """Return the condition that the model is active; None: any model."""
     if model is None:
         return Predicate()
     values: dict[str, object] = {"serving_name": model.name, "serving_dimensions": model.dimensions}
@@ -100,7 +100,7 @@ def serving(model: EmbeddingModel | None) -> Predicate:
 
 
 def require_width(dimensions: int, *, field: str) -> None:
-    """Raises ConfigurationError if no index takes vectors of this width."""
+    """Raise ConfigurationError if no index supports vectors of this width."""
     if not 1 <= dimensions <= HALFVEC_INDEX_LIMIT:
         raise ConfigurationError(
             f"{field} is out of range.",
@@ -111,10 +111,10 @@ def require_width(dimensions: int, *, field: str) -> None:
 
 
 def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_traffic: bool = True) -> int:
-    """Make the model the active one, with its HNSW index over each table of vectors, and return its id.
+    """Activate the model, create its HNSW index on each table of vectors, and return its id.
 
-    Needs an autocommit connection, unless nothing is ``beside_traffic``: a table made in this same transaction.
-    Raises IncompatibleEmbeddingsError if another model is active and has vectors: they are never dropped here.
+    Needs an autocommit connection, except for tables created in this transaction (``beside_traffic`` False). Raises
+    IncompatibleEmbeddingsError if another model is active and has vectors, which are never dropped here.
     """
     require_width(dimensions, field="EMBEDDING_DIM")
     active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
@@ -158,14 +158,14 @@ def know_similarities(connection: Connection) -> None:
 
 
 def ensure_active_indexes(connection: Connection) -> None:
-    """Make what HNSW indexes the active model lacks. Needs an autocommit connection."""
+    """Create the missing HNSW indexes of the active model. Needs an autocommit connection."""
     active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
     if active is not None:
         _index_vectors(connection, active.id, active.dimensions, beside_traffic=True)
 
 
 def _index_vectors(connection: Connection, model_id: int, dimensions: int, *, beside_traffic: bool) -> None:
-    """Index the tables that there are: migration 002 comes before most of them."""
+    """Index the existing tables: migration 002 precedes most of them."""
     create = create_index_concurrently if beside_traffic else create_index
     for table in connection.execute(text(EXISTING_TABLES), {"names": list(VECTOR_TABLES)}).scalars().all():
         definition = vector_index(table, model_id=model_id, dimensions=dimensions)

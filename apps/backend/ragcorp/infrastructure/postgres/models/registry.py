@@ -1,4 +1,4 @@
-"""Checks, at start, the configured embedding model against the one that the stored vectors are of."""
+"""Checks the configured embedding model against that of the stored vectors, at start."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ragcorp.infrastructure.postgres.models.embedding_models import has_vectors,
 class ActiveModel:
     """The model whose vectors are searched and written.
 
-    The weights are those of a share of evidence and of an identifier beside its cosine, where they were calibrated.
-    From the cosine distance ``distance_threshold`` on its vectors say nothing, and above the cosine similarity
-    ``similarity_threshold`` an entity is related to a question, where those were measured.
+    The weights of evidence and identifiers, relative to the cosine, are set if calibrated, the thresholds if measured:
+    from the cosine distance ``distance_threshold`` up a match means nothing, and above the cosine similarity
+    ``similarity_threshold`` an entity is related to a question.
     """
 
     id: int
@@ -79,10 +79,7 @@ async def store_weights(
     identifier_weight: float,
     distance_threshold: float | None = None,
 ) -> None:
-    """Store the calibrated weights of linear fusion with the model, and its distance unless that is None.
-
-    They apply from the next start on.
-    """
+    """Store the calibrated weights of linear fusion with the model, and its distance unless that is None."""
     async with database.driver_transaction(EVERY_WORKSPACE) as connection:
         await connection.execute(
             STORE_WEIGHTS,

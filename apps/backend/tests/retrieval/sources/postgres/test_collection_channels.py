@@ -295,7 +295,7 @@ async def test_a_deleted_document_is_not_there(database: Database) -> None:
 async def test_without_a_model_nothing_is_seen(database: Database) -> None:
     await fill(database, Collection.MEMORY, {"default": ["aguja"]})
     channels = await channels_over(database, Collection.MEMORY)
-    channels._model = None
+    channels._scan = replace(channels._scan, model=None)
     similar = await channels.similar(EAST, principal=ANYONE, filters=(), limit=9)
     assert (len(similar.ranked_list), similar.seen) == (0, 0.0)
 
