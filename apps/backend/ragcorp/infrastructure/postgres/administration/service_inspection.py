@@ -1,4 +1,4 @@
-"""What a service on a network takes for granted of its database: keys, row-level security, the time."""
+"""Checks of the database behind a network service: keys, row-level security, clock."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOW = "SELECT clock_timestamp()"
 
 
 def inspect_service(dsn: str) -> NetworkFacts:
-    """Look into a database that is migrated to this version. Raises as ``inspect_server``. Blocking."""
+    """Inspect a database at this version's schema. Raises as ``inspect_server``. Blocking."""
     try:
         with psycopg.connect(
             of_every_workspace(dsn), connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp"
