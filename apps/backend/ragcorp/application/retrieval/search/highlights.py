@@ -101,7 +101,7 @@ def literal(text: str, terms: Sequence[str]) -> Iterator[Highlight]:
 def disjoint(marks: Iterable[Highlight]) -> tuple[Highlight, ...]:
     """Return the marks in order, those that overlap as one."""
     merged: list[Highlight] = []
-    for mark in sorted(marks, key=lambda each: (each.start, each.end)):
+    for mark in sorted(marks, key=lambda mark: (mark.start, mark.end)):
         if merged and mark.start < merged[-1].end:
             merged[-1] = Highlight(start=merged[-1].start, end=max(mark.end, merged[-1].end))
         else:
@@ -154,4 +154,4 @@ def _joined(text: str, group: Sequence[Token], *, most: int | None = None) -> It
 
 def _folded(char: str) -> str:
     decomposed = unicodedata.normalize("NFD", char.translate(_ALIKE).casefold())
-    return "".join(each for each in decomposed if not unicodedata.combining(each))
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
