@@ -22,9 +22,9 @@ from ragcorp.interface.http.layers.cors import ANY
 from ragcorp.interface.http.layers.stopping import Stopping
 from ragcorp.main.opening.sessions import open_prepared, session_of
 from ragcorp.main.service.app import http_limits, run_app
+from ragcorp.main.service.http_protocol import cutting_protocol
 from ragcorp.main.service.logs import service_logs
 from ragcorp.main.service.shutdown import CANCELLING_SHARE, FINISHING_SHARE, Shutdown
-from ragcorp.main.service.unread_responses import cutting_protocol
 from ragcorp.main.settings.addresses import access_over, address_of, is_loopback
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.schema import Settings

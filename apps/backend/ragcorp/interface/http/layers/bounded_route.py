@@ -1,6 +1,6 @@
-"""Routes that take their own query parameters only, and whose handler answers in time, or not at all.
+"""Routes that accept declared query parameters only and bound the time of their handlers.
 
-What streams after that has its own clock.
+Streams have a clock of their own afterwards.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ragcorp.interface.http.protocol.problems import FieldError, RequestRefusedE
 from ragcorp.interface.http.protocol.validation import field_names
 
 CLIENT_GONE = 499
-"""nginx's status for a client that left; nobody receives it, the metrics count it."""
+"""nginx's status for a client that left: only metrics see it."""
 
 
 _left: set[asyncio.Task[Response]] = set()
