@@ -1,10 +1,9 @@
-"""Assembles the HTTP interface from use cases."""
+"""Assembles the HTTP application from use cases."""
 
 from __future__ import annotations
 
 from functools import cache
 from http import HTTPStatus
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,12 +16,12 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
+import ragcorp
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.interface.http.answers.ask_routes import AskRoutes
 from ragcorp.interface.http.answers.ask_schema import AnswerBody, AskBody
 from ragcorp.interface.http.answers.context_routes import ContextRoutes
-from ragcorp.interface.http.answers.context_schema import ContextBody, ContextParameters
-from ragcorp.interface.http.collections.item_schema import ItemListParameters
+from ragcorp.interface.http.answers.context_schema import ContextBody
 from ragcorp.interface.http.collections.routes import ITEM_BODIES, CollectionRoutes
 from ragcorp.interface.http.documents.bulk_routes import BulkRoutes
 from ragcorp.interface.http.documents.routes import DocumentRoutes
@@ -31,14 +30,12 @@ from ragcorp.interface.http.documents.schema import (
     DocumentBody,
     DocumentFields,
     DocumentForm,
-    ListParameters,
 )
 from ragcorp.interface.http.files.routes import FileRoutes
 from ragcorp.interface.http.files.schema import FileContent, GrepBody, GrepResults, ReadBody
 from ragcorp.interface.http.graph.routes import GRAPH_BODIES, GraphRoutes
-from ragcorp.interface.http.graph.schema import EntityParameters, FactParameters
 from ragcorp.interface.http.hydration.routes import IntrospectionRoutes
-from ragcorp.interface.http.hydration.schema import HydrationTurnBody, HydrationTurnParameters
+from ragcorp.interface.http.hydration.schema import HydrationTurnBody
 from ragcorp.interface.http.layers.admission import AdmissionGate, Limiters
 from ragcorp.interface.http.layers.authentication import Authentication
 from ragcorp.interface.http.layers.boundary import RequestBoundary
@@ -52,7 +49,7 @@ from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import describe
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.problems import BodyStalledError, Problem, RequestRefusedError, problem_of
-from ragcorp.interface.http.protocol.validation import field_errors, field_names
+from ragcorp.interface.http.protocol.validation import field_errors
 from ragcorp.interface.http.protocol.whole_files import whole_files
 from ragcorp.interface.http.search.routes import SearchRoutes
 from ragcorp.interface.http.search.schema import SearchBody, SearchResults
@@ -83,24 +80,12 @@ ANSWERS: tuple[type[BaseModel], ...] = (
     FileContent,
     HydrationTurnBody,
 )
-PARAMETER_MODELS: tuple[type[BaseModel], ...] = (
-    ListParameters,
-    ContextParameters,
-    ItemListParameters,
-    EntityParameters,
-    FactParameters,
-    HydrationTurnParameters,
-)
-PARAMETERS = frozenset[str]().union(*map(field_names, PARAMETER_MODELS))
-"""Names of query parameters, which an error may repeat."""
 
 
 def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT) -> FastAPI:
-    """Return the application. It opens and closes nothing: whoever made the services does. ``page`` is the web page's
-    folder.
+    """Return the application; it neither opens nor closes the services. ``page`` is the web page's folder.
 
-    ``app.state.metrics`` counts for what is mounted beside the routes, too; ``app.state.stopping`` is told when the
-    service is about to end.
+    ``app.state.metrics`` also counts for mounted applications; ``app.state.stopping`` starts the shutdown.
     """
     app = FastAPI(
         openapi_url=None,
@@ -118,12 +103,7 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
 
     @cache
     def description() -> dict[str, Any]:
-        return describe(
-            version=_version(),
-            routes=app.routes,
-            models=(*BODIES, *ANSWERS),
-            limits=limits,
-        )
+        return describe(version=ragcorp.__version__, routes=app.routes, models=(*BODIES, *ANSWERS), limits=limits)
 
     SearchRoutes(search=services.search, limits=limits, metrics=metrics).add_to(app.router)
     AskRoutes(answer=services.answer, limits=limits, metrics=metrics).add_to(app.router)
@@ -175,12 +155,12 @@ async def _on_error(request: Request, error: Exception) -> Response:
 async def _on_bad_parameters(request: Request, error: Exception) -> Response:
     invalid = cast("RequestValidationError", error)
     details = [{**detail, "loc": tuple(detail["loc"])[1:]} for detail in invalid.errors()]
-    errors = field_errors(details, known=PARAMETERS | {"collection"}, root="query")
+    errors = field_errors(details, known=request.scope["route"].parameters | {"collection"}, root="query")
     return problem_of(RequestRefusedError(*errors)).response(request.scope)
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
-    """Routing's own errors. Their details are not shown: they may hold what the caller sent."""
+    """Answer errors of the routing, without their details: these may repeat what the caller sent."""
     status = cast("HTTPException", error).status_code
     headers: dict[str, str] = {}
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
@@ -199,10 +179,3 @@ def _allowed(request: Request) -> list[str]:
         if route.matches(request.scope)[0] is not Match.NONE:
             methods |= getattr(route, "methods", None) or set()
     return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
-
-
-def _version() -> str:
-    try:
-        return version("ragcorp")
-    except PackageNotFoundError:
-        return "0"

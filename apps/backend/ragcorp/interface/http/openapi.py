@@ -1,4 +1,4 @@
-"""The OpenAPI description: what FastAPI sees, and the bodies that the routes read by themselves."""
+"""The OpenAPI description: FastAPI's, with the bodies that routes read themselves."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ Search a company's documents and ask questions over them, with citations.
 def describe(
     *, version: str, routes: Iterable[BaseRoute], models: Iterable[type[BaseModel]], limits: HttpLimits
 ) -> dict[str, Any]:
-    """Return the whole description. ``models`` are those that FastAPI does not see, or whose examples hold a null:
-    FastAPI leaves nulls out.
-    """
+    """Return the description. ``models`` are those that FastAPI does not see, or strips of nulls in examples."""
     described = get_openapi(
         title="ragcorp",
         version=version,
@@ -45,8 +43,9 @@ def describe(
         routes=list(routes),
         servers=[{"url": "."}],  # beside the description: below /v1 it is that, behind a proxy its prefix
     )
-    described_here: list[type[BaseModel]] = [ProblemDetails, *models]
-    _, definitions = models_json_schema([(model, "validation") for model in described_here], ref_template=REF)
+    _, definitions = models_json_schema(
+        [(model, "validation") for model in (ProblemDetails, *models)], ref_template=REF
+    )
     schemas = described.setdefault("components", {}).setdefault("schemas", {})
     schemas |= definitions["$defs"] | {"Filters": filters_schema(limits.max_filter_conditions)}
     for schema in schemas.values():
@@ -59,7 +58,7 @@ def describe(
 
 
 def _describe_keys(described: dict[str, Any]) -> None:
-    """Say of each operation which scope it needs, and how it is refused."""
+    """Add to each operation its scope and its refusals."""
     described["components"]["securitySchemes"] = {
         KEY_SCHEME: {
             "type": "http",

@@ -6,14 +6,11 @@ import asyncio
 import logging
 import platform
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from functools import partial
 
 from fastapi import FastAPI
-from starlette.applications import Starlette
-from starlette.types import Receive, Send
-from starlette.types import Scope as AsgiScope
 
 import ragcorp
 from ragcorp.application.embedding.worker import EmbeddingWorker
@@ -35,7 +32,7 @@ from ragcorp.main.service.readiness import Readiness
 from ragcorp.main.service.status import make_status
 from ragcorp.main.settings.addresses import allowed_hosts
 from ragcorp.main.settings.schema import Settings
-from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.container import Container
 from ragcorp.main.wiring.deadlines import ask_seconds, grep_seconds
 
 logger = logging.getLogger(__name__)
@@ -46,16 +43,6 @@ CANCEL_AGAIN_SECONDS = 0.5
 
 WRITE_MARGIN_SECONDS = 5.0
 """What a stream waits longer for its client than the server does, which cuts the connection."""
-
-
-@asynccontextmanager
-async def open_app(settings: Settings, dsn: str, *, parts: Parts | None = None) -> AsyncIterator[FastAPI]:
-    """Open the container at ``dsn`` and yield the application over it; close both at the end.
-
-    Raises ConfigurationError, StorageUnavailableError or IncompatibleEmbeddingsError.
-    """
-    async with open_container(settings, dsn, parts=parts) as container, run_app(container) as app:
-        yield app
 
 
 @asynccontextmanager
@@ -102,29 +89,6 @@ async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
 def _log_death(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.critical("the %s died: its work waits for a restart", task.get_name(), exc_info=error)
-
-
-class Application:
-    """The service for an ASGI server that starts applications by itself: the lifespan opens and closes it."""
-
-    def __init__(self, settings: Settings, dsn: str, *, parts: Parts | None = None) -> None:
-        self._opened: Callable[[], AbstractAsyncContextManager[FastAPI]] = partial(open_app, settings, dsn, parts=parts)
-        self._lifespan = Starlette(lifespan=self._run)
-        self._app: FastAPI | None = None
-
-    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._lifespan(scope, receive, send)
-            return
-        if self._app is None:
-            raise RuntimeError("the application has not been started: its lifespan did not run")
-        await self._app(scope, receive, send)
-
-    @asynccontextmanager
-    async def _run(self, _: Starlette) -> AsyncIterator[None]:
-        async with self._opened() as self._app:
-            yield
-        self._app = None
 
 
 def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices:

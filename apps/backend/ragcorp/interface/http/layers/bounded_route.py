@@ -42,14 +42,14 @@ class BoundedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         needed = scope_of(self.operation_id)
-        parameters = frozenset[str]().union(
+        self.parameters = frozenset[str]().union(
             *(_names(found.field_info, found.alias) for found in self.dependant.query_params)
         )
         reads_body = "requestBody" in (self.openapi_extra or {})
 
         async def bounded(request: Request) -> Response:
             require(caller_of(request.scope), needed)
-            check_parameters(request, parameters)
+            check_parameters(request, self.parameters)
             limits: HttpLimits = request.app.state.limits
             handling: asyncio.Task[Response] | None = None
             try:

@@ -19,7 +19,7 @@ from ragcorp.interface.http.protocol.validation import refused
 Model = TypeVar("Model", bound=BaseModel)
 
 MAX_JSON_VALUES = 10_000
-"""Members and elements of one body. Each costs a hundred times its bytes while it is checked, in the event loop."""
+"""Members and elements of one body: checking one costs a hundred times its bytes, in the event loop."""
 
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\(?:.|\Z)[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
@@ -44,9 +44,9 @@ def parse_model(body: bytes, model: type[Model], *, max_depth: int, field: str =
 
 
 def check_json(body: bytes, *, max_depth: int, field: str = "body") -> Any:
-    """Return the value of a JSON text that every parser reads alike. Raises InvalidInputError.
+    """Return the value of a JSON text that all parsers read alike. Raises InvalidInputError.
 
-    Parsers differ on duplicate names (first or last wins) and on NaN: what one layer checks, another could miss.
+    Parsers differ on duplicate names and NaN, so one layer could miss what another checks.
     """
     _check_size(body, max_depth, field)
     try:
@@ -110,7 +110,7 @@ def _not_a_number(_: str) -> NoReturn:
 
 
 def _check_size(body: bytes, max_depth: int, field: str) -> None:
-    """Count brackets and commas outside strings, without a parser's stack and its objects."""
+    """Count brackets and commas outside strings, without a parser's stack and objects."""
     brackets, commas = body.count(b"[") + body.count(b"{"), body.count(b",")
     if brackets <= max_depth and brackets + commas <= MAX_JSON_VALUES:
         return

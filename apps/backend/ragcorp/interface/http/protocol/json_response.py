@@ -1,4 +1,4 @@
-"""JSON responses built by hand: the models describe them, and the hot path does not pay for them twice."""
+"""JSON responses from plain values: models only describe them, which keeps the hot path fast."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def dumps(value: Any) -> bytes:
     """Return ``value`` as JSON in UTF-8. Dates are ISO 8601, UUIDs text, enumerations their value."""
     try:
         return orjson.dumps(value, default=_plain)
-    except TypeError:  # orjson stops at 64-bit integers, and metadata may hold a larger one
+    except TypeError:  # orjson stops at 64-bit integers; metadata may contain larger ones
         return json.dumps(value, ensure_ascii=False, default=_plain_or_text).encode()
 
 

@@ -1,4 +1,4 @@
-"""Lines of a body that streams in."""
+"""Splits a streamed body into lines."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 
 
 async def lines(chunks: AsyncIterator[bytes], *, limit: int) -> AsyncIterator[bytes | None]:
-    """Yield each line without its end, and None for a line of more than ``limit`` bytes, which is never held whole.
+    """Yield each line without its end; None for one above ``limit`` bytes, which is never kept whole.
 
-    A byte order mark before the first line is no part of it.
+    A byte order mark before the first line is removed.
     """
     first = True
     async for line in _lines(chunks, limit=limit):

@@ -1,4 +1,4 @@
-"""Who asks. Authentication leaves the caller in the request's scope; the routes take it from there."""
+"""The caller of a request, which authentication puts into its scope."""
 
 from __future__ import annotations
 

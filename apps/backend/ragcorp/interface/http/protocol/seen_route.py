@@ -1,4 +1,4 @@
-"""Routes that are no operations of the description."""
+"""Routes outside the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from starlette.types import Scope
 
 
 class SeenRoute(Route):
-    """A route that the scope knows, as it knows the framework's own: requests are counted by it."""
+    """Puts itself into the scope like the framework's routes, so that metrics count by it."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, found = super().matches(scope)

@@ -1,4 +1,4 @@
-"""Says what pydantic found wrong, without a word of what the caller sent."""
+"""Turns pydantic's errors into field errors that repeat nothing the caller sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIMITS = ("max_length", "min_length", "le", "ge", "lt", "gt", "expected")
 
 
 def refused(error: ValidationError, model: type[BaseModel], *, field: str = "body") -> RequestRefusedError:
-    """Return the refusal for a body, or a ``field`` of it, that does not fit ``model``."""
+    """Return the error for a body, or a ``field`` of it, that does not fit ``model``."""
     details = error.errors(include_input=False, include_url=False)
     if details and details[0]["type"] == "json_invalid":
         return RequestRefusedError(
@@ -27,7 +27,7 @@ def refused(error: ValidationError, model: type[BaseModel], *, field: str = "bod
 
 
 def field_names(model: type[BaseModel]) -> frozenset[str]:
-    """Return the names of the model's fields, and of those of the models inside it."""
+    """Return the field names of the model and of the models in it."""
     names: set[str] = set()
     for name, info in model.model_fields.items():
         names.add(name)
@@ -49,16 +49,16 @@ def field_errors(
     root: str = "body",
     model: type[BaseModel] | None = None,
 ) -> Sequence[FieldError]:
-    """Return one error a field. Only ``known`` names are repeated: any other part of a path is the caller's text.
+    """Return one error per field. Only ``known`` names are repeated: others are the caller's text.
 
-    Of an unknown field those are named that ``model`` has in its place.
+    The error of an unknown field lists the fields that ``model`` has in its place.
     """
     found: dict[str, FieldError] = {}
     unknown: set[tuple[int | str, ...]] = set()
     for detail in details:
         if detail["type"] == "extra_forbidden":
             place = tuple(detail["loc"][:-1])
-            if place in unknown:  # a body may have thousands, of which one is told
+            if place in unknown:  # a body may have thousands; one is reported
                 continue
             unknown.add(place)
         error = _field_error(detail, known, root, model)
@@ -91,11 +91,11 @@ def _field_error(
 
 
 def _names_at(location: Sequence[int | str], model: type[BaseModel] | None) -> list[str]:
-    """Return the names of the fields that may stand there."""
+    """Return the names of the fields that the location allows."""
     models = [] if model is None else [model]
     for part in location:
         steps = [found.model_fields[part].annotation for found in models if part in found.model_fields]
-        if steps:  # any other part is an index, or says which member of a union it is
+        if steps:  # any other part is an index or a member of a union
             models = [inner for step in steps for inner in _models_in(step)]
     return sorted({name for found in models for name in found.model_fields})
 
