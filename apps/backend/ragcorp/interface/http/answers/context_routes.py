@@ -43,7 +43,7 @@ class ContextRoutes:
     async def load(
         self, request: Request, query: Annotated[ContextParameters, Query()], principal: CurrentPrincipal
     ) -> Response:
-        loading = self._context.execute(query.query, limit=query.limit, session=query.session, principal=principal)
+        loading = self._context.load(query.query, limit=query.limit, session=query.session, principal=principal)
         context = await unless_client_leaves(request, loading)
         self._metrics.count_search(context.response)
         return json_response(context_document(context, request_id=request_id_of(request.scope)))

@@ -48,27 +48,27 @@ class ArtifactHandlers:
         allow_indexing(request, self._limits, size=len(body.text.encode()))
         name = body.external_id if body.external_id is not None else _content_name(body, principal)
         ingest = document_of(name, body, default_language=self._services.default_language)
-        ingesting = self._services.ingest.execute(ingest, principal=principal)
+        ingesting = self._services.ingest.ingest(ingest, principal=principal)
         return self._stored(await unless_client_leaves(request, ingesting))
 
     async def put(self, external_id: str, request: Request, principal: Principal) -> Response:
         ingest = await read_document(
             request, external_id, limits=self._limits, default_language=self._services.default_language
         )
-        ingesting = self._services.ingest.execute(ingest, principal=principal)
+        ingesting = self._services.ingest.ingest(ingest, principal=principal)
         return self._stored(await unless_client_leaves(request, ingesting))
 
     async def patch(self, external_id: str, request: Request, principal: Principal) -> Response:
         body = await read_json(request, ArtifactPatch, self._limits)
         allow_indexing(request, self._limits, size=len((body.new_text or "").encode()))
-        revising = self._use_cases.revise_document.execute(
+        revising = self._use_cases.revise_document.revise(
             external_id, body.as_change(), text=body.new_text, principal=principal
         )
         return self._stored(await unless_client_leaves(request, revising))
 
     async def list(self, query: ItemListParameters, principal: Principal) -> Response:
         require_no_artifact(query)
-        documents, next_cursor = await self._services.documents.execute(
+        documents, next_cursor = await self._services.documents.list(
             self._selection(query), principal=principal, limit=query.limit, cursor=query.cursor
         )
         return json_response({"items": [_document(document) for document in documents], "next_cursor": next_cursor})
@@ -77,11 +77,11 @@ class ArtifactHandlers:
         return json_response(_document(await self._services.documents.get(external_id, principal=principal)))
 
     async def delete(self, external_id: str, principal: Principal) -> Response:
-        await self._services.delete.execute(external_id, principal=principal)
+        await self._services.delete.delete(external_id, principal=principal)
         return Response(status_code=204)
 
     async def delete_selection(self, query: ItemSelectionParameters, principal: Principal) -> Response:
-        deleted = await self._services.delete.execute_selection(self._selection(query), principal=principal)
+        deleted = await self._services.delete.delete_selection(self._selection(query), principal=principal)
         return json_response({"deleted": deleted})
 
     def _selection(self, query: ItemSelectionParameters) -> DocumentSelection:
@@ -120,7 +120,7 @@ class ChunkHandlers:
             artifact=query.artifact,
             filters=filters_of_text(query.filters, limits=self._limits),
         )
-        chunks, next_cursor = await self._use_cases.chunks.execute(
+        chunks, next_cursor = await self._use_cases.chunks.list(
             selection, principal=principal, limit=query.limit, cursor=query.cursor
         )
         return json_response({"items": [chunk_document(chunk) for chunk in chunks], "next_cursor": next_cursor})

@@ -100,7 +100,7 @@ class ItemHandlers:
 
     async def list(self, query: ItemListParameters, principal: Principal) -> Response:
         require_no_artifact(query)
-        items, next_cursor = await self._use_cases.items.execute(
+        items, next_cursor = await self._use_cases.items.list(
             self._selection(query), principal=principal, limit=query.limit, cursor=query.cursor
         )
         return json_response({"items": [item_document(item) for item in items], "next_cursor": next_cursor})
@@ -111,18 +111,18 @@ class ItemHandlers:
 
     async def delete(self, external_id: str, principal: Principal) -> Response:
         _require_name(external_id)
-        await self._use_cases.delete.execute(external_id, principal=principal)
+        await self._use_cases.delete.delete(external_id, principal=principal)
         return Response(status_code=204)
 
     async def delete_selection(self, query: ItemSelectionParameters, principal: Principal) -> Response:
-        deleted = await self._use_cases.delete.execute_selection(self._selection(query), principal=principal)
+        deleted = await self._use_cases.delete.delete_selection(self._selection(query), principal=principal)
         return json_response({"deleted": deleted})
 
     def lines(self, principal: Principal) -> LineHandler[ItemDraft]:
         """Return what reads and stores the lines of a bulk request."""
 
         async def store(drafts: Sequence[ItemDraft]) -> list[LineOutcome]:
-            outcomes = await self._use_cases.save.execute_many(drafts, principal=principal)
+            outcomes = await self._use_cases.save.save_many(drafts, principal=principal)
             self._wake(*(outcome for outcome in outcomes if isinstance(outcome, ItemOutcome)))
             return [
                 LineOutcome(external_id=outcome.external_id, error=outcome.error)
@@ -168,7 +168,7 @@ class ItemHandlers:
         return ItemSelection(prefix=query.prefix, filters=filters)
 
     async def _save(self, draft: ItemDraft, principal: Principal) -> Response:
-        return self._stored(await self._use_cases.save.execute(draft, principal=principal))
+        return self._stored(await self._use_cases.save.save(draft, principal=principal))
 
     def _stored(self, outcome: ItemOutcome) -> Response:
         self._wake(outcome)

@@ -258,7 +258,7 @@ class CollectionRoutes:
 
     async def facets(self, query: Annotated[FacetParameters, Query()], principal: CurrentPrincipal) -> Response:
         filters = filters_of_text(query.filters, limits=self._limits)
-        facets = await self._use_cases.facets.execute(principal=principal, filters=filters)
+        facets = await self._use_cases.facets.count(principal=principal, filters=filters)
         return json_response({"facets": facets_document(facets)})
 
     async def list(

@@ -140,7 +140,7 @@ class DocumentRoutes:
         )
 
     async def list(self, query: Annotated[ListParameters, Query()], principal: CurrentPrincipal) -> Response:
-        documents, next_cursor = await self._services.documents.execute(
+        documents, next_cursor = await self._services.documents.list(
             self._selection(query, deleted=query.deleted), principal=principal, limit=query.limit, cursor=query.cursor
         )
         return json_response(
@@ -170,19 +170,19 @@ class DocumentRoutes:
             limits=self._limits,
             default_language=self._services.default_language,
         )
-        ingesting = self._services.ingest.execute(ingest, principal=principal)
+        ingesting = self._services.ingest.ingest(ingest, principal=principal)
         return self._stored(await unless_client_leaves(request, ingesting))
 
     async def restore(self, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
-        result = await self._services.restore.execute(external_id_of(external_id), principal=principal)
+        result = await self._services.restore.restore(external_id_of(external_id), principal=principal)
         return self._stored(result, restored=True)
 
     async def delete(self, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
-        await self._services.delete.execute(external_id_of(external_id), principal=principal)
+        await self._services.delete.delete(external_id_of(external_id), principal=principal)
         return Response(status_code=204)
 
     async def delete_selection(self, query: Annotated[Selection, Query()], principal: CurrentPrincipal) -> Response:
-        deleted = await self._services.delete.execute_selection(self._selection(query), principal=principal)
+        deleted = await self._services.delete.delete_selection(self._selection(query), principal=principal)
         return json_response({"deleted": deleted})
 
     def _selection(self, query: Selection, *, deleted: bool = False) -> DocumentSelection:

@@ -71,7 +71,7 @@ class FileRoutes:
         request_id = request_id_of(request.scope)
         wanted = body.as_request()
         if body.stream:
-            work = await BegunWork.begin(self._grep.execute(wanted, principal=principal))
+            work = await BegunWork.begin(self._grep.grep(wanted, principal=principal))
             return EventStream(
                 self._told(work, request_id),
                 close=work.close,
@@ -80,7 +80,7 @@ class FileRoutes:
                 seconds=self._limits.grep_timeout_seconds + self._limits.write_timeout_seconds,
             )
         allow(request, self._limits.grep_timeout_seconds)
-        result = await unless_client_leaves(request, self._grep.execute(wanted, principal=principal))
+        result = await unless_client_leaves(request, self._grep.grep(wanted, principal=principal))
         self._metrics.count_grep(result)
         return json_response(_grep_json(result, request_id))
 
@@ -93,7 +93,7 @@ class FileRoutes:
 
     async def read(self, request: Request, principal: CurrentPrincipal) -> Response:
         body = await read_json(request, ReadBody, self._limits)
-        reading = self._read_file.execute(
+        reading = self._read_file.read(
             body.path, principal=principal, line_start=body.line_start, line_end=body.line_end
         )
         return json_response(file_document(await unless_client_leaves(request, reading)))

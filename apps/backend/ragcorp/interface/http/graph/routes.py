@@ -204,7 +204,7 @@ class GraphRoutes:
         allow(request, self._limits.ask_timeout_seconds)
         report = await unless_client_leaves(
             request,
-            self._use_cases.extract.execute(principal=principal, document=body.document, limit=body.limit),
+            self._use_cases.extract.extract(principal=principal, document=body.document, limit=body.limit),
         )
         if report.facts:
             self._services.wake_embedding()
@@ -262,11 +262,11 @@ class GraphRoutes:
 
     async def _save_entity(self, body: EntityBody, external_id: str | None, principal: Principal) -> Response:
         draft = body.as_draft(external_id=external_id, default_language=self._services.default_language)
-        return self._stored(await self._use_cases.save_entities.execute(draft, principal=principal))
+        return self._stored(await self._use_cases.save_entities.save(draft, principal=principal))
 
     async def _save_fact(self, body: FactBody, external_id: str | None, principal: Principal) -> Response:
         draft = body.as_draft(external_id=external_id, default_language=self._services.default_language)
-        return self._stored(await self._use_cases.save_facts.execute(draft, principal=principal))
+        return self._stored(await self._use_cases.save_facts.save(draft, principal=principal))
 
     def _stored(self, outcome: GraphOutcome) -> Response:
         if outcome.status is not IngestStatus.UNCHANGED:

@@ -43,7 +43,7 @@ class IntrospectionRoutes:
     async def hydration(
         self, episode_id: EpisodeId, query: Annotated[HydrationTurnParameters, Query()], principal: CurrentPrincipal
     ) -> Response:
-        turn = await self._introspect.execute(
+        turn = await self._introspect.introspect(
             external_id_of(episode_id, field="episode_id"), principal=principal, turn=query.turn
         )
         return json_response(turn_document(turn))

@@ -58,7 +58,7 @@ class SearchRoutes:
         request_id = request_id_of(request.scope)
         if body.stream:
             slot.open_stream()
-        searching = self._search.execute(body.as_request(), principal=principal)
+        searching = self._search.search(body.as_request(), principal=principal)
         if body.stream:
             work = await BegunWork.begin(searching)
             return EventStream(

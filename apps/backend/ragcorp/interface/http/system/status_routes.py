@@ -43,5 +43,5 @@ class StatusRoutes:
 
     async def status(self, request: Request, principal: CurrentPrincipal, slot: CurrentSlot) -> Response:
         turn = partial(slot.part, wait_seconds=SLOT_SECONDS)
-        status = await self._report.execute(principal=principal, turn=turn)
+        status = await self._report.report(principal=principal, turn=turn)
         return json_response(status_document(status, request_id=request_id_of(request.scope)))
