@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from http import HTTPStatus
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +17,6 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
-import ragcorp
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.interface.http.answers.ask_routes import AskRoutes
 from ragcorp.interface.http.answers.ask_schema import AnswerBody, AskBody
@@ -103,7 +103,7 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
 
     @cache
     def description() -> dict[str, Any]:
-        return describe(version=ragcorp.__version__, routes=app.routes, models=(*BODIES, *ANSWERS), limits=limits)
+        return describe(version=_version(), routes=app.routes, models=(*BODIES, *ANSWERS), limits=limits)
 
     SearchRoutes(search=services.search, limits=limits, metrics=metrics).add_to(app.router)
     AskRoutes(answer=services.answer, limits=limits, metrics=metrics).add_to(app.router)
@@ -179,3 +179,10 @@ def _allowed(request: Request) -> list[str]:
         if route.matches(request.scope)[0] is not Match.NONE:
             methods |= getattr(route, "methods", None) or set()
     return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
+
+
+def _version() -> str:
+    try:
+        return version("ragcorp")
+    except PackageNotFoundError:
+        return "0"

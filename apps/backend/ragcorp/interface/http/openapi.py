@@ -43,9 +43,8 @@ def describe(
         routes=list(routes),
         servers=[{"url": "."}],  # beside the description: below /v1 it is that, behind a proxy its prefix
     )
-    _, definitions = models_json_schema(
-        [(model, "validation") for model in (ProblemDetails, *models)], ref_template=REF
-    )
+    every: list[type[BaseModel]] = [ProblemDetails, *models]
+    _, definitions = models_json_schema([(model, "validation") for model in every], ref_template=REF)
     schemas = described.setdefault("components", {}).setdefault("schemas", {})
     schemas |= definitions["$defs"] | {"Filters": filters_schema(limits.max_filter_conditions)}
     for schema in schemas.values():
