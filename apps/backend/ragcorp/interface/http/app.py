@@ -155,7 +155,7 @@ async def _on_error(request: Request, error: Exception) -> Response:
 async def _on_bad_parameters(request: Request, error: Exception) -> Response:
     invalid = cast("RequestValidationError", error)
     details = [{**detail, "loc": tuple(detail["loc"])[1:]} for detail in invalid.errors()]
-    errors = field_errors(details, known=request.scope["route"].parameters | {"collection"}, root="query")
+    errors = field_errors(details, names=request.scope["route"].parameters | {"collection"}, root="query")
     return problem_of(RequestRefusedError(*errors)).response(request.scope)
 
 

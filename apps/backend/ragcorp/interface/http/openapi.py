@@ -41,7 +41,7 @@ def describe(
         summary="Answers over a company's documents, with citations.",
         description=DESCRIPTION,
         routes=list(routes),
-        servers=[{"url": "."}],  # beside the description: below /v1 it is that, behind a proxy its prefix
+        servers=[{"url": "."}],  # next to the description: /v1 or a proxy's prefix
     )
     every: list[type[BaseModel]] = [ProblemDetails, *models]
     _, definitions = models_json_schema([(model, "validation") for model in every], ref_template=REF)
@@ -49,7 +49,7 @@ def describe(
     schemas |= definitions["$defs"] | {"Filters": filters_schema(limits.max_filter_conditions)}
     for schema in schemas.values():
         properties = schema.get("properties", {})
-        if {"query", "limit"} <= properties.keys():  # a search in files has bounds of its own
+        if {"query", "limit"} <= properties.keys():  # a file search has other bounds
             properties["query"] |= {"maxLength": limits.max_query_characters, "pattern": QUERY_PATTERN}
             properties["limit"]["maximum"] = limits.max_limit
     _describe_keys(described)
@@ -73,9 +73,9 @@ def _describe_keys(described: dict[str, Any]) -> None:
             if scope is None:
                 operation["security"] = []
                 continue
-            said = operation.get("description")
+            text = operation.get("description")
             needs = f"Needs a key with the scope `{scope}`."
-            operation["description"] = needs if said is None else f"{said}\n\n{needs}"
+            operation["description"] = needs if text is None else f"{text}\n\n{needs}"
             refusals = {str(status): answer for status, answer in problems(401, 403, 429).items()}
             del refusals["default"]  # the operation has its own
             refusals["401"]["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}}}

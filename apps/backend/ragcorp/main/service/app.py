@@ -1,4 +1,4 @@
-"""The service: the HTTP interface over a container, with the worker that makes vectors."""
+"""The service: the HTTP application over a container, with its background workers."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ MCP_PATH = "/mcp"
 CANCEL_AGAIN_SECONDS = 0.5
 
 WRITE_MARGIN_SECONDS = 5.0
-"""What a stream waits longer for its client than the server does, which cuts the connection."""
+"""A stream waits this much longer for its client than the server, which cuts the connection."""
 
 
 @asynccontextmanager
 async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     """Yield the application over an open container; its workers run until the end of the block.
 
-    ``app.state.mcp`` is the endpoint of MCP clients (None without that extra): their streams last as long as they, so
-    whoever stops the service ends its sessions first.
+    ``app.state.mcp`` is the MCP endpoint (None without that extra). Its streams last as long as their clients, so a
+    shutdown ends its sessions first.
     """
     worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
     limits = http_limits(container.settings)

@@ -79,7 +79,7 @@ def _ended(task: asyncio.Task[Response]) -> None:
         task.exception()  # what it says now, nobody waits for
 
 
-def check_parameters(request: Request, known: frozenset[str]) -> None:
+def check_parameters(request: Request, accepted: frozenset[str]) -> None:
     """Raise RequestRefusedError for a query parameter that the route does not know, or that is given twice.
 
     Of two values one would be ignored, and on DELETE the other one decides what is deleted.
@@ -93,12 +93,12 @@ def check_parameters(request: Request, known: frozenset[str]) -> None:
                 remedy="Percent-encode them as UTF-8.",
             )
         )
-    if not known.issuperset(names):
+    if not accepted.issuperset(names):
         raise RequestRefusedError(
             FieldError(
                 field="query",
                 message="Unknown query parameter.",
-                limit=", ".join(sorted(known)) or None,
+                limit=", ".join(sorted(accepted)) or None,
                 remedy="Send only the parameters that the OpenAPI description names.",
             )
         )

@@ -88,14 +88,14 @@ class StateCollector(Collector):
             "log_lines_dropped", "Log lines that found no room, or no sink.", value=self._state.dropped_lines()
         )
         yield _info("build_info", "What runs.", self._state.build())
-        found = self._state.schema()
-        if found is not None:
-            ready, revision = found
+        schema = self._state.schema()
+        if schema is not None:
+            ready, revision = schema
             yield GaugeMetricFamily("ready", "1 where the last look found the service ready.", value=int(ready))
             yield _info("schema_info", "The database's schema as it was last seen.", {"revision": revision})
 
 
-def _info(name: str, says: str, labels: Mapping[str, str]) -> Metric:
-    family = GaugeMetricFamily(name, says, labels=tuple(labels))
+def _info(name: str, meaning: str, labels: Mapping[str, str]) -> Metric:
+    family = GaugeMetricFamily(name, meaning, labels=tuple(labels))
     family.add_metric(tuple(labels.values()), 1)
     return family

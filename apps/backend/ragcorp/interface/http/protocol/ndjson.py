@@ -18,19 +18,19 @@ async def lines(chunks: AsyncIterator[bytes], *, limit: int) -> AsyncIterator[by
 
 
 async def _lines(chunks: AsyncIterator[bytes], *, limit: int) -> AsyncIterator[bytes | None]:
-    held = bytearray()
+    buffer = bytearray()
     overlong = False
     async for chunk in chunks:
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
-            held += chunk[start:end]
-            yield None if overlong or len(held) > limit else bytes(held)
-            held.clear()
+            buffer += chunk[start:end]
+            yield None if overlong or len(buffer) > limit else bytes(buffer)
+            buffer.clear()
             overlong = False
             start = end + 1
-        held += chunk[start:]
-        if len(held) > limit:
-            held.clear()
+        buffer += chunk[start:]
+        if len(buffer) > limit:
+            buffer.clear()
             overlong = True
-    if held or overlong:
-        yield None if overlong else bytes(held)
+    if buffer or overlong:
+        yield None if overlong else bytes(buffer)

@@ -10,5 +10,5 @@ class SeenRoute(Route):
     """Puts itself into the scope like the framework's routes, so that metrics count by it."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        match, found = super().matches(scope)
-        return match, {**found, "route": self} if match is Match.FULL else found
+        match, child = super().matches(scope)
+        return match, {**child, "route": self} if match is Match.FULL else child

@@ -22,7 +22,7 @@ from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.ndjson import lines
 from ragcorp.interface.http.protocol.problems import Problem, RequestRefusedError, problem_of
 from ragcorp.interface.http.protocol.watched_body import WatchedBody
-from ragcorp.interface.http.streams.response_buffer import HeldAnswers, UnreadError
+from ragcorp.interface.http.streams.response_buffer import ResponseBuffer, UnreadError
 
 logger = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ class _LineWork(Generic[Entry]):
         self._handler = handler
         self._slot = slot
         self._limits = limits
-        self._answers = HeldAnswers(most_bytes=MOST_UNREAD_BYTES, wait_seconds=limits.upload_timeout_seconds)
+        self._answers = ResponseBuffer(most_bytes=MOST_UNREAD_BYTES, wait_seconds=limits.upload_timeout_seconds)
         self._counts: Counter[str] = Counter(created=0, updated=0, unchanged=0, failed=0)
         self._batch: _Batch[Entry] = _Batch()
         self._storing = False

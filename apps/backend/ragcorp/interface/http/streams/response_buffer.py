@@ -12,7 +12,7 @@ class UnreadError(Exception):
     """The client reads its response too slowly."""
 
 
-class HeldAnswers:
+class ResponseBuffer:
     """A queue bounded by bytes: above ``most_bytes``, ``put`` waits until half of them are taken.
 
     It waits ``wait_seconds`` at most, so a client that hardly reads cannot keep work alive.

@@ -119,8 +119,8 @@ def status_document(status: ServiceStatus, *, request_id: str) -> dict[str, Any]
         "counts": None if status.counts is None else _counts(status.counts),
         "embedding": {
             "model": status.model,
-            "pending": None if waiting is None else sum(each.pending for each in waiting),
-            "failed": None if waiting is None else sum(each.failed for each in waiting),
+            "pending": None if waiting is None else sum(backlog.pending for backlog in waiting),
+            "failed": None if waiting is None else sum(backlog.failed for backlog in waiting),
         },
         "flags": [
             {"name": flag.name, "value": flag.value, "is_default": flag.is_default, "says": flag.says}
