@@ -35,7 +35,7 @@ test-page: $(PAGE)/node_modules/.package-lock.json  ## the web page: its types, 
 # One worker: the server is one. RAGCORP_TEST_DATABASE_URL is its superuser `postgres`, on 127.0.0.1; it is thrown away.
 test-server: $(VENV)/.dev  ## what the SQL does, on a server of another version: RAGCORP_TEST_DATABASE_URL
 	@test -n "$$RAGCORP_TEST_DATABASE_URL" || { echo "error: RAGCORP_TEST_DATABASE_URL is not set" >&2; exit 1; }
-	$(BIN)/pytest -m "not soak" $(addprefix apps/backend/tests/,conformance migrations postgres)
+	$(BIN)/pytest -m "not soak" $(foreach level,conformance migrations postgres,$(wildcard apps/backend/tests/*/$(level) apps/backend/tests/*/*/$(level)))
 
 lint: $(VENV)/.dev  ## style, types and the arrows between the layers
 	$(BIN)/ruff check
@@ -66,14 +66,14 @@ soak: $(VENV)/.dev  ## the long counts and the benchmarks (an hour and more)
 	cd apps/backend && ../../$(BIN)/python -m benchmarks.load --chunks 100000 --seconds 300
 
 page-client: $(PAGE)/node_modules/.package-lock.json  ## describe the service anew, and generate the page's client from that
-	cd apps/backend && PYTHONPATH=.:tests ../../$(BIN)/python -m support.page_client
+	cd apps/backend && PYTHONPATH=.:tests ../../$(BIN)/python -m support.page.client
 	$(NPM) run client
 
 page-build: $(PAGE)/node_modules/.package-lock.json  ## build the web page, whose files are committed
 	$(NPM) run build
 
 page-screenshots: page-tools  ## take the pictures of docs/page anew, from the real service with the page as built
-	cd apps/backend && PYTHONPATH=.:tests ../../$(BIN)/python -m support.page_screenshots
+	cd apps/backend && PYTHONPATH=.:tests ../../$(BIN)/python -m support.page.screenshots
 
 lock: $(VENV)/.dev  ## pin every dependency anew, in requirements/
 	@echo "Resolving requirements/all.lock ..."

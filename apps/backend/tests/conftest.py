@@ -29,8 +29,15 @@ from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.container import Container, Parts, open_container
-from support.embedders import TEST_MODEL, HashingEmbedder
-from support.places import memory_folder
+from support.models.embedders import TEST_MODEL, HashingEmbedder
+from support.storage.places import memory_folder
+
+pytest_plugins = [
+    "support.fixtures.command_line",
+    "support.fixtures.http",
+    "support.fixtures.library",
+    "support.fixtures.migrations",
+]
 
 EVAL_DIR = "RAGCORP_EVAL_DIR"
 GIVEN_SERVER = os.environ.get("RAGCORP_TEST_DATABASE_URL")

@@ -9,11 +9,11 @@
 
 Playwright's async API; `await expect(locator).to_be_visible()` waits by itself. Never sleep; nothing is timed.
 
-Services (``support/page_service.py``: PageService), each a process over a database of its own:
+Services (``support/page/service.py``: PageService), each a process over a database of its own:
 - ``library``: for the whole run, read only. No keys. The demo corpus, a PDF of 200 pages and hostile documents
-  (``support/page_documents.py``: COMPANY, LONG_NAME, HOSTILE, LONG_WORD, BIDI), with vectors: dense, sparse and hybrid
+  (``support/page/documents.py``: COMPANY, LONG_NAME, HOSTILE, LONG_WORD, BIDI), with vectors: dense, sparse and hybrid
   differ. Answers are extractive, hence real.
-- ``speaking``: the same, but answers come from ``speaking.model`` (``support/openai_server.py``): set ``pieces``
+- ``speaking``: the same, but answers come from ``speaking.model`` (``support/models/openai_server.py``): set ``pieces``
   (deltas, cite as ``[1]``), ``piece_delay`` (seconds), ``faults = ["cut"]`` (one a request); ``model.closed`` is set
   when the service hung up (Stop). ``model.seen`` are the requests that came.
 - ``keyed``: for the whole run, read only. ``keyed.keys[SALES]``, ``[LEGAL]``, ``["search"]`` (may not ask or store).
@@ -29,7 +29,7 @@ context of its own and waits until the page shows its sections. Errors on the co
 policy and requests to other origins fail the test; what a test means to cause it says:
 ``watch_of(page).expect(r"status of 401")``. ``accessibility_faults(page)`` is axe (WCAG 2.2 AA):
 ``assert await accessibility_faults(page) == []``; ``scrolls_sideways(page)`` for 360 px. Both are in
-``support/page_browser.py``. After each test the title of the tab must not be ROTO: no text of a document ran. A picture
+``support/page/browser.py``. After each test the title of the tab must not be ROTO: no text of a document ran. A picture
 of what a failing test saw is in ``build/page-failures``.
 """
 
@@ -45,9 +45,9 @@ from weakref import WeakKeyDictionary
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from support.page_browser import Watch, chromium, chromium_path
-from support.page_documents import fill, make_keys
-from support.page_service import PageService, page_service
+from support.page.browser import Watch, chromium, chromium_path
+from support.page.documents import fill, make_keys
+from support.page.service import PageService, page_service
 
 FAILURES = Path(__file__).resolve().parents[4] / "build" / "page-failures"
 WATCHES: WeakKeyDictionary[Page, Watch] = WeakKeyDictionary()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
-from support.page_browser import accessibility_faults, scrolls_sideways
-from support.page_service import PageService
+from support.page.browser import accessibility_faults, scrolls_sideways
+from support.page.service import PageService
 
 from .conftest import OpenPage
 

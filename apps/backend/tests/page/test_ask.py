@@ -9,10 +9,10 @@ import re
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from support.fault_proxy import Fault
-from support.page_browser import accessibility_faults, scrolls_sideways
-from support.page_documents import LEGAL, SALES
-from support.page_service import PageService
+from support.faults.proxy import Fault
+from support.page.browser import accessibility_faults, scrolls_sideways
+from support.page.documents import LEGAL, SALES
+from support.page.service import PageService
 
 from .conftest import OpenPage, watch_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from support.page_browser import accessibility_faults
-from support.page_documents import LEGAL, SALES
-from support.page_service import PageService
+from support.page.browser import accessibility_faults
+from support.page.documents import LEGAL, SALES
+from support.page.service import PageService
 
 from .conftest import OpenPage, watch_of
 

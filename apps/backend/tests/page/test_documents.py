@@ -8,10 +8,10 @@ from unicodedata import normalize
 import pytest
 from playwright.async_api import FilePayload, Locator, Page, expect
 
-from support.fault_proxy import Fault
-from support.page_browser import accessibility_faults, scrolls_sideways
-from support.page_documents import LEGAL, SALES
-from support.page_service import PageService
+from support.faults.proxy import Fault
+from support.page.browser import accessibility_faults, scrolls_sideways
+from support.page.documents import LEGAL, SALES
+from support.page.service import PageService
 
 from .conftest import OpenPage, Serve, watch_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
-from support.fault_proxy import Fault
-from support.page_browser import accessibility_faults, scrolls_sideways
-from support.page_service import PageService
+from support.faults.proxy import Fault
+from support.page.browser import accessibility_faults, scrolls_sideways
+from support.page.service import PageService
 
 from .conftest import OpenPage, Serve, watch_of
 

@@ -8,9 +8,9 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import Page, expect
 
-from support.page_browser import accessibility_faults, scrolls_sideways
-from support.page_documents import BIDI, HOSTILE, IMAGE, LONG_NAME, LONG_WORD, SCRIPT
-from support.page_service import PageService
+from support.page.browser import accessibility_faults, scrolls_sideways
+from support.page.documents import BIDI, HOSTILE, IMAGE, LONG_NAME, LONG_WORD, SCRIPT
+from support.page.service import PageService
 
 from .conftest import OpenPage
 

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Page, expect
 
-from support.page_prefix import below_a_prefix
-from support.page_service import PageService
+from support.page.prefix import below_a_prefix
+from support.page.service import PageService
 
 from .conftest import OpenPage, Serve, watch_of
 

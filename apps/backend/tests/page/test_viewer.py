@@ -9,9 +9,9 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import expect
 
-from support.page_browser import accessibility_faults, scrolls_sideways
-from support.page_documents import LONG_NAME, SALES
-from support.page_service import PageService
+from support.page.browser import accessibility_faults, scrolls_sideways
+from support.page.documents import LONG_NAME, SALES
+from support.page.service import PageService
 
 from .conftest import OpenPage, watch_of
 

@@ -1,0 +1,98 @@
+"""POST /ask with a conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from ragcorp.application.answering.converse import ConversationLimits, Converse
+from ragcorp.domain.collections import MAX_ITEM_NAME
+from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.interface.http.answers.ask_schema import AnswerBody
+from ragcorp.interface.http.app import create_app
+from ragcorp.interface.http.protocol.limits import HttpLimits
+from support.http.fakes import Spanish, World
+from support.memory.conversations import InMemoryHistory
+
+pytestmark = pytest.mark.anyio
+
+FIRST = "¿Cuál es el plazo del contrato CTR-2026-014?"
+NEXT = "¿y cuándo vence?"
+REWRITTEN = "¿y cuándo vence? CTR-2026-014"
+
+
+@pytest.fixture
+def history() -> InMemoryHistory:
+    return InMemoryHistory()
+
+
+@pytest.fixture
+async def talking(
+    world: World, history: InMemoryHistory, make_client: Callable[[Any], httpx.AsyncClient]
+) -> AsyncIterator[httpx.AsyncClient]:
+    services = world.services()
+    converse = Converse(answer=services.answer, history=history, languages=Spanish(), limits=ConversationLimits())
+    async with make_client(create_app(world.services(answer=converse), HttpLimits())) as client:
+        await client.put("/documents/a.md", json={"text": "El plazo del contrato CTR-2026-014 es de 30 días."})
+        yield client
+
+
+async def test_a_follow_up_is_answered_as_rewritten(
+    talking: httpx.AsyncClient, history: InMemoryHistory, world: World
+) -> None:
+    first = (await talking.post("/ask", json={"query": FIRST, "conversation_id": "c1"})).json()
+    assert first["rewritten_query"] is None
+    second = (await talking.post("/ask", json={"query": NEXT, "conversation_id": "c1"})).json()
+    AnswerBody.model_validate(second)
+    assert set(second) == set(AnswerBody.model_fields)
+    assert second["rewritten_query"] == REWRITTEN
+    assert second["citations"][0]["collection"] == "artifact_chunks"
+    assert world.answerer.prompts[1].question == REWRITTEN
+    assert [speaker for speaker, _ in history.said("c1")] == ["user", "assistant", "user", "assistant"]
+
+
+async def test_a_stream_tells_the_rewritten_question(talking: httpx.AsyncClient, history: InMemoryHistory) -> None:
+    await talking.post("/ask", json={"query": FIRST, "conversation_id": "c1"})
+    answer = await talking.post("/ask", json={"query": NEXT, "conversation_id": "c1", "stream": True})
+    events = dict(
+        block.replace("\r", "").removeprefix("event: ").split("\ndata: ", 1)
+        for block in answer.text.replace("\r\n", "\n").strip().split("\n\n")
+    )
+    assert json.loads(events["status"])["rewritten_query"] == REWRITTEN
+    assert json.loads(events["final_answer"])["rewritten_query"] == REWRITTEN
+    assert len(history.items) == 4
+
+
+async def test_a_history_that_is_out_is_named(talking: httpx.AsyncClient, history: InMemoryHistory) -> None:
+    history.write_error = StorageUnavailableError("out", reason="unreachable")
+    answer = await talking.post("/ask", json={"query": FIRST, "conversation_id": "c1"})
+    assert answer.status_code == 200
+    assert [(each["source"], each["reason"]) for each in answer.json()["degraded"]] == [("history", "unreachable")]
+    assert not answer.json()["abstained"]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 401, "a\u0000b", 5, None])
+async def test_a_conversation_has_a_name_or_none(talking: httpx.AsyncClient, name: Any) -> None:
+    answer = await talking.post("/ask", json={"query": FIRST, "conversation_id": name})
+    if name is None:
+        assert answer.status_code == 200
+        return
+    assert answer.status_code == 422
+    assert [error["field"] for error in answer.json()["errors"]] == ["conversation_id"]
+
+
+async def test_a_conversation_is_named_as_a_session_is(talking: httpx.AsyncClient, history: InMemoryHistory) -> None:
+    longest = "x" * MAX_ITEM_NAME
+    answer = await talking.post("/ask", json={"query": FIRST, "conversation_id": longest})
+    assert answer.status_code == 200
+    assert answer.json()["degraded"] == []
+    assert len(history.said(longest)) == 2
+
+
+async def test_a_search_has_no_conversation(talking: httpx.AsyncClient) -> None:
+    answer = await talking.post("/search", json={"query": FIRST, "conversation_id": "c1"})
+    assert answer.status_code == 422

@@ -1,0 +1,92 @@
+"""Searches over real trees, by ripgrep and in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ragcorp.application.files.grep import GrepFiles
+from ragcorp.domain.files.values import ChunkPlace, FileAccess, FileMatches
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.ports.file_search import FileLines, FileRepository, KnownLines
+from ragcorp.domain.principal import Principal
+from ragcorp.infrastructure.files.python_search import PythonSearch
+from ragcorp.infrastructure.files.repository import LocalFileRepository
+from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
+from ragcorp.infrastructure.files.safe_open import Roots
+from support.files.roots import reader_of, roots_of
+
+MAX_FILE = 256 * 1024
+LONG = 60.0
+"""Seconds: a deadline that no test reaches."""
+
+Engine = Callable[[Roots], Ripgrep | PythonSearch]
+
+
+def ripgrep_over(roots: Roots, *, processes: int = 4) -> Ripgrep:
+    binary = find_ripgrep()
+    assert binary is not None
+    reader = reader_of(roots, max_file=MAX_FILE)
+    return Ripgrep(roots=roots, binary=binary, reader=reader, max_file_bytes=MAX_FILE, processes=processes)
+
+
+def python_over(roots: Roots) -> PythonSearch:
+    return PythonSearch(roots=roots, reader=reader_of(roots, max_file=MAX_FILE))
+
+
+def found(matches: FileMatches) -> dict[str, list[tuple[int, int, int]]]:
+    """Return the marks of each file as (line, start, end)."""
+    return {file.path: [(mark.line, mark.start, mark.end) for mark in file.marks] for file in matches.files}
+
+
+@dataclass(kw_only=True)
+class StoredFiles:
+    """Fake of the port FileDocuments. ``chunks`` gives the chunk of each line, by path."""
+
+    withheld: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
+    chunks: dict[str, dict[int, ChunkPlace]] = field(default_factory=dict)
+    calls: list[list[FileLines]] = field(default_factory=list)
+
+    async def known(
+        self, lines: Sequence[FileLines], *, principal: Principal, filters: Filters = ()
+    ) -> list[KnownLines]:
+        self.calls.append(list(lines))
+        return [
+            KnownLines(
+                readable=self.withheld.isdisjoint(each.names),
+                passes=self.excluded.isdisjoint(each.names),
+                chunk=next(
+                    (
+                        place
+                        for name in each.names
+                        for line in each.matched_lines
+                        if (place := self.chunks.get(name, {}).get(line))
+                    ),
+                    None,
+                ),
+            )
+            for each in lines
+        ]
+
+
+def repository_over(roots: Roots, *, engine: Engine = ripgrep_over) -> LocalFileRepository:
+    return LocalFileRepository(
+        roots=roots, reader=reader_of(roots, max_file=MAX_FILE, max_read=MAX_FILE), search=engine(roots)
+    )
+
+
+def grep_over(
+    *folders: Path,
+    documents: StoredFiles | None = None,
+    access: FileAccess | None = None,
+    seconds: float = LONG,
+    repository: FileRepository | None = None,
+) -> GrepFiles:
+    return GrepFiles(
+        files=repository or repository_over(roots_of(*folders)),
+        documents=documents or StoredFiles(),
+        access=access or FileAccess(),
+        timeout_seconds=seconds,
+    )

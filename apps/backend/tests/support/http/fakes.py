@@ -1,0 +1,260 @@
+"""The models in memory, and the use cases, which are the real ones, over them and the repository in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.documents.delete import DeleteDocument
+from ragcorp.application.documents.ingest import IngestDocument
+from ragcorp.application.documents.list import ListDocuments
+from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
+from ragcorp.application.documents.restore import RestoreDocument
+from ragcorp.application.embedding.embed_pending import EmbedPending
+from ragcorp.application.files.grep import GrepFiles
+from ragcorp.application.files.read import ReadFile
+from ragcorp.application.hydration.introspect import IntrospectHydration
+from ragcorp.application.memory.load_context import ContextLimits, LoadContext
+from ragcorp.application.retrieval.fusion.linear import LinearFusionService
+from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
+from ragcorp.application.retrieval.profiles.standard import standard_profiles
+from ragcorp.application.retrieval.search.fan_out import SourceFanOut
+from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
+from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullTextChunkSource
+from ragcorp.application.status.report import ReportStatus, ServiceFacts
+from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
+from ragcorp.domain.embeddings import EmbeddingModel, Vector
+from ragcorp.domain.files.values import FileAccess
+from ragcorp.domain.ports.storage import (
+    BacklogCounts,
+    PendingChunk,
+)
+from ragcorp.domain.principal import Principal
+from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.status import ContentCounts, Flag, PartStatus, Waiting
+from ragcorp.infrastructure.files.no_documents import NoFileDocuments
+from ragcorp.infrastructure.parsing.chunker import StructureChunker
+from ragcorp.infrastructure.parsing.parser import MultiFormatParser
+from ragcorp.interface.http.services import HttpServices
+from ragcorp.main.settings.schema import load_settings
+from ragcorp.main.wiring.files import make_repository
+from support.http.memory_graph import InMemoryGraph
+from support.http.memory_items import InMemoryCollections
+from support.http.memory_repository import Fault, InMemoryRepository
+from support.hydration.in_memory import MemoryEpisodes
+from support.memory.conversations import NO_PAGES
+from support.models.embedders import HashingEmbedder
+
+
+class NothingCached:
+    """An embedding cache that forgets."""
+
+    async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> dict[bytes, Vector]:
+        return {}
+
+    async def put(self, vectors: Mapping[bytes, Vector], *, model: EmbeddingModel, workspace: str) -> None:
+        return None
+
+
+class EmptyBacklog:
+    def __init__(self) -> None:
+        self.fault = Fault()
+
+    async def claim(
+        self,
+        *,
+        limit: int,
+        lease_seconds: float,
+        document_id: UUID | None = None,
+        workspace: str | None = None,
+        model: EmbeddingModel | None = None,
+    ) -> list[PendingChunk]:
+        return []
+
+    async def complete(self, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None: ...
+
+    async def fail(
+        self, chunks: Sequence[PendingChunk], *, reason: str, retry_in_seconds: float, max_attempts: int
+    ) -> None: ...
+
+    async def release(self, chunk_ids: Sequence[int]) -> None: ...
+
+    async def enqueue_missing(self) -> int:
+        return 0
+
+    async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:
+        await self.fault.strike()
+        return BacklogCounts(pending=3, failed=1)
+
+
+class ScriptedAnswerer:
+    """Yields what it is told to: text, an error, or a number of seconds to wait. ``closed`` says that it was ended."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.script: list[str | Exception | float] = ["El plazo es de 30 días [1]."]
+        self.closed = asyncio.Event()
+        self.prompts: list[AnswerPrompt] = []
+
+    async def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent, None]:
+        self.prompts.append(prompt)
+        try:
+            for step in self.script:
+                if isinstance(step, Exception):
+                    raise step
+                if isinstance(step, float):
+                    await asyncio.sleep(step)
+                else:
+                    yield AnswerDelta(text=step)
+            yield AnswerFinished(abstained=False, usage={"completion_tokens": 7})
+        finally:
+            self.closed.set()
+
+    async def aclose(self) -> None:
+        return None
+
+
+class CountedContents:
+    """The port ContentCounter: the same for everybody."""
+
+    def __init__(self) -> None:
+        self.fault = Fault()
+        self.waiting = Waiting(pending=0, failed=0)
+
+    async def count(self, *, principal: Principal) -> ContentCounts:
+        await self.fault.strike()
+        return ContentCounts(
+            documents=4,
+            deleted_documents=1,
+            chunks=9,
+            memories=3,
+            turns=2,
+            entities=6,
+            facts=5,
+            waiting={"artifact_chunks": self.waiting},
+        )
+
+
+class Spanish:
+    def detect(self, text: str) -> str:
+        return "es"
+
+
+@dataclass
+class World:
+    """The use cases over fakes, and the fakes."""
+
+    repository: InMemoryRepository = field(default_factory=InMemoryRepository)
+    answerer: ScriptedAnswerer = field(default_factory=ScriptedAnswerer)
+    backlog: EmptyBacklog = field(default_factory=EmptyBacklog)
+    readiness: Fault = field(default_factory=Fault)
+    graph: InMemoryGraph = field(default_factory=InMemoryGraph)
+    contents: CountedContents = field(default_factory=CountedContents)
+    circuits: dict[str, str] = field(default_factory=lambda: {"dense": "closed", "full_text": "closed"})
+    failed_calls: dict[str, str] = field(default_factory=dict)
+    troubles: tuple[PartStatus, ...] = ()
+    off: tuple[PartStatus, ...] = ()
+    woken: int = 0
+    collections: InMemoryCollections = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.collections = InMemoryCollections(self.repository)
+
+    def services(self, **changes: Any) -> HttpServices:
+        embedder = HashingEmbedder()
+        preparation = DocumentPreparation(
+            parser=MultiFormatParser(),
+            chunker=StructureChunker(max_tokens=64, overlap_tokens=0),
+            limits=DocumentLimits(),
+        )
+        search = SearchChunks(
+            fan_out=SourceFanOut(
+                sources={
+                    "dense": DenseChunkSource(embedder=embedder, repository=self.repository),
+                    "full_text": FullTextChunkSource(repository=self.repository),
+                },
+                source_timeout_seconds=2.0,
+            ),
+            repository=self.repository,
+            store=self.repository,
+            fusions={FusionMethod.RRF: RankFusionService(), FusionMethod.LINEAR: LinearFusionService()},
+            profiles=standard_profiles(),
+            default_mode=SearchMode.DENSE,
+            limits=SearchLimits(),
+        )
+        files = make_repository(load_settings({"allowed_paths": ""}))
+        documents, access = NoFileDocuments(), FileAccess()
+        ingest = IngestDocument(
+            repository=self.repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0
+        )
+        services = HttpServices(
+            search=search,
+            answer=AnswerQuery(
+                search=search,
+                answerer=self.answerer,
+                languages=Spanish(),
+                pages=NO_PAGES,
+                limits=AnswerLimits(timeout_seconds=30.0),
+            ),
+            context=LoadContext(search=search, limits=ContextLimits()),
+            status=self._status(),
+            introspect=IntrospectHydration(episodes=MemoryEpisodes()),
+            ingest=ingest,
+            graph=self.graph.use_cases(),
+            grep=GrepFiles(files=files, documents=documents, access=access, timeout_seconds=2.0),
+            read_file=ReadFile(files=files, documents=documents, access=access),
+            delete=DeleteDocument(repository=self.repository),
+            restore=RestoreDocument(repository=self.repository, preparation=preparation),
+            documents=ListDocuments(repository=self.repository),
+            collections=self.collections.use_cases(preparation=preparation, ingest=ingest),
+            embed_pending=EmbedPending(embedder=embedder, backlogs=[self.backlog], cache=NothingCached()),
+            readiness=self.readiness.strike,
+            pool_statistics=lambda: {"pool_size": 4},
+            wake_embedding=self._wake,
+        )
+        return replace(services, **changes)
+
+    def _status(self) -> ReportStatus:
+        async def look() -> tuple[PartStatus, ...]:
+            await self.readiness.strike()
+            return self.troubles
+
+        flag = Flag(name="RRF_K", value="60", is_default=True, says="Rank constant.")
+        return ReportStatus(
+            facts=ServiceFacts(
+                version="1.2.3", model="test-embedder", off=self.off, models=("rerank", "answerer"), flags=(flag,)
+            ),
+            circuits=lambda: self.circuits,
+            failed_calls=lambda: self.failed_calls,
+            look=look,
+            counter=self.contents,
+            seconds=0.3,
+        )
+
+    def _wake(self) -> None:
+        self.woken += 1
+
+
+class HeldSearch:
+    """A search that waits until it is let go, and then finds nothing or fails."""
+
+    def __init__(self, response: SearchResponse) -> None:
+        self.response = response
+        self.error: Exception | None = None
+        self.let_go = asyncio.Event()
+        self.cancelled = asyncio.Event()
+
+    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+        try:
+            await self.let_go.wait()
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+        if self.error is not None:
+            raise self.error
+        return self.response
