@@ -34,6 +34,7 @@ from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest, SearchResponse
 from ragcorp.domain.text.speakers import neutral_name
+from ragcorp.tracing import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,20 +98,19 @@ class AnswerQuery:
             sources=[passage.chunk.content for passage in passages],
         )
         text: list[str] = []
-        finished: AnswerFinished | None = None
         deadline = time.monotonic() + self._limits.timeout_seconds
-        async with aclosing(self._answerer.answer(prompt)) as events:
-            while finished is None:
-                event = await _next(events, deadline)
-                if isinstance(event, AnswerFinished):
-                    finished = event
-                    piece = checked.finish()
-                else:
-                    piece = checked.feed(event.text)
-                if piece:
-                    text.append(piece)
-                    if not (finished and finished.abstained):
+        with Span("answer", model=self._answerer.name, passages=len(passages)) as span:
+            async with aclosing(self._answerer.answer(prompt)) as events:
+                while not isinstance(event := await _next(events, deadline), AnswerFinished):
+                    if piece := checked.feed(event.text):
+                        text.append(piece)
                         yield AnswerDelta(text=piece)
+                finished = event
+            span.note(abstained=finished.abstained, **finished.usage)
+        if piece := checked.finish():
+            text.append(piece)
+            if not finished.abstained:
+                yield AnswerDelta(text=piece)
         yield await self._checked_answer("".join(text), finished, passages, language, response, principal)
 
     def _passages(self, response: SearchResponse) -> tuple[Passage, ...]:

@@ -12,6 +12,7 @@ from ragcorp.domain.embeddings import CacheName, CacheOutcome, EmbeddingModel, V
 from ragcorp.domain.observers import EmbeddingCacheObservers
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver
+from ragcorp.tracing import Span
 
 DAY_SECONDS = 86_400.0
 
@@ -84,12 +85,14 @@ class QueryCachingEmbedder:
                     del self._calls[key]
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
-        return await self._embedder.embed_passages(texts)
+        with Span("embed passages", model=self.model.name, passages=len(texts)):
+            return await self._embedder.embed_passages(texts)
 
     async def aclose(self) -> None:
         await self._embedder.aclose()
 
     async def _embed(self, key: _Key) -> Vector:
-        vector = await self._embedder.embed_query(key[2])
+        with Span("embed query", model=self.model.name):
+            vector = await self._embedder.embed_query(key[2])
         self._memory.put(key, vector)
         return vector

@@ -1,4 +1,4 @@
-"""Writes log lines from a thread of its own: a sink that blocks costs lines, never the service."""
+"""Log lines through a bounded queue: a blocked sink costs lines, but never blocks the service."""
 
 from __future__ import annotations
 
@@ -6,66 +6,64 @@ import logging
 import os
 import queue
 import sys
-import threading
 import time
+from contextlib import suppress
+from logging.handlers import QueueHandler, QueueListener
 from typing import TextIO
 
 CAPACITY = 10_000
 """Lines that may wait for the sink."""
 
 
-class BoundedHandler(logging.Handler):
-    """Formats where the line was logged, and leaves it to a thread. Lines that find no room are dropped and counted.
+class BoundedHandler(QueueHandler):
+    """Formats a record where it was logged and writes it from a thread. Lines that do not fit are dropped and counted.
 
-    It writes to what sys.stderr is at that moment: a progress bar puts its own stream there and stays below.
+    It writes to the current sys.stderr: a progress bar puts its own stream there and stays below the lines.
     """
 
     def __init__(self, *, capacity: int = CAPACITY, stream: TextIO | None = None) -> None:
-        super().__init__()
-        self.dropped = 0
-        self._stream = stream
-        self._usual = stream or sys.stderr
-        self._lines: queue.Queue[str] = queue.Queue(capacity)
-        self._closing = threading.Event()
-        # a daemon: one that hangs in a write must not hold up the end of the process
-        self._thread = threading.Thread(target=self._run, name="log lines", daemon=True)
-        self._thread.start()
+        self._waiting: queue.Queue[logging.LogRecord] = queue.Queue(capacity)
+        super().__init__(self._waiting)
+        self._undelivered = 0
+        self._writer = _Writer(self._waiting, stream)
+        self._writer.start()
 
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            line = self.format(record)
-        except Exception:  # noqa: BLE001 - what cannot be shown is no reason to fail what was logged
-            self.dropped += 1
-            return
-        try:
-            self._lines.put_nowait(line)
-        except queue.Full:
-            self.dropped += 1
+    @property
+    def dropped(self) -> int:
+        """Lines that could not be formatted, did not fit or could not be written."""
+        return self._undelivered + self._writer.failed
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802, ARG002 - logging's name
+        self._undelivered += 1
 
     def drain(self, seconds: float) -> None:
-        """Wait until all is written, but no longer than so many seconds."""
+        """Wait until all lines are written, at most ``seconds``."""
         until = time.monotonic() + seconds
-        while self._lines.unfinished_tasks and self._thread.is_alive() and time.monotonic() < until:
+        while self._waiting.unfinished_tasks and time.monotonic() < until:
             time.sleep(0.005)
 
     def end(self, seconds: float) -> None:
-        """Write what waits, for so many seconds at most; what is logged later is dropped."""
+        """Write the waiting lines, for at most ``seconds``. Does not wait for a write that hangs."""
         self.drain(seconds)
-        self._closing.set()
+        with suppress(queue.Full):
+            self._writer.enqueue_sentinel()
         self.close()
 
-    def _run(self) -> None:
-        while not self._closing.is_set():
-            try:
-                line = self._lines.get(timeout=0.5)
-            except queue.Empty:
-                continue
-            try:
-                self._write(line)
-            except (OSError, ValueError):  # the sink is gone
-                self.dropped += 1
-            finally:
-                self._lines.task_done()
+
+class _Writer(QueueListener):
+    """Writes formatted records to ``stream``, or to the current sys.stderr. Its thread is a daemon."""
+
+    def __init__(self, waiting: queue.Queue[logging.LogRecord], stream: TextIO | None) -> None:
+        super().__init__(waiting)
+        self.failed = 0
+        self._stream = stream
+        self._usual = stream or sys.stderr
+
+    def handle(self, record: logging.LogRecord) -> None:
+        try:
+            self._write(record.message)
+        except (OSError, ValueError):  # the sink is gone
+            self.failed += 1
 
     def _write(self, line: str) -> None:
         stream = self._stream or sys.stderr
@@ -73,7 +71,7 @@ class BoundedHandler(logging.Handler):
             stream.write(f"{line}\n")
             stream.flush()
             return
-        # past the stream's buffer: its lock, held in a write that hangs, would hang whoever else writes there
+        # Bypasses the stream's buffer: a write that hangs would hold its lock and block every other writer.
         rest = f"{line}\n".encode("utf-8", "backslashreplace")
         while rest:
             rest = rest[os.write(descriptor, rest) :]

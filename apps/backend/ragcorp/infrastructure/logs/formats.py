@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from datetime import datetime
-from typing import Any
+
+from pythonjsonlogger.json import JsonFormatter
 
 from ragcorp.infrastructure.logs.records import RecordReader, ShownError, escaped
 
 
-class JsonLines(logging.Formatter):
-    """One JSON object a line, in ASCII: what is no printable ASCII is escaped, so nothing can break out of its line."""
+class JsonLines(JsonFormatter):
+    """One JSON object per line, in ASCII: everything else is escaped, so no text can break out of its line."""
 
     def __init__(self, reader: RecordReader) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         shown = self._reader.read(record)
-        line: dict[str, Any] = {
+        line: dict[str, object] = {
             **shown.fields,
             "ts": timestamp(shown.moment),
             "level": shown.level,
@@ -30,11 +30,11 @@ class JsonLines(logging.Formatter):
             line["request_id"] = shown.request_id
         if shown.errors:
             line["errors"] = [_as_json(error) for error in shown.errors]
-        return json.dumps(line, ensure_ascii=True)
+        return self.serialize_log_record(line)
 
 
 class TextLines(logging.Formatter):
-    """A line for people; an exception follows on indented ones."""
+    """A line for people; an exception follows on indented lines."""
 
     def __init__(self, reader: RecordReader) -> None:
         super().__init__()
@@ -42,22 +42,22 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         shown = self._reader.read(record)
-        said = [f"{timestamp(shown.moment)} {shown.level} {shown.logger}: {shown.message}"]
-        named = {**shown.fields, **({"request_id": shown.request_id} if shown.request_id else {})}
-        said += [f"{name}={value}" for name, value in named.items() if value is not None]
-        lines = [escaped(" ".join(said))]
+        parts = [f"{timestamp(shown.moment)} {shown.level} {shown.logger}: {shown.message}"]
+        fields = {**shown.fields, **({"request_id": shown.request_id} if shown.request_id else {})}
+        parts += [f"{name}={value}" for name, value in fields.items() if value is not None]
+        lines = [escaped(" ".join(parts))]
         for number, error in enumerate(shown.errors):
-            told = f"{error.kind}: {error.message}" if error.message else error.kind
-            lines.append(escaped(f"  {'because of ' if number else ''}{told}"))
+            summary = f"{error.kind}: {error.message}" if error.message else error.kind
+            lines.append(escaped(f"  {'because of ' if number else ''}{summary}"))
             lines += [escaped(f"    at {frame}") for frame in error.frames]
         return "\n".join(lines)
 
 
 def timestamp(moment: datetime) -> str:
-    """Return a moment (UTC) as RFC 3339 has it."""
+    """Return a moment (UTC) in RFC 3339 format, with milliseconds."""
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
 def _as_json(error: ShownError) -> dict[str, object]:
-    told: dict[str, object] = {"type": error.kind, "frames": list(error.frames)}
-    return told if error.message is None else {**told, "message": error.message}
+    message = {} if error.message is None else {"message": error.message}
+    return {"type": error.kind, "frames": list(error.frames), **message}

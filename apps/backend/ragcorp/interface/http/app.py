@@ -10,16 +10,13 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
-from ragcorp.application.limits.admission import Admission
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.keys import Scope
 from ragcorp.interface.http.answers.ask_routes import router as ask_router
 from ragcorp.interface.http.answers.context_routes import router as context_router
 from ragcorp.interface.http.collections.routes import router as collections_router
@@ -28,17 +25,14 @@ from ragcorp.interface.http.documents.routes import router as documents_router
 from ragcorp.interface.http.files.routes import router as files_router
 from ragcorp.interface.http.graph.routes import router as graph_router
 from ragcorp.interface.http.hydration.routes import router as hydration_router
-from ragcorp.interface.http.layers.access import SCOPES
-from ragcorp.interface.http.layers.admission_gate import MCP_PATH, PLACES_PER_PART, AdmissionGate
+from ragcorp.interface.http.layers.admission import AdmissionGate, Limiters
 from ragcorp.interface.http.layers.authentication import Authentication
 from ragcorp.interface.http.layers.boundary import RequestBoundary
 from ragcorp.interface.http.layers.bounded_route import BoundedRoute
 from ragcorp.interface.http.layers.cors import EXPOSED_HEADERS, METHODS, SENT_HEADERS, Cors
-from ragcorp.interface.http.layers.host_check import HostCheck
-from ragcorp.interface.http.layers.idempotency import Idempotency
+from ragcorp.interface.http.layers.host_and_origin import HostCheck, OriginCheck
 from ragcorp.interface.http.layers.key_limits import KeyLimits
 from ragcorp.interface.http.layers.lingering_close import LingeringClose
-from ragcorp.interface.http.layers.origin_check import OriginCheck
 from ragcorp.interface.http.layers.stopping import Stopping, StoppingGate
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import describe
@@ -49,10 +43,14 @@ from ragcorp.interface.http.protocol.whole_files import whole_files
 from ragcorp.interface.http.search.routes import router as search_router
 from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.http.system.page_routes import BUILT, PageRoutes
-from ragcorp.interface.http.system.status_routes import StatusRoutes
+from ragcorp.interface.http.system.status_routes import router as status_router
 from ragcorp.interface.http.system.system_routes import ASSETS, ASSETS_PATH, SystemRoutes
 
 ROUTERS = (
+    search_router,
+    ask_router,
+    context_router,
+    status_router,
     hydration_router,
     files_router,
     bulk_router,
@@ -60,8 +58,6 @@ ROUTERS = (
     collections_router,
     graph_router,
 )
-WAITING_PER_PLACE = 25
-"""So many requests wait for each place at most: what comes then is refused at once."""
 
 
 def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT) -> FastAPI:
@@ -78,6 +74,7 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
+    app.state.services = services
     app.state.limits = limits
     app.router.route_class = BoundedRoute
     metrics = HttpMetrics()
@@ -85,15 +82,10 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
     services.observe_rollout(metrics)
     services.observe_embedding_cache(metrics)
 
-    app.state.services = services
-
     @cache
     def description() -> dict[str, Any]:
         return describe(version=_version(), routes=app.routes, limits=limits)
 
-    for router in (search_router, ask_router, context_router):
-        app.router.routes.extend(router.routes)
-    StatusRoutes(report=services.status).add_to(app.router)
     for router in ROUTERS:
         app.router.routes.extend(router.routes)
     SystemRoutes(services=services, metrics=metrics, description=description).add_to(app.router)
@@ -104,14 +96,12 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
         app.add_exception_handler(kind, _on_error)
     app.add_exception_handler(RequestValidationError, _on_bad_parameters)
     app.add_exception_handler(HTTPException, _on_http_error)
-    _add_limits(app, services, limits, metrics)
-    metrics.watch(services.state, admission=app.state.admission)
-    app.add_middleware(
-        OriginCheck,
-        allowed=limits.cors_origins,
-        unchecked=() if limits.allowed_hosts is None else (MCP_PATH,),
-        metrics=metrics,
-    )
+    limiters = Limiters.of(limits, metrics)
+    app.state.admission = limiters.requests
+    metrics.watch(services.state, admission=limiters.requests)
+    app.add_middleware(AdmissionGate, limiters=limiters)
+    app.add_middleware(KeyLimits, limits=limits, metrics=metrics)
+    app.add_middleware(OriginCheck, allowed=limits.cors_origins, metrics=metrics)
     app.add_middleware(Authentication, authenticator=services.authenticator, metrics=metrics)
     if limits.allowed_hosts is not None:
         app.add_middleware(HostCheck, allowed=limits.allowed_hosts)
@@ -129,43 +119,6 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
     app.add_middleware(LingeringClose)
     app.add_middleware(RequestBoundary, metrics=metrics)
     return app
-
-
-def _add_limits(app: FastAPI, services: HttpServices, limits: HttpLimits, metrics: HttpMetrics) -> None:
-    """Add what comes behind authentication, the innermost first."""
-    if services.idempotency is not None:
-        app.add_middleware(
-            Idempotency,
-            store=services.idempotency,
-            reads=_reads(app),
-            upload_seconds=limits.upload_timeout_seconds,
-        )
-    places = limits.max_concurrent_requests
-
-    def admission(places: int) -> Admission:
-        return Admission(
-            places=places, wait_seconds=limits.admission_wait_seconds, most_waiting=places * WAITING_PER_PLACE
-        )
-
-    app.state.admission = admission(places)
-    app.add_middleware(
-        AdmissionGate,
-        admission=app.state.admission,
-        parts=admission(max(1, places // PLACES_PER_PART)),
-        max_streams=limits.max_streams,
-        metrics=metrics,
-    )
-    app.add_middleware(KeyLimits, limits=limits, metrics=metrics)
-
-
-def _reads(app: FastAPI) -> frozenset[str]:
-    """Return the paths that take a POST and need no scope to write."""
-    read = {
-        route.path
-        for route in app.routes
-        if isinstance(route, APIRoute) and SCOPES.get(route.unique_id) is not Scope.INGEST
-    }
-    return frozenset(read | {MCP_PATH})
 
 
 async def _on_error(request: Request, error: Exception) -> Response:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
+from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
 from ragcorp.interface.http.layers.bounded_route import BoundedRoute
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.protocol.bodies import allow, allow_indexing, read_json
@@ -39,6 +40,10 @@ class Call:
     @property
     def request_id(self) -> str:
         return request_id_of(self.request.scope)
+
+    @property
+    def slot(self) -> RequestSlot:
+        return slot_of(self.request.scope)
 
     async def json(self, model: type[Model]) -> Model:
         """Return the body of an operation whose model depends on its path. Other operations take it as a parameter."""

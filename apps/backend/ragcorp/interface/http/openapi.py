@@ -28,9 +28,6 @@ Search a company's documents and ask questions over them, with citations.
 
 * Every path also answers below `/v1`.
 * Errors are `application/problem+json` (RFC 9457). They name the field, its limit and a remedy, never a value.
-* A write takes an `Idempotency-Key` (1 to 200 visible ASCII characters): sent again with it, the same request is
-  answered as it was first, with `Idempotency-Replayed: true`, and not done again; another request with it is refused.
-  The body is the first answer's, `request_id` of a problem included; `X-Request-ID` is this request's.
 * `429` (a key's rate, open requests or tokens of the day) and `503` (the service is busy) tell when to come back in
   `Retry-After`.
 * `X-Request-ID` is taken over if it has 1 to 64 letters, digits, `.`, `_` or `-`, else made; every response carries it.

@@ -15,7 +15,6 @@ from ragcorp.application.memory.load_context import LoadContext
 from ragcorp.application.status.report import ReportStatus
 from ragcorp.domain.keys import LOCAL_CALLER, Caller
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
-from ragcorp.domain.ports.idempotency import IdempotencyStore
 from ragcorp.domain.ports.keys import Authenticator
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver, RolloutObserver
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
@@ -73,7 +72,6 @@ class HttpServices:
     wake_embedding: Callable[[], None] = _nobody_waits
     observe_rollout: Callable[[RolloutObserver], None] = _nothing_is_rolled_out
     observe_embedding_cache: Callable[[EmbeddingCacheObserver], None] = _no_vector_is_cached
-    idempotency: IdempotencyStore | None = None
     authenticator: Authenticator = field(default_factory=OnlyLocal)
     state: ServiceState = field(default_factory=ServiceState)
     default_language: str = "es"

@@ -1,15 +1,13 @@
-"""Streamable HTTP as an ASGI application: checks who calls from where, bounds the body, and keeps the sessions."""
+"""Streamable HTTP as an ASGI application: bounds the body and keeps the sessions."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
 
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -24,20 +22,15 @@ from ragcorp.interface.mcp.messages import STOPPING, refusals
 from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, Full, OwnerOf, nobody
 
 RETRY_SECONDS = 10
-ANY_ORIGIN = "*"
-
-_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointLimits:
     """Bounds of the endpoint; times in seconds.
 
-    ``allowed_hosts`` are the names that Host, and Origin where there is one, may have: lower case, without port and
-    brackets; None takes any. Pages of ``allowed_origins`` may call, too; ``*`` is any page, if it has a key. Above
-    ``max_sessions`` in all, or ``max_sessions_of_key``, the opener's one that was idle longest ends for a new one,
-    which is refused where none of its own is idle; one without a request for ``idle_seconds`` ends. ``stop_seconds``
-    are for the last answers.
+    Above ``max_sessions`` in all, or ``max_sessions_of_key``, a new session ends the opener's longest idle one, and is
+    refused if none is idle. A session without a request for ``idle_seconds`` ends. The last answers have
+    ``stop_seconds``.
     """
 
     max_body_bytes: int = 1024 * 1024
@@ -46,8 +39,6 @@ class EndpointLimits:
     max_sessions_of_key: int = 64
     idle_seconds: float = 600.0
     stop_seconds: float = 1.0
-    allowed_hosts: frozenset[str] | None = None
-    allowed_origins: frozenset[str] = frozenset()
 
 
 class McpEndpoint:
@@ -96,10 +87,6 @@ class McpEndpoint:
         await self._sessions.aclose()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refusal(scope)
-        if refusal is not None:
-            await refusal(scope, receive, send)
-            return
         opens = False
         if scope["method"] == "POST":
             try:
@@ -164,27 +151,6 @@ class McpEndpoint:
                 owner_of=self._owner_of,
             )
 
-    def _refusal(self, scope: Scope) -> Response | None:
-        """A page of a stranger reaches a loopback address through the browser: its Host or its Origin tells."""
-        allowed = self._limits.allowed_hosts
-        if allowed is None:
-            return None
-        hosts = [value.decode("latin-1").lower() for value in _headers(scope, b"host")]
-        found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
-        if found is None or (found[1] or found[2]) not in allowed:
-            return _error(HTTPStatus.MISDIRECTED_REQUEST, "The Host header does not name this service.")
-        origins = [value.decode("latin-1").lower() for value in _headers(scope, b"origin")]
-        if not all(_origin_host(origin) in allowed or self._is_allowed(origin, scope) for origin in origins):
-            return _error(HTTPStatus.FORBIDDEN, "Pages of this origin may not use the service.")
-        return None
-
-    def _is_allowed(self, origin: str, scope: Scope) -> bool:
-        """Say whether a page that is named may call. What is open to any page is not open to it without a key."""
-        origins = self._limits.allowed_origins
-        if ANY_ORIGIN in origins:
-            return self._owner_of(scope) is not None
-        return origin in origins
-
     def _unreadable(self, body: bytes | None) -> Response | None:
         """The SDK refuses such bodies too, but its words repeat what was sent."""
         if body is None:
@@ -229,14 +195,6 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 def _headers(scope: Scope, wanted: bytes) -> Iterable[bytes]:
     return [value for name, value in scope["headers"] if name == wanted]
-
-
-def _origin_host(origin: str) -> str | None:
-    try:
-        parts = urlsplit(origin)
-    except ValueError:
-        return None
-    return parts.hostname if parts.scheme in ("http", "https") else None
 
 
 def _error(status: HTTPStatus, message: str, code: int = INVALID_REQUEST) -> Response:

@@ -68,7 +68,6 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
     limits = http_limits(container.settings)
     app = create_app(http_services(container, worker), limits)
-    app.add_middleware(container.tracing.application)
     container.token_observers.add(app.state.metrics)
     tasks = []
     if container.embedder.model.dimensions > 0:
@@ -165,7 +164,6 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
             schema=readiness.seen,
         ),
         authenticator=container.authenticator,
-        idempotency=container.idempotency,
         default_language=container.use_cases.default_language,
     )
 

@@ -67,8 +67,6 @@ async def mounted_mcp(
             max_sessions=MAX_SESSIONS,
             max_sessions_of_key=MAX_SESSIONS_OF_KEY,
             idle_seconds=IDLE_SECONDS,
-            allowed_hosts=limits.allowed_hosts,
-            allowed_origins=frozenset(limits.cors_origins),
         ),
         owner_of=lambda scope: caller_of(scope).key_id,
         stopping=stopping,

@@ -235,9 +235,6 @@ class Settings(BaseSettings):
     )
     admission_wait_seconds: float = Field(1.5, ge=0, le=60, description="How long a request waits to be one of them.")
     max_streams: int = Field(100, ge=1, le=10_000, description="Streams that are open at once.")
-    idempotency_retention_hours: float = Field(
-        24.0, gt=0, le=8760, description="How long the answer to an Idempotency-Key is kept."
-    )
 
     # keys
     keys_secret: SecretStr = Field(

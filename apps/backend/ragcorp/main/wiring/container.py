@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.application.answering.cited_pages import CitedPages
@@ -37,7 +38,6 @@ from ragcorp.infrastructure.postgres.connections.database import Database, Datab
 from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
-from ragcorp.infrastructure.postgres.keys.idempotency_store import PostgresIdempotencyStore
 from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel, LexicalOptions
 from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTextAnalyzer
 from ragcorp.infrastructure.postgres.models.registry import active_model
@@ -54,7 +54,7 @@ from ragcorp.main.wiring.graph import graph_source, make_graph
 from ragcorp.main.wiring.hydration import make_hydration, structure_source
 from ragcorp.main.wiring.ingestion import make_ingestion
 from ragcorp.main.wiring.keys import make_authenticator
-from ragcorp.main.wiring.limits import answers_purge, make_budget
+from ragcorp.main.wiring.limits import make_budget
 from ragcorp.main.wiring.models import make_answerer, make_embedder, make_reranker
 from ragcorp.main.wiring.retrieval import (
     chunk_search,
@@ -65,7 +65,10 @@ from ragcorp.main.wiring.retrieval import (
     require_names_of_their_own,
 )
 from ragcorp.main.wiring.rollout import make_rolled_out
-from ragcorp.main.wiring.tracing import Tracing, make_tracing
+from ragcorp.main.wiring.tracing import make_tracing
+
+if TYPE_CHECKING:
+    from ragcorp.infrastructure.otel.exporting import OtlpTraces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +112,9 @@ class Container:
     rollout_observers: RolloutObservers
     cache_observers: EmbeddingCacheObservers
     token_observers: TokenObservers
-    idempotency: PostgresIdempotencyStore
     breaker_states: Callable[[], Mapping[str, str]]
     reranks: bool
-    tracing: Tracing
+    tracing: OtlpTraces | None
 
 
 @asynccontextmanager
@@ -125,12 +127,13 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
     require_names_of_their_own(parts.sources)
     async with AsyncExitStack() as stack:
         tracing = make_tracing(settings)
-        stack.push_async_callback(tracing.aclose)
-        embedder = tracing.embedder(parts.embedder or make_embedder(settings))
+        if tracing is not None:
+            stack.push_async_callback(tracing.aclose)
+        embedder = parts.embedder or make_embedder(settings)
         stack.push_async_callback(embedder.aclose)
         cache_observers = EmbeddingCacheObservers()
         embedder = cached(embedder, settings, observers=cache_observers)
-        database = tracing.database(
+        database = Database(
             dsn,
             options=DatabaseOptions(
                 pool_size=settings.database_pool_size,
@@ -183,7 +186,6 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             settings,
             sources=sources,
             breaker=breaker,
-            tracing=tracing,
             profiles=profiles,
             repository=repository,
             store=files.stored_with(PostgresCandidateStore(database, model=model)),
@@ -198,8 +200,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         search = hydration.search
         token_observers = TokenObservers()
         budget = make_budget(settings, stack, database=database, tokens=token_observers)
-        idempotency = PostgresIdempotencyStore(database=database)
-        answerer = tracing.answerer(parts.answerer or make_answerer(settings, database, tokens=token_observers))
+        answerer = parts.answerer or make_answerer(settings, database, tokens=token_observers)
         stack.push_async_callback(answerer.aclose)
         embedding = make_embedding(
             settings, database=database, embedder=embedder, statistics=statistics, observers=cache_observers
@@ -274,11 +275,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             tracing=tracing,
             breaker_states=lambda: breaker.states(sources, now=asyncio.get_running_loop().time()),
             reranks=reranker is not None,
-            idempotency=idempotency,
-            purge_workers=(
-                *_purge_workers(settings, repository, hydration.episodes),
-                answers_purge(settings, idempotency),
-            ),
+            purge_workers=_purge_workers(settings, repository, hydration.episodes),
         )
 
 

@@ -31,7 +31,6 @@ from ragcorp.infrastructure.postgres.collections.rows import TABLES
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.main.settings.schema import Settings
-from ragcorp.main.wiring.tracing import Tracing
 
 FILTER_FIELDS = {
     Collection.ARTIFACTS: DOCUMENT_FIELDS,
@@ -119,13 +118,12 @@ def chunk_search(
     fusion: FusionService | None,
     reranker: Reranker | None,
     breaker: CircuitBreaker,
-    tracing: Tracing,
     analyzer: TextAnalyzer,
 ) -> SearchChunks:
     """Return the search over the sources; without a ``fusion`` it is dense only."""
     return SearchChunks(
         fan_out=SourceFanOut(
-            sources=tracing.sources(sources),
+            sources=sources,
             source_timeout_seconds=settings.source_timeout_seconds,
             breaker=breaker,
         ),
@@ -133,16 +131,13 @@ def chunk_search(
         store=store,
         pipeline=StepPipeline(
             store=store,
-            reranker=tracing.reranker(reranker),
-            watch=tracing.step,
+            reranker=reranker,
             rerank_limits=RerankLimits(
                 pool_size=settings.rerank_pool_size, timeout_seconds=settings.rerank_timeout_seconds
             ),
         ),
         highlighter=Highlighter(analyzer=analyzer),
-        fusions={}
-        if fusion is None
-        else {FusionMethod.RRF: tracing.fusion(fusion), FusionMethod.LINEAR: tracing.fusion(LinearFusionService())},
+        fusions={} if fusion is None else {FusionMethod.RRF: fusion, FusionMethod.LINEAR: LinearFusionService()},
         profiles=profiles,
         default_mode=SearchMode.HYBRID if settings.enable_hybrid_search else SearchMode.DENSE,
         default_method=settings.fusion_method,

@@ -327,7 +327,7 @@ async def test_one_that_leaves_while_it_waits_for_a_place_stores_nothing(
     make_app: MakeApp, serve: Serve, world: World
 ) -> None:
     app = make_app(max_concurrent_requests=1)
-    await app.state.admission.enter()
+    await app.state.admission.acquire()
     async with serve(app) as url:
         host, port = url.removeprefix("http://").split(":")
         _, writer = await asyncio.open_connection(host, int(port))
@@ -335,7 +335,7 @@ async def test_one_that_leaves_while_it_waits_for_a_place_stores_nothing(
         await until(lambda: app.state.admission.waiting == 1)
         writer.transport.abort()
         await until(lambda: app.state.admission.waiting == 0)
-        app.state.admission.leave()
+        app.state.admission.release()
         await until(lambda: not [task for task in asyncio.all_tasks() if "_store_all" in repr(task)])
     assert world.repository.documents == {}
     assert app.state.admission.taken == 0

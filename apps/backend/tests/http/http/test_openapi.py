@@ -19,11 +19,11 @@ from ragcorp.interface.http.files.schema import GrepBody, ReadBody
 from ragcorp.interface.http.openapi import UNSEEN_BODIES, bodies
 from ragcorp.interface.http.protocol.descriptions import ProblemDetails
 from ragcorp.interface.http.search.schema import SearchBody
-from ragcorp.interface.http.system.status_schema import StatusBody
 from ragcorp.interface.shapes.answers import AnswerBody
 from ragcorp.interface.shapes.documents import Stored
 from ragcorp.interface.shapes.files import FileContent, GrepResults
 from ragcorp.interface.shapes.search import Result, SearchResults
+from ragcorp.interface.shapes.status import StatusBody
 from support.fixtures.http import MakeApp
 
 pytestmark = pytest.mark.anyio

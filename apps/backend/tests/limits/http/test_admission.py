@@ -13,8 +13,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from ragcorp.application.limits.slot_limiter import share_of
 from ragcorp.application.limits.token_budget import ACCOUNT
-from ragcorp.interface.http.app import WAITING_PER_PLACE, create_app
+from ragcorp.interface.http.app import create_app
+from ragcorp.interface.http.layers.admission import WAITING_PER_SLOT
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from support.fixtures.http import Serve
 from support.http.callers import KnownCallers, bearer
@@ -87,7 +89,7 @@ async def test_whoever_waits_in_time_is_served_and_no_more_work_than_may(
 
 
 async def test_a_key_that_floods_the_service_keeps_nobody_else_out(world: World, serve: Serve) -> None:
-    """Its requests hold the places that one key may, and fill the queue; another's are answered meanwhile, all."""
+    """It uses the slots and the places of the queue that one key may; all requests of another are answered."""
     tap = Tap(world, of_key="one")
     limits = HttpLimits(
         max_concurrent_requests=2, admission_wait_seconds=30, request_timeout_seconds=30, key_concurrency=100
@@ -100,7 +102,7 @@ async def test_a_key_that_floods_the_service_keeps_nobody_else_out(world: World,
         httpx.AsyncClient(base_url=url, timeout=60, headers=bearer("two.secret")) as other,
     ):
         flood = [asyncio.create_task(flooding.post("/search", json=SEARCH)) for _ in range(60)]
-        await until(lambda: sum(task.done() for task in flood) == 60 - 1 - 2 * WAITING_PER_PLACE)
+        await until(lambda: sum(task.done() for task in flood) == 60 - 1 - share_of(2 * WAITING_PER_SLOT))
         for _ in range(3):
             assert (await other.post("/search", json=SEARCH)).status_code == 200
         together = await asyncio.gather(*(other.post("/search", json=SEARCH) for _ in range(6)))

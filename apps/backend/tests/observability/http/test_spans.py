@@ -12,15 +12,26 @@ from typing import Any
 
 import httpx
 import pytest
+from opentelemetry import trace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from ragcorp import tracing as spans
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.hydration.passages import hydrated_chunks
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerPrompt
 from ragcorp.domain.exceptions import MissingExtraError
+from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.main.service.app import run_app
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring import tracing
 from ragcorp.main.wiring.container import Container
+from support.hydration.shown import hydrated, turn
+from support.memory.conversations import NO_PAGES, FoundAlready, Spanish
 from support.processes.otlp_collector import otlp_collector
+from support.storage.stored import ANYONE
 
 pytestmark = pytest.mark.anyio
 
@@ -109,7 +120,7 @@ class Endless:
 
     async def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
         while True:
-            yield AnswerDelta(text=prompt.question)
+            yield AnswerDelta(text=f"{prompt.question} [1]. ")
 
     async def aclose(self) -> None:
         pass
@@ -122,9 +133,17 @@ async def test_who_leaves_an_answer_that_is_being_written_leaves_a_failed_span(
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")  # only the end sends
         wiring = tracing.make_tracing(load_settings({"enable_tracing": True}))
-        prompt = AnswerPrompt(question=CANARY, language="es", workspace="default", passages=())
-        async with aclosing(wiring.answerer(Endless()).answer(prompt)) as events:
-            await anext(events)
+        assert wiring is not None
+        answer = AnswerQuery(
+            search=FoundAlready(hydrated_chunks(turn(hydrated("a.go::one", "one", line=1)))),
+            answerer=Endless(),
+            languages=Spanish(),
+            pages=NO_PAGES,
+            limits=AnswerLimits(),
+        )
+        async with aclosing(answer.stream(SearchRequest(query=CANARY), principal=ANYONE)) as events:
+            while not isinstance(await anext(events), AnswerDelta):
+                pass
         await wiring.aclose()
     assert [(span.name, is_failed(span), attributes(span)["error.type"]) for span in collector.spans] == [
         ("answer", True, "left")
@@ -143,11 +162,10 @@ async def test_a_collector_that_is_gone_holds_nothing_up(
         await container.tracing.aclose()
 
 
-async def test_off_nothing_is_wrapped_and_the_package_is_not_imported(make_container: Callable[..., Any]) -> None:
+async def test_off_nothing_is_exported_and_the_sdk_is_not_imported(make_container: Callable[..., Any]) -> None:
     container = await make_container()
-    assert type(container.database).__name__ == "Database"
-    assert isinstance(container.tracing, tracing.Untraced)
-    asked_for = "'opentelemetry.sdk' in sys.modules or 'ragcorp.infrastructure.otel.tracer' in sys.modules"
+    assert container.tracing is None
+    asked_for = "'opentelemetry.sdk' in sys.modules or 'ragcorp.infrastructure.otel.exporting' in sys.modules"
     script = f"import sys, ragcorp.main.service.app, ragcorp.main.commands.cli; sys.exit({asked_for})"
     done = await asyncio.create_subprocess_exec(
         sys.executable, "-c", script, cwd=BACKEND, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -159,3 +177,21 @@ def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracing, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="otel"):
         tracing.make_tracing(load_settings({"enable_tracing": True}))
+
+
+async def test_the_providers_of_a_host_application_receive_the_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    monkeypatch.setattr(spans, "_HOST", trace.get_tracer(spans.NAME))
+    spans.trace_with(None)
+    try:
+        with spans.ParentSpan("outer"), spans.Span("inner", hits=1):
+            pass
+    finally:
+        monkeypatch.undo()
+        spans.trace_with(None)
+    inner, outer = exporter.get_finished_spans()
+    assert (inner.name, dict(inner.attributes or {})) == ("inner", {"ragcorp.hits": 1})
+    assert inner.parent == outer.context

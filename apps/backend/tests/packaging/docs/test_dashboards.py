@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ragcorp.application.limits.admission import Admission
+from ragcorp.application.limits.slot_limiter import SlotLimiter
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.monitoring.state_metrics import POOL_COUNTERS, POOL_GAUGES, ServiceState
 
@@ -31,7 +31,7 @@ def families() -> dict[str, str]:
             build=lambda: {"version": "1", "python": "3", "schema": "1"},
             schema=lambda: (True, "1"),
         ),
-        admission=Admission(places=1, wait_seconds=1, most_waiting=1),
+        admission=SlotLimiter(slots=1),
     )
     text = metrics.exposition(backlog=(0, 0), pool=dict.fromkeys((*POOL_GAUGES, *POOL_COUNTERS), 1)).decode()
     found = {}

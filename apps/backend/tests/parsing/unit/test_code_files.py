@@ -135,7 +135,7 @@ def test_code_is_cut_between_its_blocks() -> None:
 def test_passages_of_code_begin_and_end_with_whole_lines() -> None:
     """So that ``path:12-30`` is what is read there, and no statement starts in its middle."""
     overlapping = 0
-    for path in sorted(Path(ragcorp.application.__file__).parent.glob("s*.py")):
+    for path in sorted(Path(ragcorp.application.__file__).parent.rglob("s*.py")):
         parsed = PARSER.parse(source(path.name, path.read_text(encoding="utf-8")))
         lines = parsed.text.split("\n")
         before = 0

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ragcorp.application.limits.admission import Admission
+from ragcorp.application.limits.slot_limiter import SlotLimiter
 from ragcorp.domain import exceptions as domain
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics, reason_label
@@ -85,7 +85,7 @@ async def test_what_is_read_at_that_moment(world: World, make_client: Callable[[
 
 def test_an_open_stream_is_counted_while_it_lasts() -> None:
     metrics = HttpMetrics()
-    metrics.watch(ServiceState(), admission=Admission(places=1, wait_seconds=1, most_waiting=1))
+    metrics.watch(ServiceState(), admission=SlotLimiter(slots=1))
     metrics.stream_opened()
     assert value(metrics.exposition(backlog=None, pool={}).decode(), "open_streams") == 1
     metrics.stream_closed()

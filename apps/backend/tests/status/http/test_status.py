@@ -165,12 +165,12 @@ async def test_it_is_told_while_every_place_is_taken(
 ) -> None:
     app = create_app(world.services(), HttpLimits(max_concurrent_requests=1, admission_wait_seconds=0.1))
     async with make_client(app) as client:
-        app.state.admission.enter_at_once(None)
+        app.state.admission.try_acquire(None)
         refused = await client.get("/documents")
         assert refused.status_code == 503
         status = await asked(client)
         assert (status["counts"], part(status, "database")["state"]) == (None, "degraded")
-        app.state.admission.leave(None)
+        app.state.admission.release(None)
         assert (await asked(client))["counts"] == COUNTS
 
 

@@ -272,7 +272,7 @@ def test_a_new_setting_is_shown_or_hidden_on_purpose() -> None:
         "embed_wait_seconds", "query_cache_size", "embedding_cache_ttl", "openai_base_url", "openai_api_key", "host",
         "port", "max_body_bytes", "max_json_depth", "max_metadata_bytes", "allowed_hosts", "cors_origins",
         "cors_credentials", "shutdown_grace_seconds", "write_timeout_seconds", "max_concurrent_requests",
-        "admission_wait_seconds", "max_streams", "idempotency_retention_hours", "keys_secret", "key_cache_seconds",
+        "admission_wait_seconds", "max_streams", "keys_secret", "key_cache_seconds",
         "log_level", "log_format", "purge_deleted_after_days",
     }  # fmt: skip
 

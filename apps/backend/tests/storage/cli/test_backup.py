@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import lzma
 import shutil
 import signal
 import stat
@@ -23,6 +24,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from ragcorp.infrastructure.backups.contents import count_rows
 from ragcorp.infrastructure.embedded_postgres import EmbeddedPostgres
+from ragcorp.infrastructure.postgres.administration.migrations import head_revision
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.keys import make_authenticator
@@ -166,6 +168,33 @@ def test_a_new_data_folder_gets_everything_back(
 
         assert asyncio.run(caller()) == "otro"
         assert run_here("memory", "add", "Se puede seguir escribiendo.").code == 0
+
+
+OLDER_BACKUP = Path(__file__).with_name("backup_of_revision_016.ragcorp.xz")
+"""Made by ragcorp 0.1.0 at schema revision 016: two documents, a memory and a fact, without vectors."""
+
+
+def test_a_backup_of_an_older_version_is_restored_and_migrated(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDING_PROVIDER", "none")
+    file, data_dir = home / "older.ragcorp", home / "older"
+    file.write_bytes(lzma.decompress(OLDER_BACKUP.read_bytes()))
+    folder = ("--data-dir", str(data_dir))
+    listed = run_here("restore", str(file), "--list", "--json").json
+    assert (listed["version"], listed["postgresql"], listed["revision"]) == ("0.1.0", "18.6", "016")
+    with EmbeddedPostgres(data_dir=data_dir) as server:
+        done = run_here("restore", str(file), *folder, "--json")
+        assert done.code == 0, done.out
+        assert done.json["restored_revision"] == head_revision()
+        restored = rows(server.superuser_dsn)
+        assert {name: restored[name] for name in ("documents", "chunks", "memory_items", "facts", "key_secret")} == {
+            "documents": 2,
+            "chunks": 2,
+            "memory_items": 1,
+            "facts": 1,
+            "key_secret": 1,
+        }
+        found = run_here("search", "plazo de solicitud", *folder, "--json").json
+        assert [hit["external_id"] for hit in found["results"]] == ["vacaciones.md"]
 
 
 def test_a_filled_database_is_kept_unless_it_is_to_be_replaced(

@@ -25,6 +25,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, RankedList, SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import QuerySyntax
 from ragcorp.domain.search.sources import OWN_SOURCES
+from ragcorp.tracing import ParentSpan
 
 logger = logging.getLogger(__name__)
 
@@ -215,9 +216,13 @@ async def _ask_one(name: str, question: _Question, identify: Identify) -> Source
     started = time.perf_counter()
     query = question.query
     try:
-        answer = await question.source.retrieve(query)
-        if not isinstance(answer, SourceAnswer):
-            raise TypeError("a source returns a SourceAnswer")  # noqa: TRY301 - one place reports what is wrong
+        with ParentSpan(f"source {name}", limit=query.limit) as span:
+            answer = await question.source.retrieve(query)
+            if not isinstance(answer, SourceAnswer):
+                raise TypeError("a source returns a SourceAnswer")  # noqa: TRY301 - one place reports what is wrong
+            span.note(hits=len(answer.ranked_list.hits), cut=answer.cut)
+            if answer.incomplete is not None:
+                span.note(incomplete=True)
         first, *further = [await identify(ranked, query.principal) for ranked in _named(name, answer, query.limit)]
     except TimeoutError:
         return _failed(name, SourceOutcome.TIMEOUT, started, "timeout")

@@ -15,6 +15,7 @@ from ragcorp.domain.ports.sources import FusionService, SourceResult
 from ragcorp.domain.retrieval import Contribution, FusedHit, RankedList, ScoreType
 from ragcorp.domain.search.requests import FusionMethod, SearchMode
 from ragcorp.domain.search.sources import DENSE, FULL_TEXT, IDENTIFIERS
+from ragcorp.tracing import Span
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +84,8 @@ class ListFusion:
         thresholds = applicable(lists, shares) if healthy else []
         lists = above_thresholds(lists, thresholds)
         weights = _weights(profile, usable, lists)
-        fused = self._fusions[profile.method].fuse(lists, weights=weights, k=profile.rank_constant)
+        with Span("fuse", lists=len(lists)):
+            fused = self._fusions[profile.method].fuse(lists, weights=weights, k=profile.rank_constant)
         return Ranking(
             mode_used=self._mode_of(usable, profile),
             hits=fused,

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,10 +20,10 @@ from ragcorp.application.retrieval.steps.reranking import Reranking
 from ragcorp.application.retrieval.steps.visibility_policy import VisibilityPolicy
 from ragcorp.domain.exceptions import InvalidRankingError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.domain.ports.collections import CandidateStore, Reranker
-from ragcorp.domain.ports.tracing import Watch
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import HitKey, SourceOutcome, SourceReport
 from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
+from ragcorp.tracing import ParentSpan, Span
 
 logger = logging.getLogger(__name__)
 
@@ -70,12 +69,10 @@ class StepPipeline:
         store: CandidateStore,
         reranker: Reranker | None = None,
         rerank_limits: RerankLimits | None = None,
-        watch: Watch = nullcontext,
     ) -> None:
         self._store = store
         self._reranker = reranker
         self._rerank_limits = rerank_limits or RerankLimits()
-        self._watch = watch
         self._time_bound = TimeBound()
 
     def wanted(self, ranking: Ranking, *, facets: bool) -> bool:
@@ -101,7 +98,7 @@ class StepPipeline:
         steps = ranking.profile.steps
         started = time.perf_counter()
         try:
-            with self._watch(DESCRIBE):
+            with ParentSpan(f"step {DESCRIBE}"):
                 outcome = await self._time_bound.run(self._described(ranking, principal), deadline=deadline)
         except (TimeoutError, StorageUnavailableError) as error:
             count = len(ranking.hits)
@@ -109,19 +106,19 @@ class StepPipeline:
             return PipelineResult(candidates=None, steps=(skipped,), reports=(step_out(DESCRIBE, error, started),))
         taken = [outcome]
         if steps.decay is not None:
-            with self._watch(temporal_decay.STEP):
+            with ParentSpan(f"step {temporal_decay.STEP}"):
                 outcome = steps.decay.apply(outcome.candidates, now=now)
             taken.append(outcome)
         if steps.deduplicate:
-            with self._watch(artifact_deduplication.STEP):
+            with ParentSpan(f"step {artifact_deduplication.STEP}"):
                 outcome = ArtifactDeduplication().apply(outcome.candidates)
             taken.append(outcome)
-        with self._watch(visibility_policy.STEP):
+        with ParentSpan(f"step {visibility_policy.STEP}"):
             outcome = VisibilityPolicy().apply(outcome.candidates, principal=principal)
         taken.append(outcome)
         reports: list[SourceReport] = []
         if steps.rerank and self._reranker is not None:
-            with self._watch(RERANK):
+            with ParentSpan(f"step {RERANK}"):
                 outcome, report = await self._reranked(self._reranker, outcome.candidates, query, principal, deadline)
             taken.append(outcome)
             reports.append(report)
@@ -130,7 +127,7 @@ class StepPipeline:
             started = time.perf_counter()
             try:
                 look = self._store.features(keys, principal=principal)
-                with self._watch(DIVERSIFY):
+                with ParentSpan(f"step {DIVERSIFY}"):
                     features = await self._time_bound.run(look, deadline=deadline)
             except (TimeoutError, StorageUnavailableError) as error:
                 count = len(outcome.candidates)
@@ -187,8 +184,9 @@ class StepPipeline:
             texts = await self._time_bound.run(look, deadline=until)
             keys = [candidate.key for candidate in pool if candidate.key in texts]
             if keys:
-                async with asyncio.timeout_at(until):
-                    scores = await reranker.scores(query, [texts[key].content for key in keys])
+                with Span("rerank", model=reranker.name, passages=len(keys)):
+                    async with asyncio.timeout_at(until):
+                        scores = await reranker.scores(query, [texts[key].content for key in keys])
                 judged = reranking.apply(candidates, dict(zip(keys, scores, strict=True)))
         except TimeoutError:
             outcome, reason = SourceOutcome.TIMEOUT, "timeout"

@@ -27,6 +27,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.connections.errors import translate, translated
 from ragcorp.infrastructure.postgres.connections.pipeline import BufferedPipeline, queue
+from ragcorp.tracing import Span
 
 Result = TypeVar("Result")
 
@@ -202,7 +203,7 @@ class Database:
     @asynccontextmanager
     async def autocommit(self, workspace: str) -> AsyncIterator[DriverConnection]:
         """A bare connection on which each ``execute``, or each pipeline of them, is its own transaction."""
-        async with self._guarded():
+        async with self._guarded("autocommit"):
             # not pool.connection(): it would commit, which here costs as much as the statement's own dispatch
             connection = await self._pool.getconn()
             try:
@@ -217,14 +218,14 @@ class Database:
     @asynccontextmanager
     async def driver_transaction(self, workspace: str) -> AsyncIterator[DriverConnection]:
         """A bare connection in a transaction that commits at the end of the block."""
-        async with self._guarded(), self._pool.connection() as connection:
+        async with self._guarded("driver_transaction"), self._pool.connection() as connection:
             await _begin(connection, workspace)
             yield connection
 
     @asynccontextmanager
     async def transaction(self, workspace: str) -> AsyncIterator[CoreConnection]:
         """A SQLAlchemy Core connection in a transaction that commits at the end of the block."""
-        async with self._guarded():
+        async with self._guarded("transaction"):
             connection = await self._pool.getconn()
             try:
                 connection.is_lent = True
@@ -249,11 +250,12 @@ class Database:
             return await work()
 
     @asynccontextmanager
-    async def _guarded(self) -> AsyncIterator[None]:
-        """Translate errors; where a connection turns out to be lost, look at once which others are."""
+    async def _guarded(self, kind: str) -> AsyncIterator[None]:
+        """Trace the work and translate its errors; where a connection turns out to be lost, check the others."""
         try:
-            async with translated():
-                yield
+            with Span("database", kind=kind):
+                async with translated():
+                    yield
         except StorageUnavailableError as error:
             if error.reason == "connection_lost" and not self._pool.closed:
                 with suppress(TimeoutError):

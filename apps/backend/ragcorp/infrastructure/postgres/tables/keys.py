@@ -1,4 +1,4 @@
-"""The tables of keys: the keys, what they used, and answers that a repeated write is given again."""
+"""Tables of API keys: the keys, the secret of their digests and the tokens that they used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from sqlalchemy import (
     Date,
     DateTime,
     ForeignKey,
-    Index,
     LargeBinary,
     SmallInteger,
     Table,
@@ -19,7 +18,6 @@ from sqlalchemy import (
     func,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 
 from ragcorp.infrastructure.postgres.tables.documents import metadata
 
@@ -56,21 +54,3 @@ token_usage = Table(
     Column("day", Date, primary_key=True),
     Column("tokens", BigInteger, nullable=False),
 )
-
-idempotent_requests = Table(
-    "idempotent_requests",
-    metadata,
-    Column("workspace", Text, primary_key=True),
-    # the key's id; empty for the local user of a service without keys
-    Column("caller", Text(collation="C"), primary_key=True),
-    Column("idempotency_key", Text(collation="C"), primary_key=True),
-    # of method, path, query and body
-    Column("fingerprint", LargeBinary, nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    # none of them while the first request works
-    Column("status", SmallInteger),
-    Column("headers", JSONB),
-    Column("body", LargeBinary),
-)
-
-Index("ix_idempotent_requests_created_at", idempotent_requests.c.created_at)

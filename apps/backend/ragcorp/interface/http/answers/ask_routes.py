@@ -15,7 +15,7 @@ from ragcorp.domain.keys import Scope
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.http.answers.ask_schema import AskBody
 from ragcorp.interface.http.call import Call, CurrentCall, operations
-from ragcorp.interface.http.layers.admission_gate import Place, place_of
+from ragcorp.interface.http.layers.admission import RequestSlot
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import caller_of
@@ -53,30 +53,29 @@ router = operations("search")
     responses={200: EVENT_STREAM, **problems(413, 415, 422, 503, 504)},
 )
 async def ask(body: AskBody, call: CurrentCall) -> Response:
-    place = place_of(call.request.scope)
-    place.open_stream()  # a model may write as long without a stream
+    call.slot.open_stream()  # a model may write as long without a stream
     if body.stream:
-        return await _stream(body.as_request(), call, place)
+        return await _stream(body.as_request(), call)
     call.allow(call.limits.ask_timeout_seconds)
-    answer = await call.unless_client_leaves(_answer(body.as_request(), call, place))
+    answer = await call.unless_client_leaves(_answer(body.as_request(), call))
     return json_response(_answer_body(answer, call))
 
 
-async def _answer(request: SearchRequest, call: Call, place: Place) -> Answer:
+async def _answer(request: SearchRequest, call: Call) -> Answer:
     async with aclosing(call.services.answer.stream(request, principal=call.principal)) as events:
         async for event in events:
             if isinstance(event, Searched):
-                place.give_back()
+                call.slot.give_back()
                 call.metrics.count_search(event.response)
             elif isinstance(event, Answer):
                 return event
     raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")
 
 
-async def _stream(request: SearchRequest, call: Call, place: Place) -> Response:
+async def _stream(request: SearchRequest, call: Call) -> Response:
     """Search first: a failure before the stream begins is an ordinary response with its own status."""
     events = call.services.answer.stream(request, principal=call.principal)
-    work = await BegunWork.begin(_first(events, place))
+    work = await BegunWork.begin(_first(events, call.slot))
 
     async def close() -> None:
         await work.close()
@@ -120,9 +119,9 @@ async def _events(
             yield "final_answer", _answer_body(event, call)
 
 
-async def _first(events: Events, place: Place) -> Searched:
+async def _first(events: Events, slot: RequestSlot) -> Searched:
     searched = cast("Searched", await anext(events))
-    place.give_back()  # from here on only the model works, and holds no connection
+    slot.give_back()  # from here on only the model works, and holds no connection
     return searched
 
 

@@ -16,6 +16,7 @@ from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
 from ragcorp.interface.http.protocol.request_context import request_at_hand
 from ragcorp.interface.http.protocol.request_id import HEADER, assign_request_id
+from ragcorp.tracing import RequestSpan, Span
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +26,7 @@ UNMATCHED = "unmatched"
 WATCHED = frozenset({"/healthz", "/readyz", "/metrics"})
 """What machines ask every few seconds: logged at level debug."""
 
-OBSERVED = "ragcorp.observed"
-"""Where method, route and status are left, in the scope of whoever is outside."""
+TRACE_HEADERS = frozenset({b"traceparent", b"tracestate"})
 
 STREAM_TYPES = frozenset({b"text/event-stream", b"application/x-ndjson"})
 
@@ -47,10 +47,10 @@ class RequestBoundary:
             await self._app(scope, receive, send)
             return
         request_id = assign_request_id(scope)
-        with request_at_hand(request_id):
-            await self._serve(scope, receive, send, request_id)
+        with RequestSpan(_trace_headers(scope)) as span, request_at_hand(request_id):
+            await self._serve(scope, receive, send, request_id, span)
 
-    async def _serve(self, given: Scope, receive: Receive, send: Send, request_id: str) -> None:
+    async def _serve(self, given: Scope, receive: Receive, send: Send, request_id: str, span: Span) -> None:
         started = time.perf_counter()
         scope = _routed(given)
         head = scope["method"] == "HEAD"
@@ -90,7 +90,10 @@ class RequestBoundary:
                 route=route, method=method, status=answered.status, seconds=time.perf_counter() - started
             )
             method = method if method in METHODS else "other"
-            given[OBSERVED] = {"method": method, "route": route, "status": answered.status}
+            span.rename(f"{method} {route}")
+            span.note(method=method, route=route, status=answered.status)
+            if answered.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                span.fail(str(answered.status))
             _log(method, route, answered, key=caller_of(scope).key_id, seconds=time.perf_counter() - started)
 
 
@@ -136,6 +139,12 @@ def outcome_of(answered: _Answered) -> str:
     if answered.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return "failed"
     return "refused" if answered.status >= HTTPStatus.BAD_REQUEST else "ok"
+
+
+def _trace_headers(scope: Scope) -> dict[str, str]:
+    return {
+        name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"] if name in TRACE_HEADERS
+    }
 
 
 def _is_stream(start: Message) -> bool:

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ragcorp.interface.http.layers.access import require, scope_of
-from ragcorp.interface.http.layers.admission_gate import place_of
+from ragcorp.interface.http.layers.admission import slot_of
 from ragcorp.interface.http.protocol.bodies import DEADLINE_KEY, ReadRequest, read_json
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import caller_of
@@ -60,8 +60,8 @@ class BoundedRoute(APIRoute):
             limits: HttpLimits = request.app.state.limits
             handling: asyncio.Task[Response] | None = None
             try:
-                if not has_body and not await place_of(request.scope).take(request.receive):
-                    return Response(status_code=CLIENT_GONE)
+                if not has_body:
+                    await slot_of(request.scope).take(request)
                 async with asyncio.timeout(limits.request_timeout_seconds) as deadline:
                     request.scope[DEADLINE_KEY] = deadline
                     handling = asyncio.create_task(read_and_handle(request))

@@ -21,7 +21,6 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 SENT_HEADERS = (
     "Authorization",
     "Content-Disposition",
-    "Idempotency-Key",
     "Last-Event-ID",
     "Mcp-Protocol-Version",
     "Mcp-Session-Id",
@@ -30,7 +29,6 @@ SENT_HEADERS = (
 EXPOSED_HEADERS = (
     "Content-Disposition",
     "ETag",
-    "Idempotency-Replayed",
     "Location",
     "Mcp-Session-Id",
     "Retry-After",

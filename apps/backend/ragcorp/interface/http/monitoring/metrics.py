@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from ragcorp.application.limits.admission import Admission
+from ragcorp.application.limits.slot_limiter import SlotLimiter
 from ragcorp.domain.embeddings import CacheName, CacheOutcome
 from ragcorp.domain.files.values import GrepResult
 from ragcorp.domain.retrieval import SourceReport
@@ -149,7 +149,7 @@ class HttpMetrics:
         for kind, count in zip(TOKENS, (prompt, completion), strict=True):
             self._tokens.labels(kind).inc(count)
 
-    def watch(self, state: ServiceState, *, admission: Admission) -> None:
+    def watch(self, state: ServiceState, *, admission: SlotLimiter) -> None:
         """Show, from now on, what the service says of itself whenever the metrics are asked for."""
         self._registry.register(StateCollector(state, admission))
 

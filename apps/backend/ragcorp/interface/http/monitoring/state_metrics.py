@@ -9,7 +9,7 @@ from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from ragcorp.application.limits.admission import Admission
+from ragcorp.application.limits.slot_limiter import SlotLimiter
 
 POOL_GAUGES = ("pool_min", "pool_max", "pool_size", "pool_available", "requests_waiting")
 
@@ -73,7 +73,7 @@ class PoolCollector(Collector):
 class StateCollector(Collector):
     """What the service says of itself."""
 
-    def __init__(self, state: ServiceState, admission: Admission) -> None:
+    def __init__(self, state: ServiceState, admission: SlotLimiter) -> None:
         self._state = state
         self._admission = admission
 

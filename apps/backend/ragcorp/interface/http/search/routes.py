@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.interface.http.call import Call, CurrentCall, operations
-from ragcorp.interface.http.layers.admission_gate import place_of
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.search.schema import SearchBody
@@ -29,7 +28,7 @@ router = operations("search")
 )
 async def search(body: SearchBody, call: CurrentCall) -> Response:
     if body.stream:
-        place_of(call.request.scope).open_stream()
+        call.slot.open_stream()
     searching = call.services.search.execute(body.as_request(), principal=call.principal)
     if body.stream:
         work = await BegunWork.begin(searching)

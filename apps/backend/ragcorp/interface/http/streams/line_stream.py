@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.interface.http.layers.admission_gate import Place, place_of
+from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
 from ragcorp.interface.http.protocol.bodies import entity_headers, require_media_type, too_large, upload_time
 from ragcorp.interface.http.protocol.descriptions import content, one_of
 from ragcorp.interface.http.protocol.limits import HttpLimits
@@ -135,9 +135,9 @@ class LineStream:
     async def respond(self, request: Request, handler: LineHandler[Any]) -> Response:
         """Raises BusyError where as many streams are open as may be: what each of them holds adds up."""
         require_media_type(entity_headers(request.scope), *ACCEPTED)
-        place = place_of(request.scope)
-        place.work_in_parts()  # the request lasts as long as its sender likes
-        place.open_stream()
+        slot = slot_of(request.scope)
+        slot.work_in_parts()  # the request lasts as long as its sender likes
+        slot.open_stream()
         body = WatchedBody(request.receive)
         try:
             # a caller that waits for "100 Continue" gets it with the first read, which must come before the answer's
@@ -147,7 +147,7 @@ class LineStream:
         except BaseException:
             await body.aclose()
             raise
-        work = _LineWork(first, body, handler, place, self._limits)
+        work = _LineWork(first, body, handler, slot, self._limits)
         return TwoWayStream(work.answered(), body, media_type=NDJSON)
 
 
@@ -155,12 +155,12 @@ class _LineWork(Generic[Entry]):
     """Stores one request's lines, and answers them."""
 
     def __init__(
-        self, first: bytes | None, body: WatchedBody, handler: LineHandler[Entry], place: Place, limits: HttpLimits
+        self, first: bytes | None, body: WatchedBody, handler: LineHandler[Entry], slot: RequestSlot, limits: HttpLimits
     ) -> None:
         self._first = first
         self._body = body
         self._handler = handler
-        self._place = place
+        self._slot = slot
         self._limits = limits
         self._answers = HeldAnswers(most_bytes=MOST_UNREAD_BYTES, wait_seconds=limits.upload_timeout_seconds)
         self._counts: Counter[str] = Counter(created=0, updated=0, unchanged=0, failed=0)
@@ -245,7 +245,7 @@ class _LineWork(Generic[Entry]):
     async def _outcomes(self, batch: _Batch[Entry]) -> list[dict[str, Any]]:
         seconds = self._limits.bulk_batch_timeout_seconds
         try:
-            async with self._place.part(wait_seconds=seconds):
+            async with self._slot.part(wait_seconds=seconds):
                 self._storing = True
                 try:
                     async with asyncio.timeout(seconds):

@@ -1,0 +1,107 @@
+"""Concurrency limiter: N slots, one FIFO queue, bounded waits and a cap per key."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable
+
+from ragcorp.domain.exceptions import BusyError
+
+Key = str | None
+"""The id of a caller's key; None is the local user, who exists only while there are no keys."""
+
+
+def share_of(total: int) -> int:
+    """Return how many of ``total`` one key may use: all but a quarter, at least one."""
+    return max(1, total - max(1, total // 4))
+
+
+class SlotLimiter:
+    """Grants ``slots`` at once; up to ``max_waiting`` requests wait ``wait_seconds`` each for one.
+
+    A key uses at most ``share_of(slots)`` slots and ``share_of(max_waiting)`` places of the queue, so that a flood of
+    one key leaves room for others; the local user has no such cap. A free slot goes to the request that waits longest
+    among those whose key may use one more. ``on_busy`` runs for each refusal.
+    """
+
+    def __init__(
+        self, *, slots: int, wait_seconds: float = 0.0, max_waiting: int = 0, on_busy: Callable[[], None] = lambda: None
+    ) -> None:
+        self._slots = slots
+        self._wait_seconds = wait_seconds
+        self._max_waiting = max_waiting
+        self._on_busy = on_busy
+        self._used: Counter[Key] = Counter()
+        self._used_in_all = 0
+        self._queue: deque[tuple[Key, asyncio.Future[None]]] = deque()
+
+    @property
+    def taken(self) -> int:
+        """Slots in use."""
+        return self._used_in_all
+
+    @property
+    def waiting(self) -> int:
+        """Requests in the queue."""
+        return len(self._queue)
+
+    def try_acquire(self, key: Key = None) -> bool:
+        """Take a slot if one is free for the key. A request that waits while a slot is free has a key at its cap."""
+        if self._used_in_all >= self._slots or not self._below_cap(key):
+            return False
+        self._used[key] += 1
+        self._used_in_all += 1
+        return True
+
+    def acquire_now(self, key: Key = None) -> None:
+        """Take a slot. Raises BusyError where none is free for the key."""
+        if not self.try_acquire(key):
+            raise self._busy()
+
+    async def acquire(self, key: Key = None, *, wait_seconds: float | None = None) -> None:
+        """Take a slot, which ``release`` returns. Raises BusyError where none becomes free in time.
+
+        A task that is cancelled here keeps no slot.
+        """
+        if self.try_acquire(key):
+            return
+        if not self._may_wait(key):
+            raise self._busy()
+        granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append((key, granted))
+        try:
+            async with asyncio.timeout(self._wait_seconds if wait_seconds is None else wait_seconds):
+                await granted
+        except BaseException as error:
+            if (key, granted) in self._queue:
+                self._queue.remove((key, granted))
+            else:
+                self.release(key)  # granted in the same moment
+            if isinstance(error, TimeoutError):
+                raise self._busy() from None
+            raise
+
+    def release(self, key: Key = None) -> None:
+        """Return a slot and grant it to the next request in the queue."""
+        self._used[key] -= 1
+        self._used_in_all -= 1
+        if not self._used[key]:
+            del self._used[key]
+        for waiter in self._queue:
+            if self.try_acquire(waiter[0]):
+                self._queue.remove(waiter)
+                waiter[1].set_result(None)
+                return
+
+    def _below_cap(self, key: Key) -> bool:
+        return key is None or self._used[key] < share_of(self._slots)
+
+    def _may_wait(self, key: Key) -> bool:
+        if len(self._queue) >= self._max_waiting:
+            return False
+        return key is None or sum(waiting == key for waiting, _ in self._queue) < share_of(self._max_waiting)
+
+    def _busy(self) -> BusyError:
+        self._on_busy()
+        return BusyError()

@@ -1,0 +1,152 @@
+"""Limits how many requests work at once. Pure ASGI.
+
+A request takes a slot when its body is complete, so that slow senders use none, and returns it at the end of its
+response, or earlier once it needs no database any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragcorp.application.limits.slot_limiter import Key, SlotLimiter
+from ragcorp.interface.http.layers.access import is_of_page
+from ragcorp.interface.http.monitoring.metrics import HttpMetrics
+from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
+from ragcorp.interface.http.protocol.limits import HttpLimits
+from ragcorp.interface.http.protocol.principal import caller_of
+
+SLOT_KEY = "ragcorp.slot"
+ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics", "/status"})
+MCP_PATH = "/mcp"
+
+WAITING_PER_SLOT = 25
+"""Requests that wait for each slot at most; more are refused at once."""
+
+SLOTS_PER_PART = 4
+"""A quarter of the slots is for parts of requests (``RequestSlot.part``), which no client waits for one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limiters:
+    """The slots of ``requests``, of their ``parts`` (each uses a request's slot too) and of ``streams``."""
+
+    requests: SlotLimiter
+    parts: SlotLimiter
+    streams: SlotLimiter
+
+    @classmethod
+    def of(cls, limits: HttpLimits, metrics: HttpMetrics) -> Limiters:
+        def on_busy() -> None:
+            metrics.count_refusal("busy")
+
+        def queued(slots: int) -> SlotLimiter:
+            return SlotLimiter(
+                slots=slots,
+                wait_seconds=limits.admission_wait_seconds,
+                max_waiting=slots * WAITING_PER_SLOT,
+                on_busy=on_busy,
+            )
+
+        slots = limits.max_concurrent_requests
+        return cls(
+            requests=queued(slots),
+            parts=queued(max(1, slots // SLOTS_PER_PART)),
+            streams=SlotLimiter(slots=limits.max_streams, on_busy=on_busy),
+        )
+
+
+class RequestSlot:
+    """The slots that one request uses; ``close`` returns all of them."""
+
+    def __init__(self, limiters: Limiters, *, key: Key) -> None:
+        self._limiters = limiters
+        self._key = key
+        self._decided = self._working = self._streaming = False
+
+    async def take(self, request: Request) -> None:
+        """Take a slot, once. Raises BusyError, and ClientDisconnect where the client leaves the queue."""
+        if self._decided:
+            return
+        self._decided = True
+        if not self._limiters.requests.try_acquire(self._key):
+            await unless_client_leaves(request, self._limiters.requests.acquire(self._key))
+        self._working = True
+
+    def give_back(self) -> None:
+        """Let another request work: from now on this one waits for a model only."""
+        if self._working:
+            self._working = False
+            self._limiters.requests.release(self._key)
+
+    def open_stream(self) -> None:
+        """Count the response among the streams, once. Raises BusyError."""
+        if not self._streaming:
+            self._limiters.streams.acquire_now(self._key)
+            self._streaming = True
+
+    def work_in_parts(self) -> None:
+        """Take no slot for the request as a whole, but one for each ``part``."""
+        self._decided = True
+
+    @asynccontextmanager
+    async def part(self, *, wait_seconds: float) -> AsyncIterator[None]:
+        """Use a slot of the parts, and one of the requests, inside the block. Raises BusyError."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_seconds
+        async with AsyncExitStack() as held:
+            for limiter in (self._limiters.parts, self._limiters.requests):
+                await limiter.acquire(self._key, wait_seconds=max(0.0, deadline - loop.time()))
+                held.callback(limiter.release, self._key)
+            yield
+
+    def close(self) -> None:
+        self.give_back()
+        if self._streaming:
+            self._streaming = False
+            self._limiters.streams.release(self._key)
+
+
+def slot_of(scope: Scope) -> RequestSlot:
+    slot: RequestSlot = scope[SLOT_KEY]
+    return slot
+
+
+class AdmissionGate:
+    """Gives each request its slot, and has it taken with the end of the body; BoundedRoute does so where none is read.
+
+    Health, readiness, metrics and the web page need no slot, nor does the stream of an MCP session, which lasts as long
+    as that.
+    """
+
+    def __init__(self, app: ASGIApp, *, limiters: Limiters) -> None:
+        self._app = app
+        self._limiters = limiters
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        slot = RequestSlot(self._limiters, key=caller_of(scope).key_id)
+        scope[SLOT_KEY] = slot
+        path: str = scope["path"]
+        if path in ALWAYS_ADMITTED or is_of_page(path) or (path == MCP_PATH and scope["method"] == "GET"):
+            slot.work_in_parts()
+
+        async def received() -> Message:
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body", False):
+                await slot.take(Request(scope, receive))
+            return message
+
+        try:
+            await self._app(scope, received, send)
+        except ClientDisconnect:
+            return
+        finally:
+            slot.close()
