@@ -59,7 +59,7 @@ def profiles() -> dict[str, RetrievalProfile]:
 
 
 async def measure(evaluation: Evaluation, evaluation_set: EvaluationSet, names: Sequence[str]) -> dict[str, float]:
-    runs = await evaluation.retrieve.execute(
+    runs = await evaluation.retrieve.evaluate(
         evaluation_set,
         [EvaluatedProfile(name=name, mode=SearchMode.HYBRID, profile=name) for name in names],
         principal=evaluation.session.principal,
@@ -102,8 +102,8 @@ async def ablate(evaluation_set: EvaluationSet, options: EvaluationOptions, *, e
     ) -> None:
         async with open_evaluation(Target(), options, profiles=everything) as evaluation:
             principal = evaluation.session.principal
-            await evaluation.load.execute(passages, principal=principal, language="es")
-            await evaluation.settle.execute(principal=principal)
+            await evaluation.load.load(passages, principal=principal, language="es")
+            await evaluation.settle.settle(principal=principal)
             if prepare is not None:
                 await prepare()
             values = await measure(evaluation, passages.every(every), names)

@@ -145,7 +145,7 @@ async def cut_short(folder: Path, binary: Path, queries: Sequence[Query], *, sec
         pulse = Pulse()
         beating = asyncio.create_task(pulse.beat())
         before = time.perf_counter()
-        result = await use_case(folder, binary, seconds=seconds).execute(query.request, principal=Principal())
+        result = await use_case(folder, binary, seconds=seconds).grep(query.request, principal=Principal())
         elapsed = time.perf_counter() - before
         beating.cancel()
         rows.append(
@@ -180,11 +180,11 @@ async def run(arguments: argparse.Namespace, folder: Path, report: Report) -> No
     rows: list[dict[str, object]] = []
     for query in QUERIES:
         variants: dict[str, Variant[Query]] = {
-            "grep_files": lambda query: grep.execute(query.request, principal=Principal()),
+            "grep_files": lambda query: grep.grep(query.request, principal=Principal()),
             "rg --json": bare,
         }
         timings = await interleaved(variants, [query], rounds=arguments.rounds)
-        result = await grep.execute(query.request, principal=Principal())
+        result = await grep.grep(query.request, principal=Principal())
         rows += [
             {"query": query.name, "by": name, **timing.row(), "files": result.files, "lines": result.matched_lines}
             for name, timing in timings.items()

@@ -186,7 +186,7 @@ class Bench:
         )
         ingest = IngestFolder(documents=documents, files=files, default_language=settings.default_language)
         started = time.perf_counter()
-        result = await ingest.execute(code.folder, principal=principal)
+        result = await ingest.ingest(code.folder, principal=principal)
         if result.failures:
             raise SystemExit(f"{len(result.failures)} files failed: {result.failures[0].error}")
         return time.perf_counter() - started
@@ -201,7 +201,7 @@ class Bench:
         total, done = (await pending.counts()).pending, 0
         started = time.perf_counter()
         with progress(console, "vectors of entities", unit="entities") as report:
-            while not (step := await pending.execute()).idle:
+            while not (step := await pending.embed()).idle:
                 if step.failed:
                     raise SystemExit("the model failed")
                 done += step.embedded

@@ -68,7 +68,7 @@ class AnswerQuery:
         self._pages = pages
         self._limits = limits
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
         """Return the whole answer. Raises what ``SearchChunks`` raises, and AnswererUnavailableError."""
         return await whole_answer(self.stream(request, principal=principal))
 
@@ -81,7 +81,7 @@ class AnswerQuery:
                 limit=f"1 to {self._limits.max_limit}",
                 remedy="Ask for fewer passages.",
             )
-        response = await self._search.execute(
+        response = await self._search.search(
             replace(request, limit=min(request.limit, self._limits.max_passages)), principal=principal
         )
         yield Searched(response=response)

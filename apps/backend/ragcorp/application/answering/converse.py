@@ -89,7 +89,7 @@ class Converse:
         self._now = now
         self._last = datetime.min.replace(tzinfo=UTC)
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
         """Return the whole answer. Raises what answering a question raises."""
         return await whole_answer(self.stream(request, principal=principal))
 

@@ -16,12 +16,12 @@ class DeleteDocument:
     def __init__(self, *, repository: DocumentRepository) -> None:
         self._repository = repository
 
-    async def execute(self, external_id: str, *, principal: Principal) -> None:
+    async def delete(self, external_id: str, *, principal: Principal) -> None:
         """Raises NotFoundError, or InvalidInputError for what can name no document."""
         require_external_id(external_id)
         await self._repository.soft_delete_one(external_id, principal=principal)
 
-    async def execute_selection(self, selection: DocumentSelection, *, principal: Principal) -> int:
+    async def delete_selection(self, selection: DocumentSelection, *, principal: Principal) -> int:
         """Delete what the prefix and the filters select; return how many.
 
         Raises InvalidInputError for an empty selection: nobody deletes everything by leaving a field out; and for a

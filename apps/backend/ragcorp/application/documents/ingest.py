@@ -32,7 +32,7 @@ class IngestDocument:
         self._embed_pending = embed_pending
         self._embed_wait_seconds = embed_wait_seconds
 
-    async def execute(
+    async def ingest(
         self, request: IngestRequest, *, principal: Principal, expected: bytes | None = None
     ) -> IngestResult:
         """Store one document and wait a short while for its vectors.
@@ -51,7 +51,7 @@ class IngestDocument:
             outcome = await self._repository.replace(write, expected=expected, principal=principal)
         return await self._with_vectors(_result(checked.external_id, outcome))
 
-    async def execute_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]:
+    async def ingest_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]:
         """Store a batch in one transaction, in order of ``requests``; bad ones are reported and stop no other.
 
         It does not wait for vectors. A document that is named twice counts as its last occurrence.
@@ -114,7 +114,7 @@ class IngestDocument:
             return result
         try:
             async with asyncio.timeout(self._embed_wait_seconds):
-                while not (await self._embed_pending.execute(document_id=result.document_id)).idle:
+                while not (await self._embed_pending.embed(document_id=result.document_id)).idle:
                     pass
         except TimeoutError:
             pass

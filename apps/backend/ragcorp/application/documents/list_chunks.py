@@ -20,7 +20,7 @@ class ListChunks:
         self._repository = repository
         self._catalogue = catalogue
 
-    async def execute(
+    async def list(
         self, selection: ChunkSelection, *, principal: Principal, limit: int = 50, cursor: str | None = None
     ) -> tuple[tuple[Chunk, ...], str | None]:
         """Return a page and the cursor of the next one. Raises InvalidInputError for a bad limit, prefix or cursor."""

@@ -18,7 +18,7 @@ class RestoreDocument:
         self._repository = repository
         self._preparation = preparation
 
-    async def execute(self, external_id: str, *, principal: Principal) -> IngestResult:
+    async def restore(self, external_id: str, *, principal: Principal) -> IngestResult:
         """Raises NotFoundError if no deleted document has that name, or if it was written anew meanwhile."""
         require_external_id(external_id)
         document, parsed, original = await self._repository.get_deleted(external_id, principal=principal)

@@ -16,7 +16,7 @@ class ReviseDocument:
     def __init__(self, *, revision: DocumentRevision) -> None:
         self._revision = revision
 
-    async def execute(
+    async def revise(
         self, external_id: str, change: AttributeChange, *, principal: Principal, text: str | None = None
     ) -> IngestResult:
         """Raises NotFoundError, InvalidInputError, or ConflictError: written meanwhile, or a file that is no text."""

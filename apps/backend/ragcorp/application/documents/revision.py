@@ -68,7 +68,7 @@ class DocumentRevision:
             external_id=read.document.external_id, file=source, attributes=attributes or read.requested
         )
         expected = bytes.fromhex(read.document.content_hash)
-        return await self._ingest.execute(request, principal=principal, expected=expected)
+        return await self._ingest.ingest(request, principal=principal, expected=expected)
 
 
 def require_editable(document: Document) -> None:

@@ -16,7 +16,7 @@ class DropVectors:
     def __init__(self, *, store: Reembedding) -> None:
         self._store = store
 
-    async def execute(
+    async def drop(
         self, *, name: str, dimensions: int | None = None, progress: Progress = no_progress
     ) -> tuple[EmbeddingModel, int]:
         """Return the model and how many of its vectors went, cached ones included.

@@ -44,7 +44,7 @@ class EmbedPending:
         self._forgetful = tuple(item_backlogs)
         self._vectors = PassageVectors(embedder=embedder, cache=cache, memory=memory, observer=observer)
 
-    async def execute(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
+    async def embed(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
         """Work off one batch of each; of a document there are chunks only.
 
         Raises StorageUnavailableError; an embedder that is out is reported as ``failed``.

@@ -32,7 +32,7 @@ class PruneEmbeddings:
     async def status(self) -> Sequence[CachedVectors]:
         return await self._cache.status()
 
-    async def execute(
+    async def prune(
         self,
         *,
         unused_days: float,

@@ -95,7 +95,7 @@ class Reembed:
         self._backlog = backlog
         self._sleep = sleep
 
-    async def execute(self, *, switch: bool = True, progress: Progress = no_progress) -> ReembedOutcome:
+    async def reembed(self, *, switch: bool = True, progress: Progress = no_progress) -> ReembedOutcome:
         """Return when the embedder's model is the active one; without ``switch``, when it could be.
 
         Raises ConfigurationError, ConflictError (see the port), EmbedderUnavailableError or StorageUnavailableError;
@@ -234,7 +234,7 @@ class Reembed:
             return counts.pending
         total = counts.pending - counts.failed
         with progress("Making the last vectors", "texts") as report:
-            while counts.pending > counts.failed and not (await self._backlog.execute()).idle:
+            while counts.pending > counts.failed and not (await self._backlog.embed()).idle:
                 counts = await self._backlog.counts()
                 total = max(total, counts.pending - counts.failed)
                 report(total - counts.pending + counts.failed, total)

@@ -14,7 +14,7 @@ class SwitchBack:
     def __init__(self, *, store: Reembedding) -> None:
         self._store = store
 
-    async def execute(
+    async def switch_back(
         self, *, name: str | None = None, dimensions: int | None = None, progress: Progress = no_progress
     ) -> ModelState:
         """Activate the only inactive model with vectors, or the named one, and return how complete it is.

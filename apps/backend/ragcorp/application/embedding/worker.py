@@ -28,7 +28,7 @@ class EmbeddingWorker:
         while True:
             self._wake.clear()
             try:
-                idle = (await self._embed_pending.execute()).idle
+                idle = (await self._embed_pending.embed()).idle
             except RagcorpError as error:
                 logger.warning("the embedding worker waits: %s", getattr(error, "reason", error.code))
                 idle = True

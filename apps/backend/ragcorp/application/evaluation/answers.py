@@ -35,7 +35,7 @@ class EvaluateAnswers:
         self._files = files
         self._parser = parser
 
-    async def execute(
+    async def evaluate(
         self,
         questions: Sequence[AskQuestion],
         documents: Path,
@@ -52,7 +52,7 @@ class EvaluateAnswers:
         judged_answers: list[JudgedAnswer] = []
         with progress("Asking", "questions") as report:
             for done, question in enumerate(questions, start=1):
-                answer = await self._answers.execute(replace(request, query=question.text), principal=principal)
+                answer = await self._answers.answer(replace(request, query=question.text), principal=principal)
                 given = GivenAnswer(
                     text=answer.text,
                     abstained=answer.abstained,

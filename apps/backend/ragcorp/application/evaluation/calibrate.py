@@ -42,7 +42,7 @@ class CalibrateFusion:
         self._workspaces = workspaces
         self._store = store
 
-    async def execute(
+    async def calibrate(
         self, evaluation_set: EvaluationSet, *, principal: Principal, progress: Progress = no_progress
     ) -> Calibration:
         """Return the estimate from up to 500 queries (evenly spaced) and 1,000 passages; store it if it is sound.
@@ -86,7 +86,7 @@ class CalibrateFusion:
                 wanted = relevant(evaluation_set.qrels[query.id])
                 distances += [
                     1 - part.score
-                    for hit in (await self._search.execute(asked, principal=principal)).hits
+                    for hit in (await self._search.search(asked, principal=principal)).hits
                     for part in hit.sources
                     if hit.chunk.external_id in wanted and part.score_type == ScoreType.COSINE_SIMILARITY
                 ]

@@ -23,7 +23,7 @@ class LoadEvaluationSet:
     def __init__(self, *, ingest: BatchIngestion) -> None:
         self._ingest = ingest
 
-    async def execute(
+    async def load(
         self, evaluation_set: EvaluationSet, *, principal: Principal, language: str, progress: Progress = no_progress
     ) -> None:
         """Store all passages. Raises InvalidInputError for one that cannot be stored."""
@@ -33,7 +33,7 @@ class LoadEvaluationSet:
         with progress("Ingesting the corpus", "passages") as report:
             for start in range(0, len(passages), BATCH):
                 requests = [make(passage, attributes) for passage in passages[start : start + BATCH]]
-                outcomes = await self._ingest.execute_many(requests, principal=principal)
+                outcomes = await self._ingest.ingest_many(requests, principal=principal)
                 for number, outcome in enumerate(outcomes, start=start + 1):
                     if isinstance(outcome, IngestFailure):
                         raise InvalidInputError(

@@ -30,7 +30,7 @@ class EvaluateRetrieval:
         self._embedder = embedder
         self._clock = clock
 
-    async def execute(
+    async def evaluate(
         self,
         evaluation_set: EvaluationSet,
         profiles: Sequence[EvaluatedProfile],
@@ -67,7 +67,7 @@ class EvaluateRetrieval:
         with progress(f"Searching {profile.name}", "queries") as report:
             for done, query in enumerate(queries, start=1):
                 started = self._clock()
-                response = await self._search.execute(profile.request(query.text, limit=depth), principal=principal)
+                response = await self._search.search(profile.request(query.text, limit=depth), principal=principal)
                 latencies[query.id] = (self._clock() - started) * 1000
                 rankings[query.id] = best_passages(
                     RankedDocument(_document(hit.chunk), hit.score) for hit in response.hits

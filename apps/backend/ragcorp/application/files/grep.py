@@ -87,7 +87,7 @@ class GrepFiles:
         self._access = access
         self._timeout_seconds = timeout_seconds
 
-    async def execute(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
+    async def grep(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
         """Return the best passages.
 
         A file that is stored as a document which the caller may not read, or the filters exclude, leaves no trace in

@@ -21,7 +21,7 @@ class ReadFile:
         self._documents = documents
         self._access = access
 
-    async def execute(
+    async def read(
         self, path: str, *, principal: Principal, line_start: int | None = None, line_end: int | None = None
     ) -> FileText:
         """Return the lines ``line_start`` to ``line_end`` (from 1, inclusive), or all.

@@ -18,7 +18,7 @@ class RequireDistinctNames:
     def __init__(self, *, files: FolderFiles) -> None:
         self._files = files
 
-    async def execute(self, paths: Sequence[Path], *, gitignore: bool = True) -> None:
+    async def require(self, paths: Sequence[Path], *, gitignore: bool = True) -> None:
         """Raises InvalidInputError for two files of one name, and MissingFileError."""
         if len(paths) > 1:
             await anyio.to_thread.run_sync(self._require, paths, gitignore)

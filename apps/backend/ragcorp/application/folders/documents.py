@@ -193,7 +193,7 @@ class FolderDocuments:
         if self._records is not None:
             claims = [FileClaim(read.entry.relative, read.request.external_id, read.content_hash) for read in batch]
             of_others = await self._records.claim(folder, claims, principal=principal)
-        outcomes = await self._ingest.execute_many([read.request for read in batch], principal=principal)
+        outcomes = await self._ingest.ingest_many([read.request for read in batch], principal=principal)
         if self._records is not None:
             stored = [
                 FileRecord(

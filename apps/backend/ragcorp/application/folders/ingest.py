@@ -49,7 +49,7 @@ class IngestFolder:
         self._files = files
         self._default_language = default_language
 
-    async def execute(
+    async def ingest(
         self,
         root: Path,
         *,

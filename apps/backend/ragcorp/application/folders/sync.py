@@ -98,7 +98,7 @@ class SyncFolder:
         self._records = records
         self._clock_ns = clock_ns
 
-    async def execute(
+    async def sync(
         self,
         tree: WatchedTree,
         *,

@@ -94,7 +94,7 @@ class WatchFolder:
         self._watching = watching
         self._times = times or WatchTimes()
 
-    async def execute(
+    async def watch(
         self,
         path: Path,
         *,
@@ -155,7 +155,7 @@ class WatchFolder:
         whole, places = watch.everything, frozenset(watch.places)
         loop = asyncio.get_running_loop()
         try:
-            outcome = await self._sync.execute(
+            outcome = await self._sync.sync(
                 watch.tree,
                 principal=watch.principal,
                 options=watch.options,

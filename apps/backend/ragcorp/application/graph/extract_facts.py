@@ -38,7 +38,7 @@ class ExtractFacts:
         self._extractor = extractor
         self._store = store
 
-    async def execute(
+    async def extract(
         self,
         *,
         principal: Principal,

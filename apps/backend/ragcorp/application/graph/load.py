@@ -64,14 +64,14 @@ class LoadGraph:
         entities = {place: draft for place, draft in enumerate(drafts) if isinstance(draft, EntityDraft)}
         facts = {place: draft for place, draft in enumerate(drafts) if isinstance(draft, FactDraft)}
         if entities:
-            saved = await self._entities.execute_many(list(entities.values()), principal=principal)
+            saved = await self._entities.save_many(list(entities.values()), principal=principal)
             outcomes |= zip(entities, saved, strict=True)
         if facts:
-            saved = await self._facts.execute_many(list(facts.values()), principal=principal)
+            saved = await self._facts.save_many(list(facts.values()), principal=principal)
             outcomes |= zip(facts, saved, strict=True)
         return [outcomes[place] for place in range(len(drafts))]
 
-    async def execute(
+    async def load(
         self, lines: Iterable[bytes], *, principal: Principal, on_progress: LinesDone | None = None
     ) -> GraphLoad:
         """Load the lines, which are read in a worker thread; blank ones are passed over.

@@ -19,14 +19,14 @@ class SaveEntities:
         self._repository = repository
         self._max_metadata_bytes = max_metadata_bytes
 
-    async def execute(self, draft: EntityDraft, *, principal: Principal) -> GraphOutcome:
+    async def save(self, draft: EntityDraft, *, principal: Principal) -> GraphOutcome:
         """Raises InvalidInputError, or ConflictError where an entity that the principal may not read has the name."""
-        (outcome,) = await self.execute_many([draft], principal=principal)
+        (outcome,) = await self.save_many([draft], principal=principal)
         if isinstance(outcome, GraphFailure):
             raise outcome.error
         return outcome
 
-    async def execute_many(
+    async def save_many(
         self, drafts: Sequence[EntityDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
         """Store a batch in one transaction; bad drafts are reported in their place and stop no other."""

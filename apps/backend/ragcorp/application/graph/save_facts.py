@@ -19,14 +19,14 @@ class SaveFacts:
         self._repository = repository
         self._max_metadata_bytes = max_metadata_bytes
 
-    async def execute(self, draft: FactDraft, *, principal: Principal) -> GraphOutcome:
+    async def save(self, draft: FactDraft, *, principal: Principal) -> GraphOutcome:
         """Raises InvalidInputError, or ConflictError where a fact that the principal may not read has the name."""
-        (outcome,) = await self.execute_many([draft], principal=principal)
+        (outcome,) = await self.save_many([draft], principal=principal)
         if isinstance(outcome, GraphFailure):
             raise outcome.error
         return outcome
 
-    async def execute_many(
+    async def save_many(
         self, drafts: Sequence[FactDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
         """Store a batch in one transaction; bad drafts are reported in their place and stop no other."""

@@ -17,7 +17,7 @@ class IntrospectHydration:
     def __init__(self, *, episodes: EpisodeStore) -> None:
         self._episodes = episodes
 
-    async def execute(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
+    async def introspect(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
         """Return a turn, the latest unless one is named.
 
         Raises InvalidInputError for a name or number that no episode has, NotFoundError where the caller has none such.

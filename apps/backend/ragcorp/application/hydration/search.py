@@ -20,17 +20,17 @@ class HydratedSearch:
         self._search = search
         self._hydrate = hydrate
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         """Raises what the search raises."""
         if request.episode_id is None:
-            return await self._search.execute(request, principal=principal)
+            return await self._search.search(request, principal=principal)
         hydrating = asyncio.create_task(
             self._hydrate.prepare(
                 request.query, episode_id=request.episode_id, principal=principal, filters=request.filters
             )
         )
         try:
-            response = await self._search.execute(request, principal=principal)
+            response = await self._search.search(request, principal=principal)
             prepared = await hydrating
         finally:
             if not hydrating.done():

@@ -58,7 +58,7 @@ class CreateKey:
         self._random = random
         self._now = now
 
-    async def execute(self, request: KeyRequest) -> CreatedKey:
+    async def create(self, request: KeyRequest) -> CreatedKey:
         """Raises InvalidInputError or StorageUnavailableError."""
         _check(request)
         key_id = make_key_id(self._random(ID_LENGTH))

@@ -32,7 +32,7 @@ class ListKeys:
         self._store = store
         self._now = now
 
-    async def execute(self, *, workspace: str | None = None) -> Sequence[ListedKey]:
+    async def list(self, *, workspace: str | None = None) -> Sequence[ListedKey]:
         now = self._now()
         return [ListedKey(key=key, state=_state(key, now)) for key in await self._store.list(workspace=workspace)]
 

@@ -17,7 +17,7 @@ class RevokeKey:
         self._store = store
         self._now = now
 
-    async def execute(self, key_id: str) -> None:
+    async def revoke(self, key_id: str) -> None:
         """Raises NotFoundError where there is no such key; one that is revoked stays so."""
         if not KEY_ID.fullmatch(key_id) or not await self._store.revoke(key_id, at=self._now()):
             raise NotFoundError(

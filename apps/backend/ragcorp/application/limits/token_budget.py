@@ -111,16 +111,16 @@ class TokenBudget:
 class AnswersWithinBudget:
     """Answers questions of keys that have tokens left: before anything is searched."""
 
-    answer: QuestionAnswering
+    answers: QuestionAnswering
     budget: TokenBudget
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
         await self.budget.require()
-        return await self.answer.execute(request, principal=principal)
+        return await self.answers.answer(request, principal=principal)
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
         await self.budget.require()
-        async with aclosing(self.answer.stream(request, principal=principal)) as events:
+        async with aclosing(self.answers.stream(request, principal=principal)) as events:
             async for event in events:
                 yield event
 

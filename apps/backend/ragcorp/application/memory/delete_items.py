@@ -16,12 +16,12 @@ class DeleteItems:
         self._collection = collection
         self._repository = repository
 
-    async def execute(self, external_id: str, *, principal: Principal) -> None:
+    async def delete(self, external_id: str, *, principal: Principal) -> None:
         """Raises NotFoundError, or InvalidInputError for what can name no item."""
         require_external_id(external_id)
         await self._repository.delete_one(external_id, principal=principal)
 
-    async def execute_selection(self, selection: ItemSelection, *, principal: Principal) -> int:
+    async def delete_selection(self, selection: ItemSelection, *, principal: Principal) -> int:
         """Delete what the prefix and the filters select; return how many.
 
         Raises InvalidInputError for an empty selection: nobody deletes everything by leaving a field out; and for a

@@ -53,7 +53,7 @@ class ImportHistory:
     def __init__(self, *, save: ItemSaving) -> None:
         self._save = save
 
-    async def execute(
+    async def import_history(
         self,
         lines: Iterable[bytes],
         *,
@@ -106,7 +106,7 @@ class ImportHistory:
             runs[-1][name] = (number, draft)
         saved: list[ItemOutcome] = []
         for run in runs:
-            outcomes = await self._save.execute_many([draft for _, draft in run.values()], principal=principal)
+            outcomes = await self._save.save_many([draft for _, draft in run.values()], principal=principal)
             for (number, _), outcome in zip(run.values(), outcomes, strict=True):
                 if isinstance(outcome, ItemOutcome):
                     saved.append(outcome)

@@ -16,7 +16,7 @@ class ListItems:
     def __init__(self, *, repository: ItemRepository) -> None:
         self._repository = repository
 
-    async def execute(
+    async def list(
         self, selection: ItemSelection, *, principal: Principal, limit: int = 50, cursor: str | None = None
     ) -> tuple[tuple[Item, ...], str | None]:
         """Return a page and the cursor of the next one. Raises InvalidInputError for a bad limit, prefix or cursor."""

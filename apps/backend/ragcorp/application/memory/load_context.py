@@ -57,7 +57,7 @@ class LoadContext:
         self._limits = limits
         self._make_token = make_token
 
-    async def execute(
+    async def load(
         self,
         query: str = DEFAULT_QUERY,
         *,
@@ -89,7 +89,7 @@ class LoadContext:
         )
         try:
             async with asyncio.timeout(limits.timeout_seconds):
-                response = await self._search.execute(request, principal=principal)
+                response = await self._search.search(request, principal=principal)
         except TimeoutError:
             raise AllSourcesFailedError(
                 "The memory did not come in time.",

@@ -40,7 +40,7 @@ class SaveItems:
     def collection(self) -> Collection:
         return self._collection
 
-    async def execute(self, draft: ItemDraft, *, principal: Principal) -> ItemOutcome:
+    async def save(self, draft: ItemDraft, *, principal: Principal) -> ItemOutcome:
         """Create or replace one item. Without a time it keeps the one it has; a new one is of now.
 
         Raises InvalidInputError, or ConflictError where the external_id given is that of an item that the principal
@@ -50,7 +50,7 @@ class SaveItems:
         (outcome,) = await self._repository.save_many([checked], principal=principal)
         return outcome
 
-    async def execute_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]:
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]:
         """Store a batch in one transaction, in order of ``drafts``; bad ones are reported and stop no other.
 
         An item that is named twice counts as its last occurrence; said twice alike, it is unchanged the second time.

@@ -59,8 +59,8 @@ class NotedSearch:
         self._search = search
         self._calls = calls
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
-        response = await self._search.execute(request, principal=principal)
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+        response = await self._search.search(request, principal=principal)
         self._calls.reported(response.reports)
         return response
 
@@ -72,7 +72,7 @@ class NotedAnswers:
         self._answer = answer
         self._calls = calls
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
         return await whole_answer(self.stream(request, principal=principal))
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:

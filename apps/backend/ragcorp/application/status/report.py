@@ -88,7 +88,7 @@ class ReportStatus:
         self._seconds = seconds
         self._bound = TimeBound()
 
-    async def execute(self, *, principal: Principal, turn: Turn = nullcontext) -> ServiceStatus:
+    async def report(self, *, principal: Principal, turn: Turn = nullcontext) -> ServiceStatus:
         """Return the status; no outage raises. Counting, which costs the database most, is done inside ``turn()``."""
         deadline = asyncio.get_running_loop().time() + self._seconds
         looked, counted = await asyncio.gather(

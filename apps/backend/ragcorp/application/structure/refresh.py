@@ -40,7 +40,7 @@ class RefreshStructure:
         self._extractor = extractor
         self._is_plain = is_plain
 
-    async def execute(self, *, on_progress: Report = lambda done, total: None) -> RefreshedStructure:  # noqa: ARG005
+    async def refresh(self, *, on_progress: Report = lambda done, total: None) -> RefreshedStructure:  # noqa: ARG005
         """Look at each document once, by id, and extract what is out of date. Raises StorageUnavailableError."""
         total = await self.count()
         documents = entities = 0

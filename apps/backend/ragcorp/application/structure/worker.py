@@ -36,7 +36,7 @@ class StructureWorker:
         while True:
             is_done = False
             try:
-                done = await self._refresh.execute()
+                done = await self._refresh.refresh()
             except RagcorpError as error:
                 logger.warning("the entities wait: %s", getattr(error, "reason", error.code))
             else:

@@ -18,7 +18,7 @@ class ChooseLanguage:
         self._languages = languages
         self._default_language = default_language
 
-    async def execute(self, language: str | None, *, principal: Principal) -> tuple[str, ...]:
+    async def choose(self, language: str | None, *, principal: Principal) -> tuple[str, ...]:
         """Set the language (None: back to the setting's) and return all that queries are read in, first the chosen one.
 
         Raises InvalidInputError for what is no language code.

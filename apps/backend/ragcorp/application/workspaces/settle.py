@@ -26,7 +26,7 @@ class SettleWorkspace:
         self._embed_pending = embed_pending
         self._workspaces = workspaces
 
-    async def execute(self, *, principal: Principal, progress: Progress = no_progress) -> None:
+    async def settle(self, *, principal: Principal, progress: Progress = no_progress) -> None:
         """Return when each chunk has its vector and counts. Raises EmbedderUnavailableError if the model gives out."""
         if self._embed_pending is not None:
             with progress("Making vectors", "passages") as report:
@@ -38,7 +38,7 @@ class SettleWorkspace:
         failed_rounds = 0
         waited = 0.0
         while True:
-            done = await embed_pending.execute(workspace=workspace)
+            done = await embed_pending.embed(workspace=workspace)
             pending = (await embed_pending.counts(workspace=workspace)).pending
             report(total - pending, total)
             if not pending:

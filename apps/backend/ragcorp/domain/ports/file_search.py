@@ -117,7 +117,7 @@ class TermFrequencies(Protocol):
 class FileGrep(Protocol):
     """Searches files for a caller (the use case, as sources and tools see it)."""
 
-    async def execute(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
+    async def grep(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
         """Raises InvalidInputError, FileAccessDeniedError, SourceUnavailableError or StorageUnavailableError."""
         ...
 
@@ -125,6 +125,6 @@ class FileGrep(Protocol):
 class FileReading(Protocol):
     """Reads a file for a caller (the use case)."""
 
-    async def execute(
+    async def read(
         self, path: str, *, principal: Principal, line_start: int | None = None, line_end: int | None = None
     ) -> FileText: ...

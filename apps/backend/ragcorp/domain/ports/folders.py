@@ -274,7 +274,7 @@ class SyncOutcome:
 class FolderSync(Protocol):
     """Brings the documents in step with a tree, or with some of its paths, once (the use case)."""
 
-    async def execute(
+    async def sync(
         self,
         tree: WatchedTree,
         *,

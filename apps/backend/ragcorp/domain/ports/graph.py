@@ -77,7 +77,7 @@ class GraphRepository(Protocol):
 class EntitySaving(Protocol):
     """Stores entities in batches; a bad one is reported in its place."""
 
-    async def execute_many(
+    async def save_many(
         self, drafts: Sequence[EntityDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]: ...
 
@@ -85,7 +85,7 @@ class EntitySaving(Protocol):
 class FactSaving(Protocol):
     """Stores facts in batches; a bad one is reported in its place."""
 
-    async def execute_many(
+    async def save_many(
         self, drafts: Sequence[FactDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]: ...
 

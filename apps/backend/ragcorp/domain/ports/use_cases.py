@@ -19,7 +19,7 @@ from ragcorp.domain.structure.hydration import Hydration
 class ChunkSearch(Protocol):
     """Searches the chunks."""
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse: ...
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse: ...
 
 
 class EpisodeHydration(Protocol):
@@ -37,13 +37,13 @@ class EpisodeHydration(Protocol):
 class BatchIngestion(Protocol):
     """Stores documents in batches; a bad one is reported in its place."""
 
-    async def execute_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]: ...
+    async def ingest_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]: ...
 
 
 class DocumentIngestion(Protocol):
     """Stores one document."""
 
-    async def execute(
+    async def ingest(
         self, request: IngestRequest, *, principal: Principal, expected: bytes | None = None
     ) -> IngestResult:
         """Raises ConflictError if the stored document has another content hash than ``expected``."""
@@ -53,13 +53,13 @@ class DocumentIngestion(Protocol):
 class ItemSaving(Protocol):
     """Stores items of memory or history in batches; a bad one is reported in its place."""
 
-    async def execute_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]: ...
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]: ...
 
 
 class BacklogEmbedding(Protocol):
     """Makes missing vectors, a batch a call."""
 
-    async def execute(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress: ...
+    async def embed(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress: ...
 
     async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts: ...
 
@@ -67,7 +67,7 @@ class BacklogEmbedding(Protocol):
 class QuestionAnswering(Protocol):
     """Answers a question from the documents, or abstains."""
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer: ...
+    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer: ...
 
     def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
         """Yield ``Searched``, text deltas, and last the ``Answer``."""

@@ -77,7 +77,7 @@ class Items(Facade):
                 metadata=metadata or {},
             ),
         )
-        return await self._use_cases.save.execute(draft, principal=self._principal)
+        return await self._use_cases.save.save(draft, principal=self._principal)
 
     async def update(
         self,
@@ -123,18 +123,18 @@ class Items(Facade):
     ) -> tuple[tuple[Item, ...], str | None]:
         """Return a page of items in the order of external_id, and the cursor of the next page."""
         selection = ItemSelection(prefix=prefix, filters=parse_selection(filters or {}))
-        return await self._use_cases.items.execute(selection, principal=self._principal, limit=limit, cursor=cursor)
+        return await self._use_cases.items.list(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def get(self, external_id: str) -> Item:
         return await self._use_cases.items.get(external_id, principal=self._principal)
 
     async def delete(self, external_id: str) -> None:
         """Remove an item for good."""
-        await self._use_cases.delete.execute(external_id, principal=self._principal)
+        await self._use_cases.delete.delete(external_id, principal=self._principal)
 
     async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
         """Remove for good what the prefix and the filters select; return how many."""
-        return await self._use_cases.delete.execute_selection(
+        return await self._use_cases.delete.delete_selection(
             ItemSelection(prefix=prefix, filters=parse_selection(filters or {})), principal=self._principal
         )
 
@@ -167,10 +167,10 @@ class History(Items):
         )
         if isinstance(lines, str | Path):
             with opened_lines(Path(lines)) as stream:
-                return await self._import_history.execute(
+                return await self._import_history.import_history(
                     lines_of(stream), principal=self._principal, defaults=defaults, on_progress=on_progress
                 )
-        return await self._import_history.execute(
+        return await self._import_history.import_history(
             lines, principal=self._principal, defaults=defaults, on_progress=on_progress
         )
 
@@ -212,7 +212,7 @@ class Artifacts(Facade):
             path=path,
             metadata=metadata,
         )
-        return await self._revise.execute(external_id, change, text=text, principal=self._principal)
+        return await self._revise.revise(external_id, change, text=text, principal=self._principal)
 
 
 class Chunks(Facade):
@@ -234,7 +234,7 @@ class Chunks(Facade):
     ) -> tuple[tuple[Chunk, ...], str | None]:
         """Return a page of passages in the order of their documents and of the text, and the next page's cursor."""
         selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_selection(filters or {}))
-        return await self._chunks.execute(selection, principal=self._principal, limit=limit, cursor=cursor)
+        return await self._chunks.list(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def get(self, chunk_id: str) -> Chunk:
         return await self._chunks.get(chunk_id, principal=self._principal)

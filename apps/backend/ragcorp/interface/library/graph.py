@@ -64,7 +64,7 @@ class Graph(Facade):
                 metadata=metadata or {},
             ),
         )
-        return await self._use_cases.save_entities.execute(draft, principal=self._principal)
+        return await self._use_cases.save_entities.save(draft, principal=self._principal)
 
     async def add_fact(
         self,
@@ -109,7 +109,7 @@ class Graph(Facade):
                 metadata=metadata or {},
             ),
         )
-        return await self._use_cases.save_facts.execute(draft, principal=self._principal)
+        return await self._use_cases.save_facts.save(draft, principal=self._principal)
 
     async def entities(
         self,
@@ -160,10 +160,10 @@ class Graph(Facade):
         """
         if isinstance(lines, str | Path):
             with opened_lines(Path(lines)) as stream:
-                return await self._use_cases.load.execute(
+                return await self._use_cases.load.load(
                     lines_of(stream), principal=self._principal, on_progress=on_progress
                 )
-        return await self._use_cases.load.execute(lines, principal=self._principal, on_progress=on_progress)
+        return await self._use_cases.load.load(lines, principal=self._principal, on_progress=on_progress)
 
     async def extract(
         self,
@@ -176,6 +176,6 @@ class Graph(Facade):
 
         Raises ConfigurationError without a language model.
         """
-        return await self._use_cases.extract.execute(
+        return await self._use_cases.extract.extract(
             principal=self._principal, document=document, limit=limit, on_progress=on_progress
         )

@@ -84,7 +84,7 @@ class Rag:
 
     async def facets(self, *, filters: Mapping[str, object] | None = None) -> Facets:
         """Count what there is to find, by collection, artifact_type, language and month."""
-        return await self._use_cases.collections.facets.execute(
+        return await self._use_cases.collections.facets.count(
             principal=self._principal, filters=parse_selection(filters or {})
         )
 
@@ -127,7 +127,7 @@ class Rag:
         of which this is the next turn: ``hydration`` of the response is what it shows.
         """
         request = self._request(query, limit=limit, mode=mode, filters=filters)
-        return await self._use_cases.search.execute(
+        return await self._use_cases.search.search(
             SearchRequest(
                 query=request.query,
                 limit=limit,
@@ -178,7 +178,7 @@ class Rag:
             expand_neighbors=expand_neighbors,
             vector_score_threshold=vector_score_threshold,
         )
-        return await self._use_cases.search.execute(request, principal=self._principal)
+        return await self._use_cases.search.search(request, principal=self._principal)
 
     async def grep(
         self,
@@ -196,11 +196,11 @@ class Rag:
         Raises FileAccessError where no root is allowed to the caller.
         """
         request = grep_request(query, mode=mode, globs=globs, case=case, max_passages=max, gitignore=gitignore)
-        return await self._use_cases.grep.execute(request, principal=self._principal)
+        return await self._use_cases.grep.grep(request, principal=self._principal)
 
     async def read_file(self, path: str, line_start: int | None = None, line_end: int | None = None) -> FileText:
         """Return a file of ALLOWED_PATHS, or lines of it. Raises FileAccessError: its text says why not."""
-        return await self._use_cases.read_file.execute(
+        return await self._use_cases.read_file.read(
             path, principal=self._principal, line_start=line_start, line_end=line_end
         )
 
@@ -222,7 +222,7 @@ class Rag:
         answer is made from what that turn shows, too.
         """
         request = self._request(query, limit=limit, mode=mode, filters=filters)
-        return await self._use_cases.answer.execute(
+        return await self._use_cases.answer.answer(
             replace(request, profile=profile, conversation_id=conversation_id, episode_id=episode_id),
             principal=self._principal,
         )
@@ -250,7 +250,7 @@ class Rag:
 
         Raises NotFoundError where the caller has no such episode or turn.
         """
-        return await self._use_cases.introspect.execute(episode_id, principal=self._principal, turn=turn)
+        return await self._use_cases.introspect.introspect(episode_id, principal=self._principal, turn=turn)
 
     async def context(
         self, query: str = DEFAULT_QUERY, *, limit: int | None = None, session: str | None = None
@@ -259,7 +259,7 @@ class Rag:
 
         ``limit`` is DEFAULT_RESULT_LIMIT unless given; ``session`` recalls of one session only.
         """
-        return await self._use_cases.context.execute(query, limit=limit, session=session, principal=self._principal)
+        return await self._use_cases.context.load(query, limit=limit, session=session, principal=self._principal)
 
     async def ingest_text(
         self,
@@ -308,7 +308,7 @@ class Rag:
             metadata=metadata if metadata is not None else base.metadata,
         )
         file = SourceFile(content=content, media_type=media_type, filename=filename)
-        return await self._use_cases.ingest.execute(
+        return await self._use_cases.ingest.ingest(
             IngestRequest(external_id=external_id, file=file, attributes=described), principal=self._principal
         )
 
@@ -316,7 +316,7 @@ class Rag:
         self, path: str | Path, *, prefix: str = "", on_progress: ProgressCallback | None = None
     ) -> FolderReport:
         """Store every document below ``path`` (or the one file), passing over what is stored already."""
-        return await self._use_cases.ingest_folder.execute(
+        return await self._use_cases.ingest_folder.ingest(
             Path(path), principal=self._principal, prefix=prefix, on_progress=on_progress
         )
 
@@ -331,7 +331,7 @@ class Rag:
     ) -> tuple[tuple[Document, ...], str | None]:
         """Return a page of documents in the order of external_id, and the cursor of the next page."""
         selection = DocumentSelection(prefix=prefix, filters=parse_selection(filters or {}), deleted=deleted)
-        return await self._use_cases.documents.execute(selection, principal=self._principal, limit=limit, cursor=cursor)
+        return await self._use_cases.documents.list(selection, principal=self._principal, limit=limit, cursor=cursor)
 
     async def document(self, external_id: str) -> Document:
         return await self._use_cases.documents.get(external_id, principal=self._principal)
@@ -342,16 +342,16 @@ class Rag:
 
     async def delete(self, external_id: str) -> None:
         """Hide a document at once; ``restore`` brings it back."""
-        await self._use_cases.delete.execute(external_id, principal=self._principal)
+        await self._use_cases.delete.delete(external_id, principal=self._principal)
 
     async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
         """Hide all documents that the prefix and the filters select; return how many."""
-        return await self._use_cases.delete.execute_selection(
+        return await self._use_cases.delete.delete_selection(
             DocumentSelection(prefix=prefix, filters=parse_selection(filters or {})), principal=self._principal
         )
 
     async def restore(self, external_id: str) -> IngestResult:
-        return await self._use_cases.restore.execute(external_id, principal=self._principal)
+        return await self._use_cases.restore.restore(external_id, principal=self._principal)
 
     async def purge(self, *, older_than_days: float) -> int:
         """Remove for good what was deleted at least so long ago; return how many."""
@@ -359,7 +359,7 @@ class Rag:
 
     async def set_language(self, language: str | None) -> tuple[str, ...]:
         """Choose the language in which queries are read first (None: DEFAULT_LANGUAGE); return all they are read in."""
-        return await self._use_cases.language.execute(language, principal=self._principal)
+        return await self._use_cases.language.choose(language, principal=self._principal)
 
     async def pending(self) -> BacklogCounts:
         """Return how many passages and items of the workspace still wait for a vector, whoever may read them."""
@@ -370,7 +370,7 @@ class Rag:
         await self._use_cases.embed_pending.enqueue_missing()
         total = (await self.pending()).pending
         done = 0
-        while not (progress := await self._use_cases.embed_pending.execute()).idle:
+        while not (progress := await self._use_cases.embed_pending.embed()).idle:
             done += progress.embedded
             if on_progress:
                 on_progress(done, max(total, done))

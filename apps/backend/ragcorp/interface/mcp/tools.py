@@ -61,7 +61,7 @@ class Search(ToolCall):
         return error
 
     async def _found(self, services: McpServices, principal: Principal) -> ToolOutcome:
-        response = await services.search.execute(self.request(), principal=principal)
+        response = await services.search.search(self.request(), principal=principal)
         services.counts.count_search(response)
         return ToolOutcome(
             text=search_text(response),
@@ -192,7 +192,7 @@ class GrepSearch(ToolCall):
             case=GrepCase(self.case),
             max_passages=self.max_passages,
         )
-        result = await services.grep.execute(request, principal=principal)
+        result = await services.grep.grep(request, principal=principal)
         services.counts.count_grep(result)
         return ToolOutcome(text=grep_text(result), document=unmarked_results(result), status=grep_status(result))
 
@@ -218,7 +218,7 @@ class ReadFile(ToolCall):
     line_end: int | None = Field(None, ge=1, le=2**31 - 1, description="Last line, inclusive.")
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
-        file = await services.read.execute(
+        file = await services.read.read(
             self.path, principal=principal, line_start=self.line_start, line_end=self.line_end
         )
         text = file.text
@@ -278,7 +278,7 @@ class Context(ToolCall):
     session: str | None = Field(None, min_length=1, max_length=MAX_ITEM_NAME, description="Of one session only.")
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
-        context = await services.context.execute(
+        context = await services.context.load(
             DEFAULT_QUERY if self.query is None else self.query,
             limit=self.limit,
             session=self.session,

@@ -171,7 +171,7 @@ class SearchScreen(Screen[None]):
     async def _search(self, query: str, profile: str, generation: int) -> None:
         begun = time.monotonic()
         try:
-            response = await self._services.search.execute(
+            response = await self._services.search.search(
                 SearchRequest(
                     query=query,
                     limit=self._services.limit,

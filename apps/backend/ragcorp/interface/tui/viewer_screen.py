@@ -86,10 +86,10 @@ class ViewerScreen(Screen[None]):
         """Return the whole file, or the lines around the passage where that is too large."""
         principal = self._services.principal
         try:
-            return await self._services.read.execute(path, principal=principal)
+            return await self._services.read.read(path, principal=principal)
         except FileTooLargeError:
             first, last = max(1, self._opened.line_start - AROUND), self._opened.line_end + AROUND
-            return await self._services.read.execute(path, principal=principal, line_start=first, line_end=last)
+            return await self._services.read.read(path, principal=principal, line_start=first, line_end=last)
 
     def _show_file(self, text: FileText) -> None:
         opened = self._opened

@@ -227,7 +227,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         use_cases = UseCases(
             search=search,
             answer=AnswersWithinBudget(
-                answer=make_conversation(
+                answers=make_conversation(
                     settings, stack, database=database, answer=answer, languages=languages, tokens=token_observers
                 ),
                 budget=budget,

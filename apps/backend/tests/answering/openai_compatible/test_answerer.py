@@ -48,7 +48,7 @@ class FoundAlready:
     def __init__(self, *chunks: Chunk) -> None:
         self._chunks = chunks
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         hits = tuple(
             SearchHit(rank=rank, score=1.0, score_type="test", chunk=found, sources=())
             for rank, found in enumerate(self._chunks, start=1)
@@ -83,7 +83,7 @@ def use_case(answerer: OpenAIAnswerer, *contents: str, timeout: float = 10.0) ->
 
 async def ask(answerer: OpenAIAnswerer, question: str = QUESTION, *contents: str, timeout: float = 10.0) -> Answer:
     query = use_case(answerer, *contents, timeout=timeout)
-    return await query.execute(SearchRequest(query=question), principal=Principal())
+    return await query.answer(SearchRequest(query=question), principal=Principal())
 
 
 def prompt_of(*chunks: Chunk, question: str = QUESTION) -> AnswerPrompt:

@@ -83,7 +83,7 @@ class World:
         )
 
     async def ask(self, query: str, conversation: str | None = "c1", *, principal: Principal = ME) -> Answer:
-        return await self.use_case.execute(
+        return await self.use_case.answer(
             SearchRequest(query=query, conversation_id=conversation, profile="memory"), principal=principal
         )
 
@@ -351,7 +351,7 @@ def test_a_conversation_needs_a_storable_name(name: Any) -> None:
 async def test_an_answer_is_held_as_closely_as_what_its_episode_shows() -> None:
     world = World(search=FoundAlready((turn("a", sensitivity=Sensitivity.PUBLIC),)))
     world.search.hydration = episode_turn(hydrated("auth.go::login", "func login() {}", line=1))
-    await world.use_case.execute(SearchRequest(query=FIRST, conversation_id="c1", episode_id="e"), principal=ME)
+    await world.use_case.answer(SearchRequest(query=FIRST, conversation_id="c1", episode_id="e"), principal=ME)
     assert [item.attributes.sensitivity for item in world.history.items] == [
         Sensitivity.NORMAL,
         Sensitivity.CONFIDENTIAL,

@@ -60,6 +60,6 @@ async def test_a_citation_shows_its_speaker_and_quote_without_harm() -> None:
         pages=NO_PAGES,
         limits=AnswerLimits(),
     )
-    (citation,) = (await query.execute(SearchRequest(query="¿Qué plazo?"), principal=Principal())).citations
+    (citation,) = (await query.answer(SearchRequest(query="¿Qué plazo?"), principal=Principal())).citations
     assert citation.quote == "El plazo es de 30 días ![i] (http://e/x) ."
     assert citation.title == "(2) Ana !(x)(http://e/y) (script)…"

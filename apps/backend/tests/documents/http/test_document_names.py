@@ -125,9 +125,9 @@ async def test_use_cases_refuse_what_can_name_no_document(world: World, name: st
     for call in (
         services.documents.get(name, principal=caller),
         services.documents.get_source(name, principal=caller),
-        services.delete.execute(name, principal=caller),
-        services.delete.execute_selection(DocumentSelection(prefix=name), principal=caller),
-        services.restore.execute(name, principal=caller),
+        services.delete.delete(name, principal=caller),
+        services.delete.delete_selection(DocumentSelection(prefix=name), principal=caller),
+        services.restore.restore(name, principal=caller),
     ):
         with pytest.raises(InvalidInputError):
             await call

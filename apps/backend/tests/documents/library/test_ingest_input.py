@@ -43,7 +43,7 @@ async def test_bad_items_of_a_batch_are_reported_in_their_place(make_container: 
         request("mal/largo", "texto", title="x" * 501),
         request("bien/3", "aguja \x00tres"),
     ]
-    outcomes = await container.use_cases.ingest.execute_many(requests, principal=ANYONE)
+    outcomes = await container.use_cases.ingest.ingest_many(requests, principal=ANYONE)
     assert [outcome.external_id for outcome in outcomes] == [item.external_id for item in requests]
     stored = [position for position, outcome in enumerate(outcomes) if isinstance(outcome, IngestResult)]
     assert stored == [0, 7, 9]
@@ -61,8 +61,8 @@ async def test_one_conflict_of_a_batch_stops_no_other(make_container: Callable[.
 
     ana, beto = Principal(subject="ana"), Principal(subject="beto")
     ingest = container.use_cases.ingest
-    await ingest.execute(request("m", "de ana", visibility_scope=VisibilityScope.PRIVATE, owner="ana"), principal=ana)
-    outcomes = await ingest.execute_many([request(name, "aguja") for name in ("a", "m", "z")], principal=beto)
+    await ingest.ingest(request("m", "de ana", visibility_scope=VisibilityScope.PRIVATE, owner="ana"), principal=ana)
+    outcomes = await ingest.ingest_many([request(name, "aguja") for name in ("a", "m", "z")], principal=beto)
     assert [type(outcome) for outcome in outcomes] == [IngestResult, IngestFailure, IngestResult]
     assert outcomes[1].error.code == "conflict"
 

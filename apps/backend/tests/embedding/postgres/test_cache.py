@@ -177,29 +177,29 @@ async def test_a_prune_takes_the_longest_unused_first_in_batches(
     def progress(done: int, total: int) -> None:
         told.append((done, total))
 
-    dry = await prune.execute(unused_days=2.5, model=TEST_MODEL.name, dry_run=True, on_progress=progress)
+    dry = await prune.prune(unused_days=2.5, model=TEST_MODEL.name, dry_run=True, on_progress=progress)
     assert (dry, told, len(await kept(database))) == (PruneReport(unused=8, pruned=0), [], 11)
     assert await cache.prune(days=2.5, model=TEST_MODEL.name, limit=2) == 2
     assert key("day 8") not in await kept(database)
     assert key("day 7") in await kept(database)
-    done = await prune.execute(unused_days=2.5, model=TEST_MODEL.name, on_progress=progress)
+    done = await prune.prune(unused_days=2.5, model=TEST_MODEL.name, on_progress=progress)
     assert done == PruneReport(unused=6, pruned=6)
     assert told == [(0, 6), (3, 6), (6, 6)]
     assert await kept(database) == sorted([key("day 0"), key("day 1"), key("another")])
-    assert await prune.execute(unused_days=50) == PruneReport(unused=1, pruned=1)
-    assert await prune.execute(unused_days=0) == PruneReport(unused=2, pruned=2)
+    assert await prune.prune(unused_days=50) == PruneReport(unused=1, pruned=1)
+    assert await prune.prune(unused_days=0) == PruneReport(unused=2, pruned=2)
 
 
 @pytest.mark.parametrize("days", [-1.0, float("nan"), float("inf"), 1e9])
 async def test_days_out_of_range_are_refused(cache: PostgresEmbeddingCache, days: float) -> None:
     with pytest.raises(InvalidInputError) as raised:
-        await PruneEmbeddings(cache=cache).execute(unused_days=days)
+        await PruneEmbeddings(cache=cache).prune(unused_days=days)
     assert (raised.value.field, raised.value.limit) == ("unused_days", "0 to 36500")
 
 
 async def test_a_model_that_is_not_there_is_refused(cache: PostgresEmbeddingCache) -> None:
     with pytest.raises(InvalidInputError) as raised:
-        await PruneEmbeddings(cache=cache).execute(unused_days=0, model="no-such-model")
+        await PruneEmbeddings(cache=cache).prune(unused_days=0, model="no-such-model")
     assert raised.value.field == "model"
     assert "no-such-model" not in raised.value.message
 
@@ -212,7 +212,7 @@ async def test_a_prune_leaves_the_vectors_of_chunks_and_items(
     await documents.save_many([written("a.txt", "uno", "dos")], principal=ANYONE)
     await memory.save_many([draft("m", "tres")], principal=ANYONE)
     await embed_all(database, cache, HashingEmbedder())
-    assert await PruneEmbeddings(cache=cache).execute(unused_days=0) == PruneReport(unused=2, pruned=2)
+    assert await PruneEmbeddings(cache=cache).prune(unused_days=0) == PruneReport(unused=2, pruned=2)
     assert await run(database, "SELECT count(*) FROM chunk_embeddings") == [(2,)]
     assert len((await documents.find_similar_chunks(EAST, principal=ANYONE, limit=9)).ranked_list) == 2
     assert set(await cache.get([key("tres")], model=TEST_MODEL, workspace="default")) == {key("tres")}
@@ -229,7 +229,7 @@ async def embed_all(
         cache=cache,
         memory=memory,
     )
-    return (await embed_pending.execute()).embedded
+    return (await embed_pending.embed()).embedded
 
 
 async def test_what_was_deleted_for_good_of_items_is_not_in_memory_either(
@@ -276,7 +276,7 @@ async def test_workers_of_one_process_that_have_one_text_make_one_call(
         cache=cache,
         memory=VectorMemory(size=9, ttl_seconds=60),
     )
-    done = await asyncio.gather(*(embed_pending.execute() for _ in range(6)))
+    done = await asyncio.gather(*(embed_pending.embed() for _ in range(6)))
     assert sum(each.embedded for each in done) == 6
     assert embedder.embedded == ["uno"]
     assert await run(database, "SELECT count(*) FROM chunk_embeddings") == [(6,)]

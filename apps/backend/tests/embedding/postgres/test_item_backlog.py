@@ -190,11 +190,11 @@ async def test_chunks_and_items_are_embedded_in_turns_and_equal_texts_once(
     assert (await embed_pending.counts()).pending == 45
     assert (await embed_pending.counts(workspace="default")).pending == 44
     assert (await embed_pending.counts(document_id=document.document_id)).pending == 40
-    first = await embed_pending.execute(workspace="default")
+    first = await embed_pending.embed(workspace="default")
     assert (first.embedded, first.failed) == (16 + 2 + 2, 0)
-    assert (await embed_pending.execute(document_id=document.document_id)).embedded == 16
-    assert (await embed_pending.execute()).embedded == 8 + 1
-    assert (await embed_pending.execute()).idle
+    assert (await embed_pending.embed(document_id=document.document_id)).embedded == 16
+    assert (await embed_pending.embed()).embedded == 8 + 1
+    assert (await embed_pending.embed()).idle
     assert (await embed_pending.counts()).pending == 0
     assert sorted(embedder.embedded) == sorted([*many, "hola", "adiós", "en otra parte"])
     await fetch(database, "DELETE FROM history_embeddings RETURNING item_id")
@@ -203,7 +203,7 @@ async def test_chunks_and_items_are_embedded_in_turns_and_equal_texts_once(
 
 async def test_an_embedder_that_is_out_leaves_items_pending(database: Database, memory: PostgresItemRepository) -> None:
     await memory.save_many([draft("a", "uno"), draft("b", "dos")], principal=ANYONE)
-    done = await embedding(database, BrokenEmbedder(reason="rejected")).execute()
+    done = await embedding(database, BrokenEmbedder(reason="rejected")).embed()
     assert (done.embedded, done.failed) == (0, 2)
     counts = await embedding(database, HashingEmbedder()).counts()
     assert (counts.pending, counts.failed) == (2, 2)
@@ -246,7 +246,7 @@ async def test_a_second_models_vectors_stand_beside_the_first(
     # what the second model never saw is not taken from the first
     embedder = HashingEmbedder(model=second)
     await memory.save_many([draft("b", "uno"), draft("c", "dos")], principal=ANYONE)
-    await embedding(database, embedder).execute()
+    await embedding(database, embedder).embed()
     assert embedder.embedded == ["dos"]
 
 

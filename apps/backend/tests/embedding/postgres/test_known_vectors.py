@@ -82,7 +82,7 @@ async def test_an_item_waits_for_the_worker_whatever_others_hide_or_forgot(
     hidden = draft("a", "el pin es 1", visibility_scope=VisibilityScope.PRIVATE, owner="ana")
     await memory.save_many([hidden, draft("b", "el pin es 2")], principal=ana)
     await (await repository_over(database)).save_many([written("a.txt", "el pin es 3")], principal=ana)
-    await embed_pending.execute()
+    await embed_pending.embed()
     await memory.delete_one("b", principal=ana)
     for number in range(1, 5):
         await history.save_many([draft(f"{number}", f"el pin es {number}")], principal=ANYONE)
@@ -90,7 +90,7 @@ async def test_an_item_waits_for_the_worker_whatever_others_hide_or_forgot(
     assert await fetch(database, "SELECT count(*) FROM history_embeddings") == [(0,)]
     # the worker takes what is known and embeds the rest: of what was deleted for good, nothing is known
     before = len(embedder.embedded)
-    assert (await embed_pending.execute()).embedded == 4
+    assert (await embed_pending.embed()).embedded == 4
     assert embedder.embedded[before:] == ["el pin es 2", "el pin es 4"]
 
 
@@ -99,7 +99,7 @@ async def test_a_vector_is_known_as_long_as_an_item_has_its_text(
 ) -> None:
     await memory.save_many([draft(name, "uno") for name in "abc"], principal=ANYONE)
     await memory.save_many([draft("d", "uno")], principal=OTHER)
-    await embed_pending.execute()
+    await embed_pending.embed()
     await memory.delete_one("a", principal=ANYONE)
     await memory.save_many([draft("b", "dos")], principal=ANYONE)
     assert await known(database, "uno") == {"uno"}
@@ -116,7 +116,7 @@ async def test_a_purge_forgets_the_vectors_of_passages_that_nothing_has_any_more
     there = Principal(workspace="there")
     await documents.save_many([written("a.txt", "uno", "dos"), written("b.txt", "dos", "tres")], principal=ANYONE)
     await documents.save_many([written("a.txt", "uno")], principal=there)
-    await embed_pending.execute()
+    await embed_pending.embed()
     for principal in (ANYONE, there):
         await documents.soft_delete_one("a.txt", principal=principal)
     assert await known(database, "uno", "dos", "tres") == {"uno", "dos", "tres"}

@@ -83,8 +83,8 @@ def open_set(
         async with open_evaluation(Target(), EvaluationOptions(cache_dir=cache)) as evaluation:
             evaluation_set = read_set(eval_dir / set_name).every(every)
             principal = evaluation.session.principal
-            await evaluation.load.execute(evaluation_set, principal=principal, language="es")
-            await evaluation.settle.execute(principal=principal)
+            await evaluation.load.load(evaluation_set, principal=principal, language="es")
+            await evaluation.settle.settle(principal=principal)
             yield evaluation, evaluation_set
 
     return opened
@@ -93,7 +93,7 @@ def open_set(
 async def measured(
     evaluation: Evaluation, evaluation_set: EvaluationSet, profiles: Sequence[str]
 ) -> dict[str, RunReport]:
-    runs = await evaluation.retrieve.execute(
+    runs = await evaluation.retrieve.evaluate(
         evaluation_set, [parse_profile(name) for name in profiles], principal=evaluation.session.principal, depth=20
     )
     assert not any(run.degraded for run in runs)
@@ -159,7 +159,7 @@ async def test_an_uncovered_query_leaves_the_dense_order_as_it_is(open_set: Call
     async with open_set("faq-es", 1) as (evaluation, evaluation_set):
         question = dataclasses.replace(evaluation_set.queries[0], text="xyzzy qwrtp zzgrb")
         one = dataclasses.replace(evaluation_set, queries=(question,))
-        runs = await evaluation.retrieve.execute(
+        runs = await evaluation.retrieve.evaluate(
             one, [parse_profile(name) for name in ("sparse", "linear")], principal=evaluation.session.principal
         )
     assert runs[0].run.rankings[question.id] == ()

@@ -132,11 +132,11 @@ async def test_a_tree_is_ingested_and_searched_where_it_lies(owner: str, folder:
     opening = EvaluationOptions(tree=folder / "files", chunk_tokens=None)
     async with open_evaluation(Target(), opening) as opened:
         principal = opened.session.principal
-        await opened.load.execute(evaluation_set, principal=principal, language="es")
+        await opened.load.load(evaluation_set, principal=principal, language="es")
         (folder / "files" / "not_ingested.md").write_text("calcular_total no está en el índice\n")
-        await opened.settle.execute(principal=principal)
-        documents, _ = await opened.session.documents.execute(DocumentSelection(), principal=principal)
-        grep, sparse = await opened.retrieve.execute(
+        await opened.settle.settle(principal=principal)
+        documents, _ = await opened.session.documents.list(DocumentSelection(), principal=principal)
+        grep, sparse = await opened.retrieve.evaluate(
             evaluation_set, [parse_profile("grep"), parse_profile("sparse")], principal=principal
         )
     assert sorted(document.external_id for document in documents) == sorted([*FILES, "later.md"])

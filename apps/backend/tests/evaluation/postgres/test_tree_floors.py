@@ -52,9 +52,9 @@ def measured(
         opening = EvaluationOptions(tree=ARBOL / "files", cache_dir=cache, chunk_tokens=None)
         async with open_evaluation(Target(), opening) as opened:
             principal = opened.session.principal
-            await opened.load.execute(evaluation_set, principal=principal, language="es")
-            await opened.settle.execute(principal=principal)
-            runs = await opened.retrieve.execute(
+            await opened.load.load(evaluation_set, principal=principal, language="es")
+            await opened.settle.settle(principal=principal)
+            runs = await opened.retrieve.evaluate(
                 evaluation_set, [parse_profile(name) for name in STANDARD_OF_TREES], principal=principal, depth=20
             )
         assert not any(run.degraded for run in runs)

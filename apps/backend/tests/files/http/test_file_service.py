@@ -141,7 +141,7 @@ async def test_a_file_whose_document_is_anothers_is_withheld(
     async with run_app(container) as app, make_client(app) as client:
         assert (await client.post("/grep", json={"query": "plazo"})).json()["files"] == 1
         private = DocumentAttributes(path="docs/contratos/marco.md", visibility_scope=VisibilityScope.PRIVATE)
-        await container.use_cases.ingest.execute(
+        await container.use_cases.ingest.ingest(
             IngestRequest(
                 external_id="suyo",
                 file=SourceFile(content=b"Suyo.", media_type="text/plain", filename=""),

@@ -84,7 +84,7 @@ class ScriptedFiles:
         def __init__(self, files: ScriptedFiles) -> None:
             self._files = files
 
-        async def execute(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
+        async def grep(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
             await self._files.act(request, principal, filters)
             return RESULT
 
@@ -92,7 +92,7 @@ class ScriptedFiles:
         def __init__(self, files: ScriptedFiles) -> None:
             self._files = files
 
-        async def execute(
+        async def read(
             self, path: str, *, principal: Principal, line_start: int | None = None, line_end: int | None = None
         ) -> FileText:
             await self._files.act(path, principal, line_start, line_end)

@@ -73,7 +73,7 @@ def search_over(database: Database, *folders: Path) -> Search:
             store=store,
         )
         request = SearchRequest(**({"query": query, "profile": "files"} | options))
-        return await chunks.execute(request, principal=principal)
+        return await chunks.search(request, principal=principal)
 
     return search
 
@@ -238,9 +238,9 @@ async def test_a_file_of_a_document_that_may_not_be_read_is_nowhere(
 
     async with open_database(dsn) as database:
         grep = grep_over(roots_of(root), database)
-        with_it = await grep.execute(GrepRequest(query="ERR-4711"), principal=BETO)
+        with_it = await grep.grep(GrepRequest(query="ERR-4711"), principal=BETO)
         (root / "manual.md").unlink()
-        without_it = await grep.execute(GrepRequest(query="ERR-4711"), principal=BETO)
+        without_it = await grep.grep(GrepRequest(query="ERR-4711"), principal=BETO)
     assert (with_it.passages, with_it.files, with_it.matched_lines) == (without_it.passages, 1, 1)
     assert without_it.files == 1
 

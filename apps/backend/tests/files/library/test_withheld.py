@@ -47,7 +47,7 @@ async def ingest(make_container: Callable[..., Any]) -> Ingest:
 
     async def run(path: Path, *, prefix: str = "", principal: Principal = OWNER, **settings: Any) -> None:
         container = await make_container(**settings)
-        report = await container.use_cases.ingest_folder.execute(
+        report = await container.use_cases.ingest_folder.ingest(
             path, principal=principal, prefix=prefix, attributes=RESTRICTED
         )
         assert report.failures == ()

@@ -47,12 +47,12 @@ async def read_file_with(database: Database, folder: Path, path: str) -> ReadFil
 @pytest.mark.parametrize("stored", ["docs/nómina.md", "nómina.md", "no\u0301mina.md"])
 async def test_a_private_document_is_read_by_its_owner_only(database: Database, folder: Path, stored: str) -> None:
     read_file = await read_file_with(database, folder, stored)
-    assert (await read_file.execute("docs/nómina.md", principal=ANA)).text == "cobra 30"
+    assert (await read_file.read("docs/nómina.md", principal=ANA)).text == "cobra 30"
     for asked in ("docs/nómina.md", "docs/no\u0301mina.md", "./docs//nómina.md"):
         with pytest.raises(FileAccessDeniedError) as raised:
-            await read_file.execute(asked, principal=BETO)
+            await read_file.read(asked, principal=BETO)
         assert str(raised.value).endswith("Allowed roots: code, docs.")
-    assert (await read_file.execute("docs/libre.md", principal=BETO)).text == "libre"
+    assert (await read_file.read("docs/libre.md", principal=BETO)).text == "libre"
 
 
 async def test_a_document_under_the_bare_path_withholds_the_file_of_every_root(
@@ -61,16 +61,16 @@ async def test_a_document_under_the_bare_path_withholds_the_file_of_every_root(
     read_file = await read_file_with(database, folder, "nómina.md")
     for asked in ("nómina.md", "code/nómina.md", "docs/nómina.md"):
         with pytest.raises(FileAccessDeniedError):
-            await read_file.execute(asked, principal=BETO)
+            await read_file.read(asked, principal=BETO)
 
 
 async def test_a_document_of_one_root_does_not_withhold_the_file_of_another(database: Database, folder: Path) -> None:
     read_file = await read_file_with(database, folder, "docs/nómina.md")
-    assert (await read_file.execute("nómina.md", principal=BETO)).path == "code/nómina.md"
+    assert (await read_file.read("nómina.md", principal=BETO)).path == "code/nómina.md"
 
 
 async def test_nothing_is_read_without_the_database(database: Database, folder: Path) -> None:
     read_file = await read_file_with(database, folder, "otro.md")
     await database.close()
     with pytest.raises(StorageUnavailableError):
-        await read_file.execute("docs/libre.md", principal=ANA)
+        await read_file.read("docs/libre.md", principal=ANA)

@@ -51,7 +51,7 @@ async def test_a_match_beside_a_line_that_is_too_long_to_show(tmp_path: Path, en
     docs = write(
         tmp_path / "docs", {"app.min.js": f"{'x' * (4 * MAX_LINE)}\nlinea kraken corta\n{'y' * 30_000}\nfin\n"}
     )
-    result = await grep_over(docs, engine).execute(GrepRequest(query="kraken corta"), principal=Principal())
+    result = await grep_over(docs, engine).grep(GrepRequest(query="kraken corta"), principal=Principal())
     assert (result.files, result.relaxed, result.skipped) == (1, False, SkippedFiles())
     [passage] = result.passages
     assert (passage.line_start, passage.line_end, passage.text) == (2, 2, "linea kraken corta")
@@ -60,7 +60,7 @@ async def test_a_match_beside_a_line_that_is_too_long_to_show(tmp_path: Path, en
 async def test_matches_in_lines_that_are_too_much_together(tmp_path: Path, engine: str) -> None:
     row = f'{{"a": "{"x" * 100_000}", "b": "kraken"}}\n'
     docs = write(tmp_path / "docs", {"rows.jsonl": row * 40})
-    result = await grep_over(docs, engine).execute(GrepRequest(query="kraken"), principal=Principal())
+    result = await grep_over(docs, engine).grep(GrepRequest(query="kraken"), principal=Principal())
     assert (result.files, result.matched_lines, result.skipped) == (1, 40, SkippedFiles())
     first = result.passages[0]
     [mark] = first.marks
@@ -70,6 +70,6 @@ async def test_matches_in_lines_that_are_too_much_together(tmp_path: Path, engin
 async def test_large_files_of_short_lines(tmp_path: Path, engine: str) -> None:
     text = "€\n" * 400_000 + "aguja\n"
     docs = write(tmp_path / "docs", {f"{number}.txt": text for number in range(3)})
-    result = await grep_over(docs, engine).execute(GrepRequest(query="aguja"), principal=Principal())
+    result = await grep_over(docs, engine).grep(GrepRequest(query="aguja"), principal=Principal())
     assert [(passage.line_start, passage.line_end) for passage in result.passages] == [(399_991, 400_001)] * 3
     assert not result.timed_out

@@ -34,7 +34,7 @@ async def with_ticks(tree: Path, query: str, *, seconds: float) -> tuple[GrepRes
             await asyncio.sleep(0.001)
 
     ticker = asyncio.create_task(tick())
-    result = await grep_over(tree, seconds=seconds).execute(GrepRequest(query=query), principal=Principal())
+    result = await grep_over(tree, seconds=seconds).grep(GrepRequest(query=query), principal=Principal())
     ticker.cancel()
     return result, ticks
 

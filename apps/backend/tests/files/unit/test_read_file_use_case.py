@@ -43,7 +43,7 @@ def docs(tmp_path: Path) -> Path:
 
 async def test_a_reader_whom_the_roots_admit(docs: Path) -> None:
     read_file = read_file_over(roots_of(docs))
-    assert await read_file.execute("a.md", principal=READER, line_start=2, line_end=3) == FileText(
+    assert await read_file.read("a.md", principal=READER, line_start=2, line_end=3) == FileText(
         path="docs/a.md", text="dos\ntres", line_start=2, line_end=3, total_lines=3
     )
 
@@ -55,14 +55,14 @@ async def test_a_reader_whom_the_roots_admit(docs: Path) -> None:
 async def test_for_others_it_is_as_if_there_were_no_roots(docs: Path, principal: Principal, path: str) -> None:
     read_file = read_file_over(roots_of(docs), access=FileAccess(sensitivity=Sensitivity.NORMAL))
     with pytest.raises(FileAccessDeniedError) as raised:
-        await read_file.execute(path, principal=principal)
+        await read_file.read(path, principal=principal)
     assert str(raised.value) == "[ERROR: ACCESS_DENIED] No roots are allowed: set ALLOWED_PATHS."
 
 
 async def test_the_clearance_that_the_roots_ask_for_is_enough(docs: Path) -> None:
     read_file = read_file_over(roots_of(docs), access=FileAccess(sensitivity=Sensitivity.CONFIDENTIAL))
     for clearance in (Sensitivity.CONFIDENTIAL, Sensitivity.RESTRICTED):
-        assert (await read_file.execute("sub/b.md", principal=Principal(clearance=clearance))).text == "b"
+        assert (await read_file.read("sub/b.md", principal=Principal(clearance=clearance))).text == "b"
 
 
 @pytest.mark.parametrize("stored", ["docs/long.md", "long.md"])
@@ -74,7 +74,7 @@ async def test_a_withheld_document_looks_like_what_lies_outside_even_by_its_size
     messages = []
     for path in (asked, "../outside"):
         with pytest.raises(FileAccessDeniedError) as raised:
-            await read_file.execute(path, principal=READER)
+            await read_file.read(path, principal=READER)
         messages.append(str(raised.value))
     assert messages[0] == messages[1]
     assert messages[0].endswith("Allowed roots: docs.")
@@ -88,18 +88,18 @@ async def test_nothing_is_read_while_the_documents_cannot_be_asked(docs: Path) -
             raise StorageUnavailableError("The database is down.")
 
     with pytest.raises(StorageUnavailableError):
-        await read_file_over(roots_of(docs), documents=Down()).execute("a.md", principal=READER)
+        await read_file_over(roots_of(docs), documents=Down()).read("a.md", principal=READER)
 
 
 async def test_errors_reach_the_caller_as_they_are(docs: Path) -> None:
     read_file = read_file_over(roots_of(docs))
     for path, kind in (("none.md", FileNotFoundInRootsError), ("sub", FileAccessDeniedError), ("", InvalidInputError)):
         with pytest.raises(kind):
-            await read_file.execute(path, principal=READER)
+            await read_file.read(path, principal=READER)
     with pytest.raises(FileTooLargeError):
-        await read_file.execute("long.md", principal=READER)
+        await read_file.read("long.md", principal=READER)
     with pytest.raises(InvalidInputError):
-        await read_file.execute("a.md", principal=READER, line_start=3, line_end=2)
+        await read_file.read("a.md", principal=READER, line_start=3, line_end=2)
 
 
 async def test_a_file_that_takes_the_place_of_the_checked_one_in_another_root_is_not_read(docs: Path) -> None:
@@ -114,18 +114,18 @@ async def test_a_file_that_takes_the_place_of_the_checked_one_in_another_root_is
             return [KnownLines() for _ in lines]
 
     with pytest.raises(FileAccessError, match="NOT_FOUND"):
-        await read_file_over(roots, documents=Removing()).execute("docs/a.md", principal=READER)
+        await read_file_over(roots, documents=Removing()).read("docs/a.md", principal=READER)
 
 
 async def test_many_at_once_and_cancelled_ones_leave_no_descriptor_open(docs: Path) -> None:
     roots = roots_of(docs)
     read_file = read_file_over(roots, reader=reader_of(roots))
-    await read_file.execute("a.md", principal=READER)
+    await read_file.read("a.md", principal=READER)
     before = open_descriptors()
     texts: list[str] = []
 
     async def read() -> None:
-        texts.append((await read_file.execute("a.md", principal=READER)).text)
+        texts.append((await read_file.read("a.md", principal=READER)).text)
 
     async with anyio.create_task_group() as group:
         for _ in range(40):

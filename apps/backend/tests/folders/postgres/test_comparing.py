@@ -121,7 +121,7 @@ async def test_only_what_was_stored_from_the_tree_is_deleted(folder: Folder) -> 
 async def test_an_ingested_folder_is_the_trees_own(folder: Folder) -> None:
     put(folder.root / "a.md", "uno")
     put(folder.root / "b.md", "dos")
-    report = await folder.ingest.execute(folder.root, principal=ANYONE)
+    report = await folder.ingest.ingest(folder.root, principal=ANYONE)
     assert report.created == 2
     (folder.root / "a.md").unlink()
     assert await folder.once() == SyncCounts(files=1, unchanged=1, deleted=1)
@@ -173,9 +173,9 @@ async def test_the_path_for_callers(folder: Folder, folder_of: FolderOf, dsn: st
     assert (await folder.rag.document("sub/a.md")).attributes.path == "docs/sub/a.md"
     age(folder, dsn)
     assert await named.once() == SyncCounts(files=1, unchanged=1)
-    assert (await named.ingest.execute(folder.root, principal=ANYONE)).unchanged == 1
+    assert (await named.ingest.ingest(folder.root, principal=ANYONE)).unchanged == 1
     # named as the document is: nothing to be said twice
-    assert (await named.ingest.execute(folder.root, principal=ANYONE, prefix="docs/")).created == 1
+    assert (await named.ingest.ingest(folder.root, principal=ANYONE, prefix="docs/")).created == 1
     assert (await folder.rag.document("docs/sub/a.md")).attributes.path == "docs/sub/a.md"
 
 
@@ -229,7 +229,7 @@ async def test_names_of_all_kinds(folder: Folder) -> None:
         put(folder.root / name, name)
     (folder.root / os.fsdecode(b"\xff.md")).write_bytes(b"texto")
     os.utime(folder.root / os.fsdecode(b"\xff.md"), (0, 0))
-    report = await folder.ingest.execute(folder.root, principal=ANYONE, prefix="x/")
+    report = await folder.ingest.ingest(folder.root, principal=ANYONE, prefix="x/")
     assert sorted(failure.external_id for failure in report.failures) == ["x/\\xff.md", "x/línea\nrota.md"]
     events = Events()
     assert (await folder.once(events=events)).created == 3

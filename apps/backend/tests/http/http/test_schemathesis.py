@@ -31,7 +31,7 @@ async def credential_of_every_scope(container: Container) -> str:
     store = PostgresKeyStore(database=container.database)
     digests = make_digests(container.settings, store)
     create = CreateKey(store=store, digests=digests, random=os.urandom, now=utc_now)
-    made = await create.execute(KeyRequest(scopes=EVERY_SCOPE, workspace="default"))
+    made = await create.create(KeyRequest(scopes=EVERY_SCOPE, workspace="default"))
     return made.credential
 
 

@@ -126,7 +126,7 @@ async def test_another_callers_episode_is_a_404(
         await filled(client)
         await client.post("/search", json={"query": "guia.md", "episode_id": "mine"})
         with pytest.raises(NotFoundError, match="no such episode"):
-            await container.use_cases.introspect.execute("mine", principal=Principal(subject="beto"))
+            await container.use_cases.introspect.introspect("mine", principal=Principal(subject="beto"))
         assert (await client.get("/introspect/hydration/mine")).status_code == 200
 
 

@@ -56,7 +56,7 @@ async def test_an_answer_reads_what_is_shown_first_and_what_was_found_once() -> 
     search = FoundAlready([found("one word", first), found("three", first)], hydration=shown)
     says = Says(text="It is three [3].")
     answer = AnswerQuery(search=search, answerer=says, languages=Spanish(), pages=NO_PAGES, limits=AnswerLimits())
-    answered = await answer.execute(SearchRequest(query="which?", episode_id="e"), principal=ANYONE)
+    answered = await answer.answer(SearchRequest(query="which?", episode_id="e"), principal=ANYONE)
     ((prompt),) = says.prompts
     assert [(each.n, each.chunk.content) for each in prompt.passages] == [
         (1, "one word"),

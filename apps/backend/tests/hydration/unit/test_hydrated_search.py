@@ -27,7 +27,7 @@ class Found:
     error: Exception | None = None
     gate: asyncio.Event | None = None
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         if self.gate is not None:
             await self.gate.wait()
         if self.error is not None:
@@ -69,16 +69,14 @@ class Hydrating:
 
 async def test_without_an_episode_nothing_is_hydrated() -> None:
     hydrate = Hydrating()
-    response = await HydratedSearch(search=Found(), hydrate=hydrate).execute(
-        SearchRequest(query="login"), principal=ANA
-    )
+    response = await HydratedSearch(search=Found(), hydrate=hydrate).search(SearchRequest(query="login"), principal=ANA)
     assert (response.hydration, hydrate.asked) == (None, [])
 
 
 async def test_the_response_carries_the_turn_and_what_failed_in_it() -> None:
     hydrate = Hydrating()
     request = SearchRequest(query="login", episode_id="e", filters=where(language="en"))
-    response = await HydratedSearch(search=Found(), hydrate=hydrate).execute(request, principal=ANA)
+    response = await HydratedSearch(search=Found(), hydrate=hydrate).search(request, principal=ANA)
     assert hydrate.asked == [("login", "e", ANA, request.filters)]
     assert hydrate.recorded == ["login"]
     assert response.hydration is not None
@@ -90,7 +88,7 @@ async def test_search_and_hydration_run_side_by_side() -> None:
     hydrate = Hydrating()
     search = Found(gate=hydrate.begun)  # a search that comes back only once the hydration has begun
     async with asyncio.timeout(30):
-        await HydratedSearch(search=search, hydrate=hydrate).execute(
+        await HydratedSearch(search=search, hydrate=hydrate).search(
             SearchRequest(query="login", episode_id="e"), principal=ANA
         )
 
@@ -100,7 +98,7 @@ async def test_a_search_that_fails_leaves_no_turn(error: Exception) -> None:
     hydrate = Hydrating(forever=True)
     search = Found(error=error, gate=hydrate.begun)
     with pytest.raises(type(error)):
-        await HydratedSearch(search=search, hydrate=hydrate).execute(
+        await HydratedSearch(search=search, hydrate=hydrate).search(
             SearchRequest(query="login", episode_id="e"), principal=ANA
         )
     assert (hydrate.cancelled, hydrate.recorded) == (True, [])
@@ -109,7 +107,7 @@ async def test_a_search_that_fails_leaves_no_turn(error: Exception) -> None:
 async def test_who_leaves_leaves_nothing_running() -> None:
     hydrate = Hydrating(forever=True)
     task = asyncio.create_task(
-        HydratedSearch(search=Found(), hydrate=hydrate).execute(
+        HydratedSearch(search=Found(), hydrate=hydrate).search(
             SearchRequest(query="login", episode_id="e"), principal=ANA
         )
     )

@@ -61,7 +61,7 @@ class Place:
             store=store, digests=make_digests(self.container.settings, store), random=os.urandom, now=utc_now
         )
         request = KeyRequest(scopes=frozenset(scopes), workspace="default", subject="app")
-        return bearer((await create.execute(request)).credential)
+        return bearer((await create.create(request)).credential)
 
 
 @pytest.fixture

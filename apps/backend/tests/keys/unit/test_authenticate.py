@@ -327,6 +327,6 @@ async def test_another_secret_of_the_installation_makes_keys_unusable() -> None:
 async def test_a_key_that_cannot_be_is_refused(place: KeyWorld, field: str, values: dict[str, object]) -> None:
     request = KeyRequest(scopes=frozenset({Scope.ASK}), workspace="ventas")
     with pytest.raises(InvalidInputError) as refusal:
-        await place.create.execute(replace(request, **values))  # type: ignore[arg-type]
+        await place.create.create(replace(request, **values))  # type: ignore[arg-type]
     assert refusal.value.field == field
     assert not place.store.stored

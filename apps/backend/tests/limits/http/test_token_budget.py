@@ -36,7 +36,7 @@ async def model() -> AsyncIterator[FakeOpenAI]:
 async def make_key(container: Container) -> tuple[str, dict[str, str]]:
     store = PostgresKeyStore(database=container.database)
     create = CreateKey(store=store, digests=make_digests(container.settings, store), random=os.urandom, now=utc_now)
-    made = await create.execute(KeyRequest(scopes=EVERY_SCOPE, workspace="default"))
+    made = await create.create(KeyRequest(scopes=EVERY_SCOPE, workspace="default"))
     return made.key.id, bearer(made.credential)
 
 

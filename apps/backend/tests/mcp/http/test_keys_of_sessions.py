@@ -37,7 +37,7 @@ class Place:
         create = CreateKey(
             store=store, digests=make_digests(self.container.settings, store), random=os.urandom, now=utc_now
         )
-        return await create.execute(KeyRequest(scopes=frozenset(scopes), workspace=workspace))
+        return await create.create(KeyRequest(scopes=frozenset(scopes), workspace=workspace))
 
 
 @pytest.fixture

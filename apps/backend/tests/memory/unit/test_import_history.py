@@ -29,7 +29,7 @@ class Kept:
         self.batches: list[int] = []
         self.out_after = out_after
 
-    async def execute_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]:
+    async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]:
         if len(self.batches) >= self.out_after:
             raise StorageUnavailableError("The database is out.")
         self.batches.append(len(drafts))
@@ -49,7 +49,7 @@ async def test_batches_line_numbers_and_progress() -> None:
     kept, progress = Kept(), list[int]()
     lines = [turn("a", number) for number in range(2 * BATCH_LINES + 10)]
     lines[3], lines[4], lines[BATCH_LINES], lines[-1] = b"\n", b"[]", turn("x"), b'{"ts": 1}'
-    report = await ImportHistory(save=kept).execute(
+    report = await ImportHistory(save=kept).import_history(
         iter(lines), principal=Principal(), defaults=DEFAULTS, on_progress=progress.append
     )
     assert kept.batches == [BATCH_LINES - 2, BATCH_LINES, 9]
@@ -65,7 +65,7 @@ async def test_a_batch_ends_before_a_turn_comes_again() -> None:
         return json.dumps({"external_id": name, "ts": 0, "text": text}).encode()
 
     kept, progress = Kept(), list[int]()
-    report = await ImportHistory(save=kept).execute(
+    report = await ImportHistory(save=kept).import_history(
         [b"\xef\xbb\xbf" + named("a", "1"), named("b", "1"), b"{", named("a", "2"), named("b", "2"), named("b", "x")],
         principal=Principal(),
         defaults=DEFAULTS,
@@ -78,13 +78,13 @@ async def test_a_batch_ends_before_a_turn_comes_again() -> None:
 
 async def test_a_number_that_is_too_long_is_named() -> None:
     line = b'{"ts": 0, "text": "a", "n": ' + b"9" * 5000 + b"}"
-    report = await ImportHistory(save=Kept()).execute([line], principal=Principal(), defaults=DEFAULTS)
+    report = await ImportHistory(save=Kept()).import_history([line], principal=Principal(), defaults=DEFAULTS)
     assert [(failure.error.field, failure.error.limit) for failure in report.failures] == [("line", "4300 digits")]
 
 
 async def test_of_many_bad_lines_the_first_are_named_and_all_counted() -> None:
     count = MAX_NAMED_FAILURES + 700
-    report = await ImportHistory(save=Kept()).execute([b"{"] * count, principal=Principal(), defaults=DEFAULTS)
+    report = await ImportHistory(save=Kept()).import_history([b"{"] * count, principal=Principal(), defaults=DEFAULTS)
     assert report.failed == count
     assert [failure.line for failure in report.failures] == list(range(1, MAX_NAMED_FAILURES + 1))
 
@@ -92,7 +92,7 @@ async def test_of_many_bad_lines_the_first_are_named_and_all_counted() -> None:
 async def test_an_outage_ends_the_import() -> None:
     kept = Kept(out_after=1)
     with pytest.raises(StorageUnavailableError):
-        await ImportHistory(save=kept).execute(
+        await ImportHistory(save=kept).import_history(
             [turn("a", number) for number in range(2 * BATCH_LINES)], principal=Principal(), defaults=DEFAULTS
         )
     assert kept.batches == [BATCH_LINES]

@@ -58,7 +58,7 @@ async def key(container: Container, **changes: Any) -> Mapping[str, str]:
             | changes
         )
     )
-    return bearer((await create.execute(request)).credential)
+    return bearer((await create.create(request)).credential)
 
 
 async def put(client: httpx.AsyncClient, headers: Mapping[str, str], path: str, body: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ async def filled(container: Container, client: httpx.AsyncClient) -> tuple[Mappi
     ana, other = await key(container), await key(container, workspace="dos")
     low = await key(container, subject="luis", clearance=Sensitivity.NORMAL)
     await fill(client, ana)
-    while not (await container.use_cases.embed_pending.execute()).idle:
+    while not (await container.use_cases.embed_pending.embed()).idle:
         pass
     return ana, low, other
 

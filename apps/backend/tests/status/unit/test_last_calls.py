@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 class OutAnswers:
     """The port QuestionAnswering, whose model is out."""
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
         raise NotImplementedError
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
@@ -31,7 +31,7 @@ class OutAnswers:
 async def test_a_whole_answer_is_noted_as_its_stream_is() -> None:
     calls = LastCalls()
     with pytest.raises(AnswererUnavailableError):
-        await NotedAnswers(answer=OutAnswers(), calls=calls).execute(SearchRequest(query="?"), principal=Principal())
+        await NotedAnswers(answer=OutAnswers(), calls=calls).answer(SearchRequest(query="?"), principal=Principal())
     assert calls.failed == {ANSWERER: "timeout"}
 
 

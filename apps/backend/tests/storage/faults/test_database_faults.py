@@ -210,7 +210,7 @@ async def test_a_known_key_is_answered_while_the_server_is_frozen(server: OwnSer
         create = CreateKey(
             store=store, digests=make_digests(world.container.settings, store), random=os.urandom, now=utc_now
         )
-        created = await create.execute(KeyRequest(scopes=EVERY_SCOPE, workspace="default"))
+        created = await create.create(KeyRequest(scopes=EVERY_SCOPE, workspace="default"))
         known = {"Authorization": f"Bearer {created.credential}"}
         client = world.probes.client
 

@@ -87,7 +87,7 @@ async def test_documents_without_entities_or_with_anothers_are_out_of_date(
         ("c.md", "", "c.md", "tres"),
     ]
     assert len(await backlog.outdated("words-1", limit=2)) == 2
-    done = await refresher(database, WordExtractor()).execute()
+    done = await refresher(database, WordExtractor()).refresh()
     assert (done.documents, done.waiting) == (3, 0)
     of_code = [("b.py::...",), ("b.py::def",), ("b.py::f():",)]
     assert await fetch(database, KEYS) == [("a.md::dos",), ("a.md::uno",), *of_code, ("c.md::tres",)]
@@ -120,9 +120,9 @@ async def test_what_changed_since_it_was_read_is_left_alone(
 async def test_another_extractor_keeps_the_vectors_of_equal_entities(database: Database) -> None:
     repository, vectors = await repository_over(database), PostgresStructureVectors(database=database)
     await repository.save_many([written("a.md", "uno dos")], principal=ANYONE)
-    await refresher(database, WordExtractor()).execute()
+    await refresher(database, WordExtractor()).refresh()
     assert await embed_all(vectors) == 2
-    await refresher(database, WordExtractor(fingerprint="words-2")).execute()
+    await refresher(database, WordExtractor(fingerprint="words-2")).refresh()
     assert await fetch(database, "SELECT count(*) FROM structural_entity_embeddings") == [(2,)]
     assert (await vectors.counts()).pending == 0
 
@@ -135,16 +135,16 @@ FINGERPRINTS = "SELECT path, fingerprint FROM structured_documents ORDER BY path
 async def test_who_has_fewer_grammars_undoes_nothing_and_who_has_more_adds(database: Database) -> None:
     repository, vectors = await repository_over(database), PostgresStructureVectors(database=database)
     await repository.save_many([written("a.md", "uno"), written("b.md", "uno dos")], principal=ANYONE)
-    await refresher(database, WordExtractor(fingerprint=ALL)).execute()
+    await refresher(database, WordExtractor(fingerprint=ALL)).refresh()
     await embed_all(vectors)
     stored = await fetch(database, "SELECT max(id) FROM structural_entities")
     for fewer in (SOME, NONE, "words-1:t:python,rust", "words-0:t:go,python,rust"):
-        done = await refresher(database, WordExtractor(fingerprint=fewer)).execute()
+        done = await refresher(database, WordExtractor(fingerprint=fewer)).refresh()
         assert done == RefreshedStructure(documents=0, entities=0, waiting=0), fewer
     assert await fetch(database, "SELECT max(id) FROM structural_entities") == stored
     assert await fetch(database, "SELECT count(*) FROM structural_entity_embeddings") == [(3,)]
     more = f"{ALL},rust"
-    done = await refresher(database, WordExtractor(fingerprint=more)).execute()
+    done = await refresher(database, WordExtractor(fingerprint=more)).refresh()
     assert (done.documents, done.waiting) == (2, 0)
     assert await fetch(database, FINGERPRINTS) == [("a.md", more), ("b.md", more)]
 
@@ -155,7 +155,7 @@ async def test_a_newer_version_without_grammars_replaces_only_what_has_no_symbol
     symbols = structured(written("b.py", "f g"), entity("b.py::f"), fingerprint=ALL)
     bare = structured(written("c.py", "h"), entity("c.py::h"), fingerprint=NONE)
     await repository.save_many([plain, symbols, bare], principal=ANYONE)
-    done = await refresher(database, WordExtractor(fingerprint=NEWER_NONE)).execute()
+    done = await refresher(database, WordExtractor(fingerprint=NEWER_NONE)).refresh()
     assert (done.documents, done.waiting) == (2, 0)
     assert await fetch(database, FINGERPRINTS) == [("a.md", NEWER_NONE), ("b.py", ALL), ("c.py", NEWER_NONE)]
 
@@ -166,7 +166,7 @@ async def test_what_another_wrote_with_more_grammars_since_it_was_read_is_kept(
     repository = await repository_over(database)
     await repository.save_many([written("a.md", "uno")], principal=ANYONE)
     (read,) = await backlog.outdated(NONE, limit=9)
-    await refresher(database, WordExtractor(fingerprint=ALL)).execute()
+    await refresher(database, WordExtractor(fingerprint=ALL)).refresh()
     fewer = WordExtractor(fingerprint=NONE).extract(read.parsed, path=read.path, title="")
     assert await backlog.save({read.document_id: (read.content_hash, fewer)}) == frozenset()
     assert await fetch(database, FINGERPRINTS) == [("a.md", ALL)]
@@ -229,9 +229,9 @@ async def test_a_refresh_that_is_killed_leaves_whole_documents_and_goes_on(datab
 
     refresh = RefreshStructure(backlog=Killed(database=database), extractor=WordExtractor(), is_plain=lambda _: True)
     with pytest.raises(StorageUnavailableError):
-        await refresh.execute()
+        await refresh.refresh()
     assert len(await fetch(database, KEYS)) == 20 * 3
-    done = await refresher(database, WordExtractor()).execute()
+    done = await refresher(database, WordExtractor()).refresh()
     assert (done.documents, done.waiting) == (5, 0)
     assert len(await fetch(database, KEYS)) == 25 * 3
 
@@ -262,7 +262,7 @@ async def stir(database: Database, *, rounds: int, seed: int) -> None:
 
     async def refresh() -> None:
         for turn in range(rounds // 3):
-            await refresher(database, WordExtractor(fingerprint=f"words-{turn}")).execute()
+            await refresher(database, WordExtractor(fingerprint=f"words-{turn}")).refresh()
 
     async def embed(backlog: PostgresStructureVectors | PostgresEmbeddingBacklog) -> None:
         for turn in range(rounds * 2):

@@ -238,7 +238,7 @@ async def test_chunks_and_entities_are_embedded_by_one_worker(
     await repository.save_many([code("a.py", "one", "two")], principal=ANYONE)
     embedder = HashingEmbedder()
     pending = EmbedPending(embedder=embedder, backlogs=[vectors], cache=PostgresEmbeddingCache(database=database))
-    assert (await pending.execute()).embedded == 2
+    assert (await pending.embed()).embedded == 2
     assert (await pending.counts()).pending == 0
     assert sorted(embedder.embedded) == ["def one in a.py", "def two in a.py"]
 

@@ -88,13 +88,13 @@ async def test_every_document_is_extracted_once_and_progress_is_told() -> None:
     backlog, extractor = backlog_of(BATCH * 2 + 3), LineExtractor()
     refresh = RefreshStructure(backlog=backlog, extractor=extractor, is_plain=is_plain)
     told: list[tuple[int, int]] = []
-    done = await refresh.execute(on_progress=lambda *counts: told.append(counts))
+    done = await refresh.refresh(on_progress=lambda *counts: told.append(counts))
     assert done == RefreshedStructure(documents=43, entities=86, waiting=0)
     assert told == [(0, 43), (20, 43), (40, 43), (43, 43)]
     assert len(extractor.seen) == 43
     assert extractor.seen[:2] == [("p0.py", "Title 0", False), ("p1.py", "Title 1", True)]
     assert threading.get_ident() not in extractor.threads
-    again = await refresh.execute()
+    again = await refresh.refresh()
     assert again == RefreshedStructure(documents=0, entities=0, waiting=0)
     assert len(extractor.seen) == 43
 
@@ -102,7 +102,7 @@ async def test_every_document_is_extracted_once_and_progress_is_told() -> None:
 async def test_each_look_goes_on_after_the_last_document_of_the_one_before() -> None:
     backlog = backlog_of(BATCH * 2 + 3)
     backlog.changed = {UUID(int=0), UUID(int=BATCH)}
-    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).execute()
+    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).refresh()
     assert backlog.looked_after == [None, UUID(int=19), UUID(int=39), UUID(int=42)]
     assert done == RefreshedStructure(documents=41, entities=82, waiting=2)
 
@@ -110,7 +110,7 @@ async def test_each_look_goes_on_after_the_last_document_of_the_one_before() -> 
 async def test_documents_that_change_all_the_time_are_left_for_later() -> None:
     backlog = backlog_of(3)
     backlog.changed = set(backlog.documents)
-    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).execute()
+    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).refresh()
     assert done == RefreshedStructure(documents=0, entities=0, waiting=3)
 
 
@@ -122,7 +122,7 @@ async def test_a_batch_in_whose_way_another_write_got_waits_and_the_rest_does_no
             return await super().save(structures)
 
     backlog = Deadlocked(backlog_of(BATCH + 3).documents)
-    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).execute()
+    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).refresh()
     assert done == RefreshedStructure(documents=3, entities=6, waiting=BATCH)
 
 
@@ -134,7 +134,7 @@ async def test_what_another_undoes_at_once_is_told_and_not_chased() -> None:
             return saved
 
     backlog = Contested(backlog_of(5).documents)
-    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).execute()
+    done = await RefreshStructure(backlog=backlog, extractor=LineExtractor(), is_plain=is_plain).refresh()
     assert (done.documents, done.waiting) == (5, 5)
 
 

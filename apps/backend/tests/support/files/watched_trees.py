@@ -92,7 +92,7 @@ class Folder:
         **options: Any,
     ) -> SyncOutcome:
         """Bring the documents in step once."""
-        return await self.sync.execute(
+        return await self.sync.sync(
             self.files.locate(self.root),
             principal=Principal(),
             options=options_of(**options),
@@ -117,7 +117,7 @@ class Folder:
             times=times or WatchTimes(retry=0.2, first_backoff=0.2, last_backoff=0.4),
         )
         task = asyncio.create_task(
-            watch.execute(path or self.root, principal=Principal(), options=options_of(**options), on_event=events)
+            watch.watch(path or self.root, principal=Principal(), options=options_of(**options), on_event=events)
         )
 
         async def stop() -> None:

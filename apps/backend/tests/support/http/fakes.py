@@ -249,7 +249,7 @@ class HeldSearch:
         self.let_go = asyncio.Event()
         self.cancelled = asyncio.Event()
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         try:
             await self.let_go.wait()
         except asyncio.CancelledError:

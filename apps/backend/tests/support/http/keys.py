@@ -114,7 +114,7 @@ class KeyWorld:
     async def key(
         self, *scopes: Scope, workspace: str = "ventas", days: float | None = None, subject: str | None = None
     ) -> CreatedKey:
-        return await self.create.execute(
+        return await self.create.create(
             KeyRequest(
                 scopes=frozenset(scopes or {Scope.ASK}),
                 workspace=workspace,

@@ -53,7 +53,7 @@ class Behaviour:
 class FakeSearch:
     behaviour: Behaviour
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         await self.behaviour.befall(request, principal)
         chunk = turn(
             "El plazo es de 30 días.", id="4711", external_id="marco.md", path="docs/marco.md", title="Marco",
@@ -73,7 +73,7 @@ class FakeSearch:
 class FakeAnswers:
     behaviour: Behaviour
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
         await self.behaviour.befall(request, principal)
         cited = Citation(
             n=1, chunk_id="4711", document_id=UUID(int=7), external_id="marco.md", title="Marco", quote="30 días",
@@ -82,14 +82,14 @@ class FakeAnswers:
         return Answer(text="Son 30 días [1].", abstained=False, citations=(cited,), degraded=(), usage={})
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
-        yield await self.execute(request, principal=principal)
+        yield await self.answer(request, principal=principal)
 
 
 @dataclass
 class FakeGrep:
     behaviour: Behaviour
 
-    async def execute(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
+    async def grep(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
         await self.behaviour.befall(request, principal)
         passage = GrepPassage(
             path="docs/marco.md", line_start=1, line_end=2, text="# Marco\nplazo", terms=("plazo",), score=1.0,
@@ -102,7 +102,7 @@ class FakeGrep:
 class FakeReading:
     behaviour: Behaviour
 
-    async def execute(
+    async def read(
         self, path: str, *, principal: Principal, line_start: int | None = None, line_end: int | None = None
     ) -> FileText:
         await self.behaviour.befall((path, line_start, line_end), principal)

@@ -54,7 +54,7 @@ class FoundAlready:
     hydration: Hydration | None = None
     requests: list[SearchRequest] = field(default_factory=list)
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         del principal
         self.requests.append(request)
         await asyncio.sleep(self.seconds)

@@ -74,7 +74,7 @@ async def fill(dsn: str, *, long: bool = True) -> None:
     async with open_container(settings, dsn, parts=Parts(embedder=HashingEmbedder())) as container:
         spanish = DocumentAttributes(language="es")
         here = Principal()
-        report = await container.use_cases.ingest_folder.execute(COMPANY, principal=here, attributes=spanish)
+        report = await container.use_cases.ingest_folder.ingest(COMPANY, principal=here, attributes=spanish)
         assert not report.failures
         for name, (title, text) in HOSTILE.items():
             await _store(container, name, text.encode(), here, replace(spanish, title=title, metadata={"autor": title}))
@@ -82,7 +82,7 @@ async def fill(dsn: str, *, long: bool = True) -> None:
             await _store(container, name, text.encode(), Principal(workspace=workspace), spanish)
         if long:
             await _store(container, LONG_NAME, long_pdf(), here, spanish, media_type="application/pdf")
-        while (await container.use_cases.embed_pending.execute()).embedded:
+        while (await container.use_cases.embed_pending.embed()).embedded:
             pass
 
 
@@ -96,7 +96,7 @@ async def _store(
 ) -> None:
     file = SourceFile(content=content, media_type=media_type, filename=name.rsplit("/", 1)[-1])
     request = IngestRequest(external_id=name, file=file, attributes=attributes)
-    await container.use_cases.ingest.execute(request, principal=principal)
+    await container.use_cases.ingest.ingest(request, principal=principal)
 
 
 async def make_keys(dsn: str) -> dict[str, str]:
@@ -112,7 +112,7 @@ async def make_keys(dsn: str) -> dict[str, str]:
         made = {}
         for name, (workspace, scopes) in wanted.items():
             asked = KeyRequest(scopes=scopes, workspace=workspace, clearance=Sensitivity.CONFIDENTIAL)
-            made[name] = (await create.execute(asked)).credential
+            made[name] = (await create.create(asked)).credential
         return made
     finally:
         await database.close()

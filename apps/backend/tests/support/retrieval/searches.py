@@ -28,7 +28,7 @@ class ScriptedSearch:
     entered: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: list[SearchMode] = field(default_factory=list)
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         self.requests.append(request)
         if request.mode in self.gates:
             self.entered.set()

@@ -75,7 +75,7 @@ class Search:
     def queries(self) -> list[str]:
         return [request.query for request in self.requests]
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         self.requests.append(request)
         self.entered.set()
         if request.query in self.gates:
@@ -106,7 +106,7 @@ class Answering:
     requests: list[SearchRequest] = field(default_factory=list)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> Answer:
+    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
         raise NotImplementedError
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
@@ -132,7 +132,7 @@ class Files:
     gate: asyncio.Event | None = None
     asked: list[tuple[str, int | None, int | None]] = field(default_factory=list)
 
-    async def execute(
+    async def read(
         self, path: str, *, principal: Principal, line_start: int | None = None, line_end: int | None = None
     ) -> FileText:
         self.asked.append((path, line_start, line_end))

@@ -85,7 +85,7 @@ def open_world(
             create = CreateKey(store=store, digests=make_digests(settings, store), random=os.urandom, now=utc_now)
             keys = [
                 (
-                    await create.execute(
+                    await create.create(
                         KeyRequest(scopes=frozenset(Scope), workspace=workspace, subject="ana", name=f"de {workspace}")
                     )
                 ).credential
@@ -113,7 +113,7 @@ async def settle(container: Container) -> None:
     """Wait until everything has its vector: the service's own worker makes them too."""
     embed_pending = container.use_cases.embed_pending
     while (await embed_pending.counts()).pending:
-        await embed_pending.execute()
+        await embed_pending.embed()
 
 
 def bearer(credential: str) -> dict[str, str]:

@@ -51,7 +51,7 @@ class FakeBacklog:
         self._fails = list(fails)
         self.calls = 0
 
-    async def execute(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
+    async def embed(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
         assert workspace == NAME
         self.calls += 1
         if self._fails and self._fails.pop(0) == "x":
@@ -114,7 +114,7 @@ async def test_statistics_are_refreshed_when_all_vectors_are_there(no_waiting: N
         def __exit__(self, *_: object) -> None:
             assert workspaces.refreshed == []
 
-    await SettleWorkspace(embed_pending=backlog, workspaces=workspaces).execute(
+    await SettleWorkspace(embed_pending=backlog, workspaces=workspaces).settle(
         principal=Principal(workspace=NAME),
         progress=lambda task, unit: Bar(),  # type: ignore[arg-type,return-value]
     )
@@ -125,7 +125,7 @@ async def test_statistics_are_refreshed_when_all_vectors_are_there(no_waiting: N
 async def test_a_model_that_fails_again_and_again_is_given_up(no_waiting: None) -> None:
     backlog = FakeBacklog(3, fails="x" * 10)
     with pytest.raises(EmbedderUnavailableError):
-        await SettleWorkspace(embed_pending=backlog, workspaces=FakeWorkspaces()).execute(
+        await SettleWorkspace(embed_pending=backlog, workspaces=FakeWorkspaces()).settle(
             principal=Principal(workspace=NAME)
         )
     assert backlog.calls == MAX_FAILED_ROUNDS
@@ -133,5 +133,5 @@ async def test_a_model_that_fails_again_and_again_is_given_up(no_waiting: None) 
 
 async def test_without_a_model_there_is_nothing_to_wait_for() -> None:
     workspaces = FakeWorkspaces()
-    await SettleWorkspace(embed_pending=None, workspaces=workspaces).execute(principal=Principal(workspace=NAME))
+    await SettleWorkspace(embed_pending=None, workspaces=workspaces).settle(principal=Principal(workspace=NAME))
     assert workspaces.refreshed == [NAME]

@@ -25,16 +25,16 @@ class RolledOutSearch:
         self._observers = observers
         self._shadow = shadow
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         """Return what the wrapped search returns for the arm, and raise what it raises.
 
         A first page from the old arm is followed by a shadow of the new one, if the roll-out says so.
         """
         if request.mode is not SearchMode.AUTO or request.profile is not None or request.by_keywords:
-            return await self._search.execute(request, principal=principal)
+            return await self._search.search(request, principal=principal)
         arm = self._arm(request, principal)
         asked = self._rollout.profile(arm).applied_to(request)
-        response = await self._search.execute(asked, principal=principal)
+        response = await self._search.search(asked, principal=principal)
         self._observers.arm_served(arm)
         if self._rollout.shadow and arm is Arm.OLD and request.cursor is None:
             candidate = self._rollout.new.applied_to(request)

@@ -111,7 +111,7 @@ class ShadowSearch:
         self._observers.shadow_ended(ShadowOutcome.DIFFERENT if changes else ShadowOutcome.SAME, overlap=overlap)
 
     async def _head(self, request: SearchRequest, principal: Principal) -> SearchResponse:
-        return await self._search.execute(
+        return await self._search.search(
             replace(request, limit=self._limits.compared, explain=False), principal=principal
         )
 

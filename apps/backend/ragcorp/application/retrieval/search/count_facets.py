@@ -14,6 +14,6 @@ class CountFacets:
     def __init__(self, *, counts: FacetCounts) -> None:
         self._counts = counts
 
-    async def execute(self, *, principal: Principal, filters: Filters = ()) -> Facets:
+    async def count(self, *, principal: Principal, filters: Filters = ()) -> Facets:
         """Raises StorageUnavailableError, also (reason ``timeout``) where counting takes longer than a search may."""
         return await self._counts.count(principal=principal, filters=filters)

@@ -92,7 +92,7 @@ class SearchChunks:
         self._now = now
         self._warned = False
 
-    async def execute(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         """Return a page of the ranking: ``limit`` results, or the whole window if that is smaller.
 
         Raises InvalidInputError for a request out of its limits, ForbiddenError for one that asks for files by a

@@ -70,7 +70,7 @@ class FileGrepSource:
             max_passages=MAX_PASSAGES if query.filters else min(max(1, query.limit), MAX_PASSAGES),
         )
         try:
-            found = await self._files.execute(request, principal=query.principal, filters=query.filters)
+            found = await self._files.grep(request, principal=query.principal, filters=query.filters)
         except FileAccessDeniedError:
             return nothing
         shares = evidence_shares(found) if given is None else {}

@@ -63,7 +63,7 @@ async def prune(
     """Remove cached vectors that were not used for long. A passage that is stored again then costs a call again."""
     async with call.services.open(call.target) as session:
         with progress(call.output.notes, "Pruning", unit="vectors") as report:
-            done = await session.prune_embeddings.execute(
+            done = await session.prune_embeddings.prune(
                 unused_days=unused_days, model=model, dry_run=dry_run, on_progress=report
             )
     said = f"{done.unused:,} vectors would go." if dry_run else f"{done.pruned:,} vectors removed."

@@ -56,7 +56,7 @@ async def create(
     wanted = Scope.parse(_listed(scopes), field="--scopes")
     level = Sensitivity.parse(clearance, field="--clearance")
     async with call.services.keys(call.target) as keys:
-        created = await keys.create.execute(
+        created = await keys.create.create(
             KeyRequest(
                 scopes=wanted,
                 workspace=keys.workspace if workspace is None else workspace,
@@ -80,7 +80,7 @@ async def create(
 async def list_keys(call: Call, workspace: OnlyWorkspace = None) -> None:
     """List the keys, those that have ended too, without their secrets."""
     async with call.services.keys(call.target) as keys:
-        found = await keys.list.execute(workspace=workspace)
+        found = await keys.list.list(workspace=workspace)
     call.output.result(
         {"keys": [{"state": str(one.state), **key_document(one.key)} for one in found]},
         lambda console: _print_keys(console, found),
@@ -90,7 +90,7 @@ async def list_keys(call: Call, workspace: OnlyWorkspace = None) -> None:
 async def revoke(call: Call, key_id: KeyId) -> None:
     """End a key for good. A running service notices within KEY_CACHE_SECONDS."""
     async with call.services.keys(call.target) as keys:
-        await keys.revoke.execute(key_id)
+        await keys.revoke.revoke(key_id)
     call.output.result({"id": key_id, "revoked": True}, lambda console: console.print(plain(f"{key_id} is revoked.")))
 
 

@@ -23,5 +23,5 @@ async def language(
         if code is None and not unset:
             found = await session.language.current(principal=session.principal)
         else:
-            found = await session.language.execute(code, principal=session.principal)
+            found = await session.language.choose(code, principal=session.principal)
     call.output.result({"languages": list(found)}, lambda console: console.print(plain(", ".join(found))))

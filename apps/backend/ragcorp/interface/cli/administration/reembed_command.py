@@ -80,7 +80,7 @@ async def _reembed(call: Call, choice: ModelChoice, *, switch: bool) -> None:
         if models.reembed is None:
             raise InvalidInputError("A model is needed.", field="--model")
         try:
-            done = await models.reembed.execute(switch=switch, progress=shown.progress)
+            done = await models.reembed.reembed(switch=switch, progress=shown.progress)
         except asyncio.CancelledError:
             call.output.note("Stopped. What is made stays: run the same command again to go on.")
             raise
@@ -102,7 +102,7 @@ async def _reembed(call: Call, choice: ModelChoice, *, switch: bool) -> None:
 async def _switch_back(call: Call, name: str | None, dimensions: int | None) -> None:
     shown = _Events(call.output)
     async with call.services.models(call.target, None) as models:
-        state = await models.switch_back.execute(name=name, dimensions=dimensions, progress=shown.progress)
+        state = await models.switch_back.switch_back(name=name, dimensions=dimensions, progress=shown.progress)
     call.output.result(
         {"event": "done", "status": "switched", **_row(state)},
         lambda console: console.print(
@@ -115,7 +115,7 @@ async def _switch_back(call: Call, name: str | None, dimensions: int | None) -> 
 async def _drop(call: Call, name: str, dimensions: int | None) -> None:
     shown = _Events(call.output)
     async with call.services.models(call.target, None) as models:
-        model, gone = await models.drop.execute(name=name, dimensions=dimensions, progress=shown.progress)
+        model, gone = await models.drop.drop(name=name, dimensions=dimensions, progress=shown.progress)
     call.output.result(
         {"event": "done", "status": "dropped", "model": model.name, "dimensions": model.dimensions, "removed": gone},
         lambda console: console.print(plain(f"{gone:,} vectors of {_named(model)} removed.")),

@@ -75,7 +75,7 @@ async def add_artifact(
                 metadata=metadata,
             ),
         )
-        result = await opened.ingest.execute(request, principal=opened.principal)
+        result = await opened.ingest.ingest(request, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
     _show_artifact(call, result)
 
@@ -108,7 +108,7 @@ async def update_artifact(
     require_change(change == AttributeChange() and text is None)
     written = None if text is None else options.text_of(text)
     async with call.services.open(call.target) as opened:
-        result = await opened.collections.revise_document.execute(
+        result = await opened.collections.revise_document.revise(
             external_id, change, text=written, principal=opened.principal
         )
         await make_vectors_now(opened, no_embed=no_embed)
@@ -125,7 +125,7 @@ async def list_artifacts(
     """List documents in the order of their external_id."""
     selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters))
     async with call.services.open(call.target) as opened:
-        documents, next_cursor = await opened.documents.execute(
+        documents, next_cursor = await opened.documents.list(
             selection, principal=opened.principal, limit=limit, cursor=cursor
         )
     call.output.page(
@@ -155,7 +155,7 @@ async def list_chunks(
     """List passages in the order of their documents and of the text."""
     selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_selection_pairs(filters))
     async with call.services.open(call.target) as opened:
-        chunks, next_cursor = await opened.collections.chunks.execute(
+        chunks, next_cursor = await opened.collections.chunks.list(
             selection, principal=opened.principal, limit=limit, cursor=cursor
         )
     call.output.page(

@@ -62,7 +62,7 @@ def add_collection_groups(app: typer.Typer, *, services: Services, output: Outpu
 async def collections(call: Call, filters: Filter = None) -> None:
     """Count what there is to find, by collection, type, language and month."""
     async with call.services.open(call.target) as session:
-        counted = await session.collections.facets.execute(
+        counted = await session.collections.facets.count(
             principal=session.principal, filters=parse_selection_pairs(filters)
         )
     facets = facet_counts(counted)

@@ -24,7 +24,7 @@ async def refresh(call: Call, no_embed: NoEmbed = False) -> int:
     async with call.services.open(call.target) as session:
         try:
             with progress(call.output.notes, "Finding entities", unit="documents") as report:
-                done = await session.refresh_structure.execute(on_progress=report)
+                done = await session.refresh_structure.refresh(on_progress=report)
             if session.makes_vectors and not no_embed:
                 vectors = await embed_with_progress(session, call.output)
         except asyncio.CancelledError:

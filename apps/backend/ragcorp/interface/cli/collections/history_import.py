@@ -54,7 +54,7 @@ async def import_history(
         try:
             with progress(call.output.notes, "Importing", unit="lines") as report:
                 if str(file) == "-":
-                    done = await opened.collections.import_history.execute(
+                    done = await opened.collections.import_history.import_history(
                         lines_of(sys.stdin.buffer),
                         principal=opened.principal,
                         defaults=TurnDefaults(attributes=attributes, session=session),
@@ -64,7 +64,7 @@ async def import_history(
                     with opened_lines(file) as stream:
                         total = await asyncio.to_thread(lambda: sum(1 for _ in lines_of(stream)))
                         stream.seek(0)
-                        done = await opened.collections.import_history.execute(
+                        done = await opened.collections.import_history.import_history(
                             lines_of(stream),
                             principal=opened.principal,
                             defaults=TurnDefaults(attributes=attributes, session=session),

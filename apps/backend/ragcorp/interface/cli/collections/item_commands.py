@@ -80,7 +80,7 @@ class ItemCommands:
                     metadata=metadata,
                 ),
             )
-            outcome = await self._of(opened).save.execute(draft, principal=opened.principal)
+            outcome = await self._of(opened).save.save(draft, principal=opened.principal)
             await make_vectors_now(opened, no_embed=no_embed)
         self._show(call, outcome)
 
@@ -134,7 +134,7 @@ class ItemCommands:
         """List items in the order of their external_id."""
         selection = ItemSelection(prefix=prefix, filters=parse_selection_pairs(filters))
         async with call.services.open(call.target) as opened:
-            items, next_cursor = await self._of(opened).items.execute(
+            items, next_cursor = await self._of(opened).items.list(
                 selection, principal=opened.principal, limit=limit, cursor=cursor
             )
         call.output.page(
@@ -172,9 +172,9 @@ class ItemCommands:
             confirm(call, f"Delete {what} for good?", yes=yes)
             delete = self._of(opened).delete
             if external_id is None:
-                deleted = await delete.execute_selection(selection, principal=opened.principal)
+                deleted = await delete.delete_selection(selection, principal=opened.principal)
             else:
-                await delete.execute(external_id, principal=opened.principal)
+                await delete.delete(external_id, principal=opened.principal)
                 deleted = 1
         call.output.result({"deleted": deleted}, lambda console: console.print(f"{deleted:,} deleted."))
 
@@ -222,7 +222,7 @@ def require_change(nothing: bool) -> None:
 async def make_vectors_now(session: Session, *, no_embed: bool) -> None:
     """Make a batch of the vectors that are due, unless there is no model or another process is to make them."""
     if session.makes_vectors and not no_embed:
-        await session.embed_pending.execute()
+        await session.embed_pending.embed()
 
 
 def _item_table(items: tuple[Item, ...]) -> Table:

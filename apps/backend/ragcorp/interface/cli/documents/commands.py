@@ -37,7 +37,7 @@ async def list_documents(
     """List documents in the order of their external_id."""
     selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters), deleted=deleted)
     async with call.services.open(call.target) as session:
-        documents, next_cursor = await session.documents.execute(
+        documents, next_cursor = await session.documents.list(
             selection, principal=session.principal, limit=limit, cursor=cursor
         )
     call.output.page(document_list(documents, next_cursor), document_table(documents), next_cursor)
@@ -107,17 +107,17 @@ async def delete(
     async with call.services.open(call.target) as session:
         confirm(call, f"Delete {what}?", yes=yes)
         if external_id is not None:
-            await session.delete.execute(external_id, principal=session.principal)
+            await session.delete.delete(external_id, principal=session.principal)
             deleted = 1
         else:
-            deleted = await session.delete.execute_selection(selection, principal=session.principal)
+            deleted = await session.delete.delete_selection(selection, principal=session.principal)
     call.output.result({"deleted": deleted}, lambda console: console.print(f"{deleted:,} deleted."))
 
 
 async def restore(call: Call, external_id: ExternalId) -> None:
     """Bring back a deleted document."""
     async with call.services.open(call.target) as session:
-        result = await session.restore.execute(external_id, principal=session.principal)
+        result = await session.restore.restore(external_id, principal=session.principal)
     call.output.result(
         stored(result),
         lambda console: console.print(

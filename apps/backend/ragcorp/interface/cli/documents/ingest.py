@@ -138,7 +138,7 @@ async def ingest(
                 allow_deletions=allow_deletions,
             )
             return await _watch(call.output, session, paths[0], options, makes_vectors=not no_embed)
-        await session.distinct_names.execute(paths, gitignore=not no_gitignore)
+        await session.distinct_names.require(paths, gitignore=not no_gitignore)
         totals = IngestTotals()
         vectors: VectorReport | None = None
         try:
@@ -179,7 +179,7 @@ async def _watch(output: Output, session: Session, path: Path, options: FolderOp
     vectors = asyncio.create_task(worker.run()) if makes_vectors and session.makes_vectors else None
     try:
         with WatchProgress(output, name=path.name or str(path)) as shown:
-            await session.watch_folder.execute(
+            await session.watch_folder.watch(
                 path,
                 principal=session.principal,
                 options=options,
@@ -232,7 +232,7 @@ async def ingest_path(
 ) -> None:
     """Ingest one folder or file with a progress bar, and add what became of it to ``totals``."""
     with progress(output.notes, f"Ingesting {path.name or path}", unit="files") as report:
-        done = await session.ingest_folder.execute(
+        done = await session.ingest_folder.ingest(
             path,
             principal=session.principal,
             prefix=prefix,

@@ -36,7 +36,7 @@ async def make_vectors(session: Session, report: Report) -> VectorReport:
     waiting_since: float | None = None
     last_pending = total
     while True:
-        done = await session.embed_pending.execute()
+        done = await session.embed_pending.embed()
         embedded += done.embedded
         failed_rounds = 0 if done.embedded else failed_rounds + (done.failed > 0)
         if failed_rounds >= MAX_FAILED_ROUNDS:

@@ -56,8 +56,8 @@ async def evaluate_answers(call: Call, folder: Path, options: AskOptions) -> Non
             call.output.note(
                 "No embedding model is configured (EMBEDDING_PROVIDER=none): text alone is searched.", style="yellow"
             )
-        await opened.settle.execute(principal=opened.session.principal, progress=showing)
-        answers = await opened.answers.execute(
+        await opened.settle.settle(principal=opened.session.principal, progress=showing)
+        answers = await opened.answers.evaluate(
             questions,
             folder / DOCUMENTS,
             request=profile.request("", limit=PASSAGES),
@@ -73,7 +73,7 @@ def _showing(call: Call, task: str, unit: str) -> AbstractContextManager[Report]
 
 async def _ingest(session: Session, documents: Path, showing: Progress) -> None:
     with showing("Ingesting", "documents") as report:
-        totals = await session.ingest_folder.execute(documents, principal=session.principal, on_progress=report)
+        totals = await session.ingest_folder.ingest(documents, principal=session.principal, on_progress=report)
     for failure in totals.failures:
         raise InvalidInputError(
             f"A document of the set cannot be stored: {failure.error.message}",

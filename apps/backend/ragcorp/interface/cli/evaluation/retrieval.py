@@ -67,14 +67,14 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
     if profiles or options.calibrate:
         async with call.services.evaluation(call.target, _opening(options, evaluation_set)) as opened:
             showing = partial(_showing, call)
-            await opened.load.execute(
+            await opened.load.load(
                 evaluation_set,
                 principal=opened.session.principal,
                 language=opened.session.default_language,
                 progress=showing,
             )
-            await opened.settle.execute(principal=opened.session.principal, progress=showing)
-            measured += await opened.retrieve.execute(
+            await opened.settle.settle(principal=opened.session.principal, progress=showing)
+            measured += await opened.retrieve.evaluate(
                 evaluation_set,
                 _possible(profiles, opened, call, chosen=bool(options.profiles or options.compare)),
                 principal=opened.session.principal,
@@ -82,7 +82,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
                 progress=showing,
             )
             if options.calibrate:
-                calibration = await opened.calibrate.execute(
+                calibration = await opened.calibrate.calibrate(
                     evaluation_set, principal=opened.session.principal, progress=showing
                 )
     measured += [Measured(run=run) for run in saved.values()]

@@ -62,7 +62,7 @@ async def load(
         try:
             with progress(call.output.notes, "Loading", unit="lines") as report:
                 if str(file) == "-":
-                    done = await opened.graph.load.execute(
+                    done = await opened.graph.load.load(
                         lines_of(sys.stdin.buffer),
                         principal=opened.principal,
                         on_progress=lambda count: report(count, count),
@@ -71,7 +71,7 @@ async def load(
                     with opened_lines(file) as stream:
                         total = await asyncio.to_thread(lambda: sum(1 for _ in lines_of(stream)))
                         stream.seek(0)
-                        done = await opened.graph.load.execute(
+                        done = await opened.graph.load.load(
                             lines_of(stream),
                             principal=opened.principal,
                             on_progress=lambda count: report(count, total),
@@ -150,7 +150,7 @@ async def add_entity(
                 metadata=metadata,
             ),
         )
-        outcome = await opened.graph.save_entities.execute(draft, principal=opened.principal)
+        outcome = await opened.graph.save_entities.save(draft, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
     _show(call, outcome)
 
@@ -196,7 +196,7 @@ async def add_fact(
                 metadata=metadata,
             ),
         )
-        outcome = await opened.graph.save_facts.execute(draft, principal=opened.principal)
+        outcome = await opened.graph.save_facts.save(draft, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
     _show(call, outcome)
 
@@ -227,7 +227,7 @@ async def extract(
     async with call.services.open(call.target) as opened:
         try:
             with progress(call.output.notes, "Extracting", unit="passages") as report:
-                done = await opened.graph.extract.execute(
+                done = await opened.graph.extract.extract(
                     principal=opened.principal, document=document, limit=limit, on_progress=report
                 )
             if opened.makes_vectors and not no_embed:

@@ -143,7 +143,7 @@ async def search(
         episode_id=episode,
     )
     async with call.services.open(call.target) as session:
-        response = await session.search.execute(request, principal=session.principal)
+        response = await session.search.search(request, principal=session.principal)
     call.output.result(
         search_results(response, request_id=uuid4().hex), lambda console: _print_results(console, response)
     )
@@ -195,7 +195,7 @@ async def ask(
                     elif isinstance(event, Answer):
                         print_answer(call.output.console, event, text_is_out=written)
         else:
-            answer = await session.answer.execute(request, principal=session.principal)
+            answer = await session.answer.answer(request, principal=session.principal)
             call.output.result(
                 answer_document(answer, request_id=uuid4().hex), lambda console: print_answer(console, answer)
             )
@@ -207,7 +207,7 @@ async def _make_vectors_of_turns(session: Session) -> None:
     """Embed the question and the answer, a batch each at most: the answer is out, and what fails now waits."""
     with suppress(RagcorpError):
         for _ in range(2):
-            await session.embed_pending.execute()
+            await session.embed_pending.embed()
 
 
 def print_answer(console: Console, answer: Answer, *, text_is_out: bool = False) -> None:

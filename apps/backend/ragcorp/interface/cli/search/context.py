@@ -28,7 +28,7 @@ async def context(
 ) -> None:
     """Print what is remembered, as a briefing for a language model's prompt."""
     async with call.services.open(call.target) as opened:
-        found = await opened.context.execute(query, limit=limit, session=session, principal=opened.principal)
+        found = await opened.context.load(query, limit=limit, session=session, principal=opened.principal)
     call.output.result(context_document(found, request_id=uuid4().hex), lambda console: _print(console, found))
     if not call.output.json:
         # stdout is for the prompt alone

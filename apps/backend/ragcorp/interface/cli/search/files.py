@@ -70,7 +70,7 @@ async def grep(
         gitignore=not no_gitignore,
     )
     async with call.services.files(call.target, FileOptions(paths=tuple(roots or ()))) as tools:
-        result = await tools.grep.execute(request, principal=tools.principal)
+        result = await tools.grep.grep(request, principal=tools.principal)
     call.output.result(grep_document(result), lambda console: _print_passages(console, result))
     for note in _notes(result):
         call.output.note(note, style="dim")
@@ -92,7 +92,7 @@ async def read(
     """
     first, last = parse_lines(lines)
     async with call.services.files(call.target, FileOptions(paths=tuple(roots or ()))) as tools:
-        file = await tools.read_file.execute(path, principal=tools.principal, line_start=first, line_end=last)
+        file = await tools.read_file.read(path, principal=tools.principal, line_start=first, line_end=last)
     if call.output.json or call.output.console.is_terminal:
         call.output.result(file_document(file), lambda console: _print_file(console, file))
     elif _has_lines(file):  # a pipe gets the text as it is

@@ -68,7 +68,7 @@ async def demo(
 
 async def _ask(output: Output, session: Session, question: str) -> dict[str, object]:
     """Ask, show the answer as soon as it is there, and return it for --json."""
-    answer = await session.answer.execute(SearchRequest(query=question), principal=session.principal)
+    answer = await session.answer.answer(SearchRequest(query=question), principal=session.principal)
     if not output.json:
         output.console.print(plain(f"\n{question}", style="bold"))
         print_answer(output.console, answer)

@@ -39,14 +39,14 @@ class ArtifactHandlers:
     async def patch(self, call: Call, external_id: str) -> Response:
         body = await call.json(ArtifactPatch)
         call.allow_indexing(body.new_text or "")
-        revising = call.services.collections.revise_document.execute(
+        revising = call.services.collections.revise_document.revise(
             external_id, body.as_change(), text=body.new_text, principal=call.principal
         )
         return _stored(call, await call.unless_client_leaves(revising))
 
     async def list(self, call: Call, query: ItemPage) -> Response:
         require_no_artifact(query)
-        documents, next_cursor = await call.services.documents.execute(
+        documents, next_cursor = await call.services.documents.list(
             _selection(call, query), principal=call.principal, limit=query.limit, cursor=query.cursor
         )
         return json_response(
@@ -58,15 +58,15 @@ class ArtifactHandlers:
         return json_response(stored_artifact(document))
 
     async def delete(self, call: Call, external_id: str) -> Response:
-        await call.services.delete.execute(external_id, principal=call.principal)
+        await call.services.delete.delete(external_id, principal=call.principal)
         return Response(status_code=204)
 
     async def delete_selection(self, call: Call, query: Selection) -> Response:
-        deleted = await call.services.delete.execute_selection(_selection(call, query), principal=call.principal)
+        deleted = await call.services.delete.delete_selection(_selection(call, query), principal=call.principal)
         return json_response({"deleted": deleted})
 
     async def _ingest(self, call: Call, request: IngestRequest) -> Response:
-        ingesting = call.services.ingest.execute(request, principal=call.principal)
+        ingesting = call.services.ingest.ingest(request, principal=call.principal)
         return _stored(call, await call.unless_client_leaves(ingesting))
 
 
@@ -89,7 +89,7 @@ class ChunkHandlers:
 
     async def list(self, call: Call, query: ItemPage) -> Response:
         selection = ChunkSelection(prefix=query.prefix, artifact=query.artifact, filters=call.filters(query.filters))
-        chunks, next_cursor = await call.services.collections.chunks.execute(
+        chunks, next_cursor = await call.services.collections.chunks.list(
             selection, principal=call.principal, limit=query.limit, cursor=query.cursor
         )
         return json_response({"items": [stored_chunk(chunk) for chunk in chunks], "next_cursor": next_cursor})

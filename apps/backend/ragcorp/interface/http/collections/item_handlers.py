@@ -77,7 +77,7 @@ class ItemHandlers:
 
     async def list(self, call: Call, query: ItemPage) -> Response:
         require_no_artifact(query)
-        items, next_cursor = await self.use_cases(call).items.execute(
+        items, next_cursor = await self.use_cases(call).items.list(
             _selection(call, query), principal=call.principal, limit=query.limit, cursor=query.cursor
         )
         return json_response({"items": [stored_item(item) for item in items], "next_cursor": next_cursor})
@@ -88,18 +88,18 @@ class ItemHandlers:
 
     async def delete(self, call: Call, external_id: str) -> Response:
         _require_name(external_id)
-        await self.use_cases(call).delete.execute(external_id, principal=call.principal)
+        await self.use_cases(call).delete.delete(external_id, principal=call.principal)
         return Response(status_code=204)
 
     async def delete_selection(self, call: Call, query: Selection) -> Response:
-        deleted = await self.use_cases(call).delete.execute_selection(_selection(call, query), principal=call.principal)
+        deleted = await self.use_cases(call).delete.delete_selection(_selection(call, query), principal=call.principal)
         return json_response({"deleted": deleted})
 
     def lines(self, call: Call) -> LineHandler[ItemDraft]:
         """Return the handler that reads and stores the lines of a bulk request."""
 
         async def store(drafts: Sequence[ItemDraft]) -> list[LineOutcome]:
-            outcomes = await self.use_cases(call).save.execute_many(drafts, principal=call.principal)
+            outcomes = await self.use_cases(call).save.save_many(drafts, principal=call.principal)
             _wake(call, *(outcome for outcome in outcomes if isinstance(outcome, ItemOutcome)))
             return [
                 LineOutcome(external_id=outcome.external_id, error=outcome.error)
@@ -127,7 +127,7 @@ class ItemHandlers:
 
     async def _save(self, call: Call, body: MemoryBody | TurnBody, external_id: str | None) -> Response:
         draft = body.as_draft(external_id=external_id, default_language=call.services.default_language)
-        return self._stored(call, await self.use_cases(call).save.execute(draft, principal=call.principal))
+        return self._stored(call, await self.use_cases(call).save.save(draft, principal=call.principal))
 
     def _stored(self, call: Call, outcome: ItemOutcome) -> Response:
         _wake(call, outcome)

@@ -52,7 +52,7 @@ def document_lines(call: Call) -> LineHandler[IngestRequest]:
         return document_of(body.external_id, body, default_language=services.default_language)
 
     async def store(requests: Sequence[IngestRequest]) -> list[LineOutcome]:
-        outcomes = await services.ingest.execute_many(requests, principal=call.principal)
+        outcomes = await services.ingest.ingest_many(requests, principal=call.principal)
         if any(not isinstance(outcome, IngestFailure) and outcome.pending for outcome in outcomes):
             services.wake_embedding()
         return [

@@ -48,7 +48,7 @@ router = operations("documents")
 @router.get("/documents", summary="List documents", response_model=DocumentList, responses=problems(422, 503))
 async def list_documents(query: Annotated[DocumentPage, Query()], call: CurrentCall) -> Response:
     selection = _selection(query, call, deleted=query.deleted)
-    documents, next_cursor = await call.services.documents.execute(
+    documents, next_cursor = await call.services.documents.list(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
     return json_response(document_list(documents, next_cursor))
@@ -62,7 +62,7 @@ async def list_documents(query: Annotated[DocumentPage, Query()], call: CurrentC
     responses=problems(422, 503),
 )
 async def delete_documents(query: Annotated[Selection, Query()], call: CurrentCall) -> Response:
-    deleted = await call.services.delete.execute_selection(_selection(query, call), principal=call.principal)
+    deleted = await call.services.delete.delete_selection(_selection(query, call), principal=call.principal)
     return json_response({"deleted": deleted})
 
 
@@ -93,7 +93,7 @@ async def get_document_content(external_id: ExternalId, call: CurrentCall) -> Re
     responses=problems(404, 409, 422, 503),
 )
 async def restore_document(external_id: ExternalId, call: CurrentCall) -> Response:
-    result = await call.services.restore.execute(external_id_of(external_id), principal=call.principal)
+    result = await call.services.restore.restore(external_id_of(external_id), principal=call.principal)
     return _stored(result, call, status=200)
 
 
@@ -118,7 +118,7 @@ async def get_document(external_id: ExternalId, call: CurrentCall) -> Response:
 )
 async def put_document(external_id: ExternalId, call: CurrentCall) -> Response:
     document = await read_document(call, external_id_of(external_id))
-    result = await call.unless_client_leaves(call.services.ingest.execute(document, principal=call.principal))
+    result = await call.unless_client_leaves(call.services.ingest.ingest(document, principal=call.principal))
     return _stored(result, call, status=201 if result.status is IngestStatus.CREATED else 200)
 
 
@@ -130,7 +130,7 @@ async def put_document(external_id: ExternalId, call: CurrentCall) -> Response:
     responses=problems(404, 422, 503),
 )
 async def delete_document(external_id: ExternalId, call: CurrentCall) -> Response:
-    await call.services.delete.execute(external_id_of(external_id), principal=call.principal)
+    await call.services.delete.delete(external_id_of(external_id), principal=call.principal)
     return Response(status_code=204)
 
 

@@ -95,7 +95,7 @@ async def bulk_graph(call: CurrentCall) -> Response:
 async def extract_facts(body: ExtractBody, call: CurrentCall) -> Response:
     call.allow(call.limits.ask_timeout_seconds)
     report = await call.unless_client_leaves(
-        call.services.graph.extract.execute(principal=call.principal, document=body.document, limit=body.limit)
+        call.services.graph.extract.extract(principal=call.principal, document=body.document, limit=body.limit)
     )
     if report.facts:
         call.services.wake_embedding()
@@ -200,12 +200,12 @@ async def delete_fact(external_id: ExternalId, call: CurrentCall) -> Response:
 
 async def _save_entity(call: Call, body: EntityBody, external_id: str | None) -> Response:
     draft = body.as_draft(external_id=external_id, default_language=call.services.default_language)
-    return _stored(call, await call.services.graph.save_entities.execute(draft, principal=call.principal))
+    return _stored(call, await call.services.graph.save_entities.save(draft, principal=call.principal))
 
 
 async def _save_fact(call: Call, body: FactBody, external_id: str | None) -> Response:
     draft = body.as_draft(external_id=external_id, default_language=call.services.default_language)
-    return _stored(call, await call.services.graph.save_facts.execute(draft, principal=call.principal))
+    return _stored(call, await call.services.graph.save_facts.save(draft, principal=call.principal))
 
 
 def _stored(call: Call, outcome: GraphOutcome) -> Response:

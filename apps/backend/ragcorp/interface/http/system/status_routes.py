@@ -28,5 +28,5 @@ router = operations("system")
 )
 async def status(call: CurrentCall) -> Response:
     turn = partial(call.slot.part, wait_seconds=SLOT_SECONDS)
-    report = await call.services.status.execute(principal=call.principal, turn=turn)
+    report = await call.services.status.report(principal=call.principal, turn=turn)
     return json_response(status_document(report, request_id=call.request_id))

@@ -50,7 +50,7 @@ async def test_an_old_worker_takes_nothing_off_the_backlog_and_says_what_it_miss
     store: PostgresReembedding, database: Database, rag: Rag, open_rag: Open, dsn: str
 ) -> None:
     assert degraded(await dense(rag, "pedido")) == {}
-    await reembed_over(store, database, RefusingEmbedder()).execute()
+    await reembed_over(store, database, RefusingEmbedder()).reembed()
 
     result = await rag.ingest_text("nueva.md", "Una nota nueva del pedido.")
     assert result.pending == 1
@@ -106,7 +106,7 @@ async def before_the_switch(store: PostgresReembedding, database: Database, rag:
     """Every vector of the new model is made; the next run switches."""
     del rag
     reembed = reembed_over(store, database, RefusingEmbedder())
-    await reembed.execute(switch=False)
+    await reembed.reembed(switch=False)
     return reembed
 
 
@@ -115,7 +115,7 @@ async def test_the_switch_gives_way_to_a_writer_and_lets_searches_through(
 ) -> None:
     async with await psycopg.AsyncConnection.connect(owner_dsn) as writer:
         await writer.execute("UPDATE memory_items SET speaker = speaker")
-        switching = asyncio.create_task(before_the_switch.execute())
+        switching = asyncio.create_task(before_the_switch.reembed())
         await one_waits(dsn, mode="ExclusiveLock")
         assert len((await dense(rag, "pedido", limit=5)).hits) == 5
         assert not switching.done()
@@ -129,7 +129,7 @@ async def test_the_switch_waits_for_a_vacuum_without_holding_writers_up(
 ) -> None:
     async with await psycopg.AsyncConnection.connect(owner_dsn) as vacuum:
         await vacuum.execute("LOCK TABLE structural_entities IN SHARE UPDATE EXCLUSIVE MODE")  # as VACUUM does
-        switching = asyncio.create_task(before_the_switch.execute())
+        switching = asyncio.create_task(before_the_switch.reembed())
         await one_waits(dsn, mode="ShareUpdateExclusiveLock")
         async with await psycopg.AsyncConnection.connect(owner_dsn, autocommit=True) as writer:
             await writer.execute("SET lock_timeout = '1ms'")
@@ -160,12 +160,12 @@ async def test_a_switch_that_does_not_get_its_locks_says_so_and_the_same_command
         async with await psycopg.AsyncConnection.connect(owner_dsn) as other:
             await other.execute(f"LOCK TABLE chunks IN {held} MODE")
             with pytest.raises(StorageUnavailableError, match=r"did not get its locks.*vectors are kept") as raised:
-                await reembed_over(store, database, RefusingEmbedder()).execute()
+                await reembed_over(store, database, RefusingEmbedder()).reembed()
         assert raised.value.reason == "locked"
         assert "same command" in str(raised.value.remedy)
         assert active(dsn) == TEST_MODEL.name
         again = RefusingEmbedder()
-        done = await reembed_over(store, database, again).execute()
+        done = await reembed_over(store, database, again).reembed()
     assert (done.status, again.embedded) == (ReembedStatus.SWITCHED, [PROBE])
 
 
@@ -173,12 +173,12 @@ async def test_back_to_the_model_before_and_what_was_written_since_waits_for_it(
     store: PostgresReembedding, database: Database, rag: Rag, open_rag: Open, dsn: str
 ) -> None:
     before = shown(await dense(rag, "pedido 7", limit=5))
-    await reembed_over(store, database, RefusingEmbedder()).execute()
+    await reembed_over(store, database, RefusingEmbedder()).reembed()
     new = await open_rag(NEW_MODEL)
     await new.ingest_text("nueva.md", "Una nota nueva.")
     await new.ingest_text("nota-03.md", "Otro texto.")
 
-    state = await SwitchBack(store=store).execute()
+    state = await SwitchBack(store=store).switch_back()
     assert (state.model, state.active, state.missing) == (TEST_MODEL, True, 2)
     assert active(dsn) == TEST_MODEL.name
     # those of the new model stay, and its workers leave the backlog alone
@@ -189,7 +189,7 @@ async def test_back_to_the_model_before_and_what_was_written_since_waits_for_it(
     assert [name for name in shown(response) if name not in ("nueva.md", "nota-03.md")][:5] == before
     # and forth again: nothing is embedded twice
     again = RefusingEmbedder()
-    done = await reembed_over(store, database, again).execute()
+    done = await reembed_over(store, database, again).reembed()
     assert (done.status, again.embedded, done.waiting) == (ReembedStatus.SWITCHED, [PROBE], 0)
 
 
@@ -198,15 +198,15 @@ async def test_only_an_inactive_model_is_dropped(
 ) -> None:
     drop = DropVectors(store=store)
     with pytest.raises(InvalidInputError, match="no vectors of that model"):
-        await drop.execute(name=NEW_MODEL.name)
+        await drop.drop(name=NEW_MODEL.name)
     with pytest.raises(InvalidInputError, match="no vectors"):
-        await SwitchBack(store=store).execute()
-    await reembed_over(store, database, RefusingEmbedder()).execute()
+        await SwitchBack(store=store).switch_back()
+    await reembed_over(store, database, RefusingEmbedder()).reembed()
     with pytest.raises(InvalidInputError, match="active model's"):
-        await drop.execute(name=NEW_MODEL.name)
+        await drop.drop(name=NEW_MODEL.name)
     kept = one(dsn, "SELECT count(*) FROM chunk_embeddings WHERE vector_dims(embedding) = 16")
 
-    model, gone = await drop.execute(name=TEST_MODEL.name)
+    model, gone = await drop.drop(name=TEST_MODEL.name)
     # chunks, documents, items, the cache; and a mean where it is stored already
     assert (model, gone - 3 * len(TEXTS) - 3) in ((TEST_MODEL, 0), (TEST_MODEL, 1))
     assert [state.model for state in await store.models()] == [NEW_MODEL]
@@ -219,7 +219,7 @@ async def test_only_an_inactive_model_is_dropped(
 async def test_a_removal_that_was_killed_is_taken_up_again(
     store: PostgresReembedding, database: Database, rag: Rag, dsn: str
 ) -> None:
-    await reembed_over(store, database, RefusingEmbedder()).execute()
+    await reembed_over(store, database, RefusingEmbedder()).reembed()
     cached = "SELECT count(*) FROM embedding_cache WHERE vector_dims(embedding) = 8"
     left = one(dsn, cached)
     assert left == len(TEXTS)
@@ -231,11 +231,11 @@ async def test_a_removal_that_was_killed_is_taken_up_again(
         assert TEST_MODEL in [state.model for state in await store.models()]
 
     with pytest.raises(InvalidInputError, match="no vectors"):
-        await SwitchBack(store=store).execute()
-    assert await DropVectors(store=store).execute(name=TEST_MODEL.name) == (TEST_MODEL, left)
+        await SwitchBack(store=store).switch_back()
+    assert await DropVectors(store=store).drop(name=TEST_MODEL.name) == (TEST_MODEL, left)
     assert one(dsn, cached) == 0
     with pytest.raises(InvalidInputError, match="no vectors"):
-        await DropVectors(store=store).execute(name=TEST_MODEL.name)
+        await DropVectors(store=store).drop(name=TEST_MODEL.name)
 
 
 async def test_the_new_models_worker_goes_on_with_what_the_switch_listed(
@@ -246,7 +246,7 @@ async def test_the_new_models_worker_goes_on_with_what_the_switch_listed(
     await store.activate(NEW_MODEL, rejected={})
     assert one(dsn, "SELECT count(*) FROM embedding_backlog") == len(TEXTS)
     embedder = RefusingEmbedder()
-    done = await reembed_over(store, database, embedder).execute()
+    done = await reembed_over(store, database, embedder).reembed()
     assert (done.status, done.waiting, len(embedder.embedded)) == (ReembedStatus.ALREADY_ACTIVE, 0, ALL_TEXTS)
     assert one(dsn, MISSING, NEW_MODEL.name) == 0
     assert (await pending_over(database, embedder).counts()).pending == 0

@@ -38,7 +38,7 @@ async def test_every_kind_of_vector_is_made_beside_the_others_and_found_after_th
 ) -> None:
     before = shown(await dense(rag, "pedido 7", limit=5))
     embedder = RefusingEmbedder()
-    done = await reembed_over(store, database, embedder).execute()
+    done = await reembed_over(store, database, embedder).reembed()
 
     assert (done.status, done.embedded, done.rejected, done.waiting) == (ReembedStatus.SWITCHED, ALL_TEXTS, 0, 0)
     assert sorted(embedder.embedded) == sorted([PROBE, *embedder.embedded[1:]])
@@ -73,7 +73,7 @@ async def test_every_kind_of_vector_is_made_beside_the_others_and_found_after_th
 
 async def test_the_model_in_use_is_said_to_be_in_use(store: PostgresReembedding, database: Database, rag: Rag) -> None:
     embedder = HashingEmbedder()
-    done = await reembed_over(store, database, embedder).execute()
+    done = await reembed_over(store, database, embedder).reembed()
     assert (done.status, done.waiting, embedder.embedded) == (ReembedStatus.ALREADY_ACTIVE, 0, [])
 
 
@@ -81,7 +81,7 @@ async def test_without_the_switch_all_goes_on_as_before(
     store: PostgresReembedding, database: Database, rag: Rag, owner_dsn: str, dsn: str
 ) -> None:
     embedder = RefusingEmbedder()
-    done = await reembed_over(store, database, embedder).execute(switch=False)
+    done = await reembed_over(store, database, embedder).reembed(switch=False)
     assert (done.status, done.waiting, active(dsn)) == (ReembedStatus.READY, 0, TEST_MODEL.name)
     # neither a migration nor a start minds the second model
     assert migrate(owner_dsn, embedding_model=(TEST_MODEL.name, TEST_MODEL.dimensions)).up_to_date
@@ -89,7 +89,7 @@ async def test_without_the_switch_all_goes_on_as_before(
         migrate(owner_dsn, embedding_model=(NEW_MODEL.name, NEW_MODEL.dimensions))
     await rag.ingest_text("nueva.md", "Una nota nueva.")
     again = RefusingEmbedder()
-    done = await reembed_over(store, database, again).execute()
+    done = await reembed_over(store, database, again).reembed()
     assert (done.status, again.embedded) == (ReembedStatus.SWITCHED, [PROBE, "nueva. Una nota nueva."])
 
 
@@ -97,7 +97,7 @@ async def test_a_run_goes_on_where_it_was_and_takes_what_is_cached(
     store: PostgresReembedding, database: Database, rag: Rag, dsn: str
 ) -> None:
     first = RefusingEmbedder()
-    assert (await reembed_over(store, database, first).execute(switch=False)).embedded == ALL_TEXTS
+    assert (await reembed_over(store, database, first).reembed(switch=False)).embedded == ALL_TEXTS
     rows_gone = one(
         dsn,
         "WITH gone AS (DELETE FROM chunk_embeddings WHERE vector_dims(embedding) = 16 AND chunk_id % 2 = 0 RETURNING 1)"
@@ -105,7 +105,7 @@ async def test_a_run_goes_on_where_it_was_and_takes_what_is_cached(
     )
     assert rows_gone > 3
     second = RefusingEmbedder()
-    done = await reembed_over(store, database, second).execute()
+    done = await reembed_over(store, database, second).reembed()
     assert (done.embedded, done.known, second.embedded) == (0, rows_gone, [PROBE])
     assert one(dsn, MISSING, NEW_MODEL.name) == 0
 
@@ -114,7 +114,7 @@ async def test_a_text_that_the_model_refuses_waits_as_failed_and_stops_nothing(
     store: PostgresReembedding, database: Database, rag: Rag, open_rag: Open, dsn: str
 ) -> None:
     await rag.ingest_text("mala.md", "Este texto es IMPOSIBLE.")
-    done = await reembed_over(store, database, RefusingEmbedder(refused="IMPOSIBLE")).execute()
+    done = await reembed_over(store, database, RefusingEmbedder(refused="IMPOSIBLE")).reembed()
     assert (done.status, done.embedded, done.rejected, done.waiting) == (ReembedStatus.SWITCHED, ALL_TEXTS, 1, 1)
     assert rows(dsn, "SELECT failed, attempts, reason FROM embedding_backlog") == [(True, 1, "rejected")]
     new = await open_rag(NEW_MODEL)
@@ -139,7 +139,7 @@ async def test_what_is_written_while_it_runs_is_caught_up_with(
                 await rag.delete(f"nota-{turn + 4:02}.md")
             return made
 
-    done = await reembed_over(store, database, Writing()).execute()
+    done = await reembed_over(store, database, Writing()).reembed()
     assert (done.status, done.waiting) == (ReembedStatus.SWITCHED, 0)
     assert one(dsn, MISSING, NEW_MODEL.name) == 0
     # each document's direction is that of its text of now: one passage each, so the passage's own
@@ -157,14 +157,14 @@ async def test_one_process_at_a_time_changes_the_model(
 ) -> None:
     async with open_store(owner_dsn) as (other, _), other.exclusively():
         with pytest.raises(ConflictError, match="Another process"):
-            await reembed_over(store, database, RefusingEmbedder()).execute()
-    assert (await reembed_over(store, database, RefusingEmbedder()).execute()).status is ReembedStatus.SWITCHED
+            await reembed_over(store, database, RefusingEmbedder()).reembed()
+    assert (await reembed_over(store, database, RefusingEmbedder()).reembed()).status is ReembedStatus.SWITCHED
 
 
 async def test_the_application_role_is_told_to_leave_it_to_the_owner(dsn: str) -> None:
     async with open_store(dsn) as (store, database):
         with pytest.raises(ConfigurationError, match="DATABASE_OWNER_URL"):
-            await reembed_over(store, database, RefusingEmbedder()).execute()
+            await reembed_over(store, database, RefusingEmbedder()).reembed()
 
 
 async def test_an_index_whose_build_was_cut_is_built_again_and_no_migration_meddles(
@@ -206,7 +206,7 @@ async def test_entities_of_documents_have_their_vectors_made_and_wait_for_the_re
             """
         )
     embedder = RefusingEmbedder(refused="def f1")
-    done = await reembed_over(store, database, embedder).execute()
+    done = await reembed_over(store, database, embedder).reembed()
     assert (done.status, done.rejected, done.waiting) == (ReembedStatus.SWITCHED, 1, 1)
     assert [text for text in embedder.embedded if text.startswith("def")] == ["def f0", "def f2"]
     assert one(dsn, "SELECT count(*) FROM structural_entity_embeddings WHERE vector_dims(embedding) = 16") >= 2

@@ -94,7 +94,7 @@ class Backlog:
     def __init__(self, *waiting: int) -> None:
         self.waiting = list(waiting)
 
-    async def execute(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
+    async def embed(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
         return EmbedProgress(embedded=self.waiting.pop() if self.waiting else 0, failed=0)
 
     async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:
@@ -142,7 +142,7 @@ def over(store: Store, model: Model, *, cache: Cache | None = None, backlog: Bac
 async def test_indexes_come_after_the_vectors_and_the_switch_last() -> None:
     store = Store(chunks=["uno", "dos"], notes=["tres"])
     use_case, _ = over(store, Model())
-    done = await use_case.execute()
+    done = await use_case.reembed()
     assert (done.status, done.embedded, done.waiting) == (ReembedStatus.SWITCHED, 3, 0)
     assert store.did == ["register", "refresh", "index 3", "refresh", "activate"]
 
@@ -164,7 +164,7 @@ async def test_a_model_that_is_not_there_or_of_another_width_changes_nothing(
     store = Store(chunks=["uno"])
     use_case, _ = over(store, model)
     with pytest.raises(error):
-        await use_case.execute()
+        await use_case.reembed()
     assert store.did == []
     assert model.calls == [[PROBE]]
 
@@ -173,13 +173,13 @@ async def test_an_outage_half_way_is_waited_out_and_a_long_one_keeps_what_is_mad
     store = Store(chunks=["uno", "dos", "tres"])
     model = Model(None, None, "timeout", "unreachable", batch_size=1)
     use_case, paused = over(store, model)
-    assert (await use_case.execute()).embedded == 3
+    assert (await use_case.reembed()).embedded == 3
     assert paused == [1.0, 2.0]
 
     store = Store(chunks=["uno", "dos"])
     use_case, paused = over(store, Model(None, None, *["unreachable"] * 7, batch_size=1))
     with pytest.raises(EmbedderUnavailableError):
-        await use_case.execute()
+        await use_case.reembed()
     assert paused == list(PAUSES)
     assert store.current == OLD
     assert len(store.vectors) == 1
@@ -190,7 +190,7 @@ async def test_the_one_text_at_fault_is_found_by_halves_and_asked_for_no_more() 
     store = Store(chunks=texts)
     model = Model(batch_size=8)
     use_case, _ = over(store, model)
-    done = await use_case.execute()
+    done = await use_case.reembed()
     assert (done.embedded, done.rejected) == (7, 1)
     assert store.rejected == {"chunks": {4: digest("BAD")}}
     assert model.calls == [
@@ -209,7 +209,7 @@ async def test_equal_texts_cost_one_call_and_known_ones_none() -> None:
     store = Store(chunks=["uno", "dos", "uno", "uno", "tres"])
     model = Model()
     use_case, _ = over(store, model, cache=Cache("tres"))
-    done = await use_case.execute()
+    done = await use_case.reembed()
     assert (done.embedded, done.known) == (4, 1)
     assert sorted(model.embedded) == sorted([PROBE, "uno", "dos"])
     assert len(store.vectors) == 5
@@ -220,14 +220,14 @@ async def test_equal_texts_of_two_workspaces_are_embedded_for_each() -> None:
     store.texts = {("chunks", 1): pending(1, "uno"), ("chunks", 2): pending(2, "uno", workspace="otra")}
     model = Model()
     use_case, _ = over(store, model)
-    await use_case.execute()
+    await use_case.reembed()
     assert model.embedded == [PROBE, "uno", "uno"]
 
 
 async def test_what_the_switch_listed_is_worked_off() -> None:
     backlog = Backlog(3, 2)
     use_case, _ = over(Store(), Model(), backlog=backlog)
-    done = await use_case.execute()
+    done = await use_case.reembed()
     assert (done.waiting, backlog.waiting) == (0, [])
 
 
@@ -242,6 +242,6 @@ async def test_progress_counts_what_was_there_before(monkeypatch: pytest.MonkeyP
         yield lambda done, total: told.setdefault(task, []).append((done, total))
 
     use_case, _ = over(store, Model(batch_size=1))
-    await use_case.execute(progress=progress)
+    await use_case.reembed(progress=progress)
     making = list(dict.fromkeys(told["Making vectors"]))
     assert making == [(1, 4), (2, 4), (3, 4), (4, 4)]

@@ -149,7 +149,7 @@ class Stage:
         self.search = RolledOutSearch(search=self.inner, rollout=rollout, observers=observers, shadow=self.shadow)
 
     async def ask(self, query: str = "plazo", **request: object) -> str:
-        response = await self.search.execute(SearchRequest(query=query, **request), principal=ANYONE)  # type: ignore[arg-type]
+        response = await self.search.search(SearchRequest(query=query, **request), principal=ANYONE)  # type: ignore[arg-type]
         return "".join(hit.chunk.id for hit in response.hits)
 
     async def shadow_outcome(self) -> tuple[ShadowOutcome, float | None]:
@@ -181,14 +181,14 @@ async def test_what_keywords_decide_is_in_no_arm() -> None:
 
 async def test_an_explained_answer_names_its_arm() -> None:
     stage = Stage(percent=100, shadow=False)
-    response = await stage.search.execute(SearchRequest(query="plazo", explain=True), principal=ANYONE)
+    response = await stage.search.search(SearchRequest(query="plazo", explain=True), principal=ANYONE)
     assert response.explanation == {"profile": "hybrid", "arm": "new"}
 
 
 @pytest.mark.parametrize(("before", "after"), [(0, 100), (100, 0)])
 async def test_pages_stay_in_their_arm_when_the_share_changes(before: float, after: float) -> None:
     stage = Stage(percent=before, shadow=False, new="zyxwvutsrqpo")
-    first = await stage.search.execute(SearchRequest(query="plazo", limit=4), principal=ANYONE)
+    first = await stage.search.search(SearchRequest(query="plazo", limit=4), principal=ANYONE)
     stage.use(percent=after)
     assert await stage.ask(limit=4, cursor=first.next_cursor) == ("efgh" if before == 0 else "vuts")
     assert await stage.ask(limit=4) == ("abcd" if after == 0 else "zyxw")
@@ -239,7 +239,7 @@ async def test_only_first_pages_of_the_old_arm_are_shadowed() -> None:
     stage = Stage(percent=100)
     await stage.ask()
     stage.use(percent=0, shadow=False)
-    first = await stage.search.execute(SearchRequest(query="plazo", limit=4), principal=ANYONE)
+    first = await stage.search.search(SearchRequest(query="plazo", limit=4), principal=ANYONE)
     stage.use(percent=0, shadow=True)
     await stage.ask(limit=4, cursor=first.next_cursor)
     await stage.ask(mode=SearchMode.DENSE)

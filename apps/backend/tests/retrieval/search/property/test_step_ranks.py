@@ -123,7 +123,7 @@ def searched(steps: Steps, names: Mapping[str, Description | None], *, explain: 
         now=lambda: NOW + timedelta(days=1),
     )
     request = SearchRequest(query="q", profile="p", limit=50, explain=explain)
-    return asyncio.run(search.execute(request, principal=PRINCIPAL))
+    return asyncio.run(search.search(request, principal=PRINCIPAL))
 
 
 def ranks(note: Mapping[str, object]) -> tuple[int, int]:

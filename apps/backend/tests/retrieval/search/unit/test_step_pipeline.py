@@ -301,10 +301,10 @@ async def test_a_later_page_counts_ages_from_the_moment_of_the_first() -> None:
     store = Store({key(name): described(age_days=3) for name in "abc"})
     clock = [NOW]
     search = searching(store, [hit(name) for name in "abc"], Steps(decay=TemporalDecay()), clock)
-    first = await search.execute(SearchRequest(query="q", profile="p", limit=2), principal=ANN)
+    first = await search.search(SearchRequest(query="q", profile="p", limit=2), principal=ANN)
     clock[0] += timedelta(hours=10)
     asked = SearchRequest(query="q", profile="p", limit=2, cursor=first.next_cursor)
-    (last,) = (await search.execute(asked, principal=ANN)).hits
+    (last,) = (await search.search(asked, principal=ANN)).hits
     assert last.steps["temporal_decay"]["age_days"] == first.hits[0].steps["temporal_decay"]["age_days"] == 3
 
 
@@ -312,11 +312,11 @@ async def test_what_began_without_a_reranker_goes_on_without_it() -> None:
     store = Store({key(name): described() for name in "abc"})
     reranker = LengthReranker(error=SourceUnavailableError("down", reason="unreachable"))
     search = searching(store, [hit(name) for name in "abc"], Steps(), [NOW], reranker)
-    first = await search.execute(SearchRequest(query="q", profile="p", limit=2), principal=ANN)
+    first = await search.search(SearchRequest(query="q", profile="p", limit=2), principal=ANN)
     assert [found.chunk.id for found in first.hits] == ["a", "b"]
     reranker.error = None
     asked = SearchRequest(query="q", profile="p", limit=2, cursor=first.next_cursor)
-    response = await search.execute(asked, principal=ANN)
+    response = await search.search(asked, principal=ANN)
     assert [found.chunk.id for found in response.hits] == ["c"]
 
 
@@ -324,7 +324,7 @@ async def test_neighbours_that_do_not_come_in_time_are_left_out_and_named() -> N
     store = Store({key("7", "artifact_chunks"): described(collection="artifact_chunks", artifact="d")})
     store.hangs = "neighbours"
     search = searching(store, [hit("7", "artifact_chunks")], Steps(neighbours=1), [NOW], seconds=0.2)
-    response = await search.execute(SearchRequest(query="q", profile="p"), principal=ANN)
+    response = await search.search(SearchRequest(query="q", profile="p"), principal=ANN)
     assert [found.chunk.id for found in response.hits] == ["7"]
     assert [(step.step, step.skipped) for step in response.steps] == [("neighbour_expansion", "timeout")]
     assert [(report.source, report.reason) for report in response.degraded][-1:] == [("neighbour_expansion", "timeout")]

@@ -60,7 +60,7 @@ class ScriptedGrep:
         self.result, self.error = result or found(), error
         self.requests: list[tuple[GrepRequest, Principal, Filters]] = []
 
-    async def execute(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
+    async def grep(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
         self.requests.append((request, principal, filters))
         if self.error is not None:
             raise self.error
