@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ragcorp.domain.exceptions import FileAccessDeniedError
 
 OUTSIDE = "The path leads out of the allowed roots, or to what may not be read."
-"""Said of all that must not be told apart: what lies outside, exists there or not, and what is withheld."""
+"""One message for all refusals: outside the roots, existing there or not, and withheld."""
 
 
 def denied(roots: Sequence[str], reason: str = OUTSIDE) -> FileAccessDeniedError:

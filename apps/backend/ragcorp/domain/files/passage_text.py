@@ -29,8 +29,8 @@ class BoundedText(NamedTuple):
 def bounded(text: str, *, line_start: int, marks: Sequence[Mark], limit: int = MAX_CHARACTERS) -> BoundedText | None:
     """Return at most ``limit`` characters of a passage, whole lines around its first mark; None if it has no mark.
 
-    Marks that lie outside the text are left out: the file has changed. A line that alone is longer is cut to what
-    surrounds its first mark, and its marks count from there.
+    Marks outside the text are dropped: the file has changed. A single line that is longer is cut around its first mark,
+    and its marks count from there.
     """
     lines = text.split("\n")
     clipped = [

@@ -1,4 +1,4 @@
-"""Which path and title a passage is cited by: real ones, never a generic name of whatever loaded the file."""
+"""The path and title for citing a passage: real ones, never the generic name of a loader."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _GENERIC = re.compile(r"\s*local[\s_-]*files?(?:[\s_-]*\d+|[:#].*)?\s*", re.IGNO
 
 
 def is_generic(name: str) -> bool:
-    """Say whether a name is only what a loader calls whatever it loads, like ``local_file``."""
+    """Return whether a name is only a loader's generic one, like ``local_file``."""
     return _GENERIC.fullmatch(name) is not None
 
 
 def shown_path(value: object) -> str | None:
-    """Return a path as it may be cited, on one line and without controls.
+    """Return a path for citation, on one line and without control characters.
 
-    None for what names no file: no text, a blank or overlong one, or ``local_file``.
+    None for a value that names no file: no text, a blank or overlong one, or ``local_file``.
     """
     if not isinstance(value, str) or len(value) > MAX_PATH:
         return None

@@ -13,7 +13,7 @@ from ragcorp.domain.retrieval import Hit
 from ragcorp.domain.text.checks import is_blank, require_length, require_storable
 
 FILES = "files"
-"""The collection that a passage of a file names in a result, where the file is no document of ours."""
+"""The collection of a file's passage in a result, if the file is not a stored document."""
 
 FILE_KIND = "file"
 """Its ``artifact_type``."""
@@ -37,7 +37,7 @@ MATCHED_LINES = "matched_lines"
 CONTEXT_LINES = 10
 """Lines before and behind each match."""
 MERGE_LINES = 20
-"""Matches of one file that are at most so many lines apart share a passage."""
+"""Matches of one file that are at most this many lines apart share a passage."""
 
 
 class GrepMode(StrEnum):
@@ -72,12 +72,12 @@ class FileAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrepRequest:
-    """A search in files as the caller wants it.
+    """A caller's search in files.
 
-    A literal ``query`` is looked for as a whole; where no file holds it so, by its words, any of them. ``terms``, where
-    given, are looked for instead, any of them, whatever their accents (literal only). ``globs`` are patterns of
-    gitignore over the path below a root, with ``!`` those that are left out. ``max_passages`` bounds what is returned,
-    and ``max_characters`` the text of all passages: None where their text is of no interest. Raises InvalidInputError.
+    A literal ``query`` is searched as a whole; if no file contains it, by its words, any of them. ``terms`` replace it,
+    any of them, whatever their accents (literal only). ``globs`` are patterns of gitignore over the path below a root;
+    those with ``!`` exclude. ``max_passages`` bounds the result, and ``max_characters`` the text of all passages: None
+    if their text does not matter. Raises InvalidInputError.
     """
 
     query: str
@@ -123,7 +123,7 @@ class GrepRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSearch:
-    """What a repository of files looks for: lines that hold one of the ``terms``.
+    """A search for lines that contain one of the ``terms``.
 
     ``fold_accents``: a letter also matches itself with another accent, or none. ``max_lines`` bounds the matched lines.
     """
@@ -162,9 +162,9 @@ class MatchedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedFiles:
-    """Files that were not searched: binary, above the size limit, refused or unreadable, as far as they were met.
+    """Files that the search met and skipped: binary, above the size limit, refused or unreadable.
 
-    What a search looks for does not change these numbers: else they would tell of files that may not be read.
+    The query does not change these numbers: otherwise they would reveal content of files that may not be read.
     """
 
     binary: int = 0
@@ -174,7 +174,7 @@ class SkippedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMatches:
-    """What a search of files found. ``cut``: it ended early, as there was too much. ``timed_out``: at its deadline.
+    """The matches of a search. ``cut``: it ended early because there were too many. ``timed_out``: at its deadline.
 
     ``unavailable`` are the roots that could not be entered.
     """
@@ -203,7 +203,7 @@ class FileText:
 
 
 class ChunkPlace(NamedTuple):
-    """A chunk of a document of ours."""
+    """A chunk of a stored document."""
 
     chunk_id: str
     document_id: str
@@ -225,10 +225,10 @@ class RankedPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrepPassage:
-    """A passage of a file with its marks: what was looked for stands at each.
+    """A passage of a file, with a mark at each match.
 
-    ``terms`` are those that it holds, as they were looked for; ``score`` is their number and their rarity
-    (application/grep_ranking.py). ``chunk`` is the passage of ours that holds the same lines, if the file was ingested.
+    ``terms`` are the matched search terms; ``score`` combines their number and rarity
+    (application/files/grep_ranking.py). ``chunk`` is the stored chunk with the same lines, if the file was ingested.
     """
 
     path: str
@@ -243,11 +243,11 @@ class GrepPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrepResult:
-    """Passages, best first, and what was searched.
+    """Passages, best first, and the extent of the search.
 
-    ``files`` and ``matched_lines`` count all that was found, also behind ``max_passages``. ``terms`` is what was looked
-    for; ``relaxed``: the query's words, as no file held it whole; ``left_out``: those of them that were too many.
-    ``cut``: of what was found not all is told. ``unavailable`` are the roots that could not be entered.
+    ``files`` and ``matched_lines`` count all matches, also beyond ``max_passages``. ``terms`` are the search terms;
+    ``relaxed``: the query's words, as no file contains it whole; ``left_out``: words that were too many. ``cut``: some
+    matches are missing. ``unavailable`` are the roots that could not be entered.
     """
 
     passages: tuple[GrepPassage, ...]
@@ -276,7 +276,7 @@ def passage_id(path: str, line_start: int, line_end: int) -> str:
 
 
 def parse_passage_id(item_id: str) -> tuple[str, int, int] | None:
-    """Return path, first and last line; None for what is no such identity."""
+    """Return path, first and last line; None for any other id."""
     found = _PASSAGE_ID.fullmatch(item_id)
     return None if found is None else (found["path"], int(found["start"]), int(found["end"]))
 
