@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -23,9 +23,10 @@ from ragcorp.domain.collections import (
     ItemDraft,
 )
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
-from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
+from ragcorp.domain.exceptions import AnswererUnavailableError, RagcorpError, SourceUnavailableError
 from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.ports.models import QuestionRewriter
+from ragcorp.domain.ports.observers import AnswererObserver
 from ragcorp.domain.ports.text import LanguageDetector
 from ragcorp.domain.ports.use_cases import QuestionAnswering
 from ragcorp.domain.principal import Principal, Sensitivity
@@ -69,6 +70,7 @@ class Converse:
     """Stands before the answering of questions: rewrites a follow-up, and stores question and answer as turns.
 
     A request without ``conversation_id`` passes through. What fails here is named in ``degraded``; it fails no answer.
+    ``admit`` runs before each question and may refuse it; ``observer`` notes whether the answerer replied.
     """
 
     def __init__(
@@ -79,6 +81,8 @@ class Converse:
         languages: LanguageDetector,
         limits: ConversationLimits,
         rewriter: QuestionRewriter | None = None,
+        admit: Callable[[], Awaitable[None]] | None = None,
+        observer: AnswererObserver | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._answer = answer
@@ -86,6 +90,8 @@ class Converse:
         self._languages = languages
         self._limits = limits
         self._rewriter = rewriter
+        self._admit = admit
+        self._observer = observer
         self._now = now
         self._last = datetime.min.replace(tzinfo=UTC)
 
@@ -98,6 +104,20 @@ class Converse:
 
         A question whose answer breaks off stays in the conversation alone.
         """
+        if self._admit is not None:
+            await self._admit()
+        try:
+            async with aclosing(self._events(request, principal)) as events:
+                async for event in events:
+                    if isinstance(event, Answer) and self._observer is not None:
+                        self._observer.answered()
+                    yield event
+        except AnswererUnavailableError as error:
+            if self._observer is not None:
+                self._observer.not_answered(error.reason)
+            raise
+
+    async def _events(self, request: SearchRequest, principal: Principal) -> AsyncGenerator[AskEvent]:
         session = request.conversation_id
         if session is None:
             async with aclosing(self._answer.stream(request, principal=principal)) as events:

@@ -8,26 +8,15 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
 from ragcorp.application.resilience.circuit_breaker import CircuitState
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, failed, name_of, waits
-from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.ports.status import ContentCounter, DatabaseLook
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import CHUNK_COLLECTION
-from ragcorp.domain.search.sources import (
-    ARTIFACTS_DENSE,
-    DENSE,
-    FULL_TEXT,
-    GRAPH_FACTS,
-    GREP,
-    HISTORY_DENSE,
-    MEMORY_DENSE,
-    OWN_SOURCES,
-)
+from ragcorp.domain.search.sources import BUILT_IN, DENSE, FULL_TEXT, GREP, OWN_SOURCES
 from ragcorp.domain.status import ContentCounts, Flag, Overall, PartState, PartStatus, ServiceStatus, Waiting
 
 SECONDS = 1.8
@@ -36,14 +25,8 @@ SECONDS = 1.8
 SLOW = frozenset({"timeout", "busy", "pool_exhausted"})
 """Reasons for which counting may fail although the database answers."""
 
-WAITING = {
-    DENSE: CHUNK_COLLECTION,
-    ARTIFACTS_DENSE: CHUNK_COLLECTION,
-    MEMORY_DENSE: Collection.MEMORY,
-    HISTORY_DENSE: Collection.HISTORY,
-    GRAPH_FACTS: GRAPH,
-}
-"""Whose vectors a source searches."""
+WAITING = {name: source.vectors for name, source in BUILT_IN.items() if source.vectors is not None}
+"""The collection whose vectors a source searches."""
 
 WITHOUT = {ANSWERER: "an answer fails", RERANK: "results come in the order that they had before"}
 """What is so while a model fails; without the embedder's, sources by text are left."""
@@ -86,7 +69,6 @@ class ReportStatus:
         self._look = look
         self._counter = counter
         self._seconds = seconds
-        self._bound = TimeBound()
 
     async def report(self, *, principal: Principal, turn: Turn = nullcontext) -> ServiceStatus:
         """Return the status; no outage raises. Counting, which costs the database most, is done inside ``turn()``."""
@@ -110,7 +92,7 @@ class ReportStatus:
 
     async def _looked(self, deadline: float) -> Sequence[PartStatus]:
         try:
-            return await self._bound.run(_looked_at(self._look), deadline=deadline)
+            return await run_until(deadline, _looked_at(self._look))
         except TimeoutError:
             return (database_out("timeout", "The database did not answer in time.", "`ragcorp doctor` tells more."),)
         except RagcorpError as error:
@@ -122,7 +104,7 @@ class ReportStatus:
                 return await self._counter.count(principal=principal)
 
         try:
-            return await self._bound.run(count(), deadline=deadline)
+            return await run_until(deadline, count())
         except TimeoutError:
             return _slow("timeout")
         except RagcorpError as error:

@@ -26,6 +26,15 @@ class EmbeddingCacheObserver(Protocol):
     def vectors_served(self, cache: CacheName, outcome: CacheOutcome, *, count: int = 1) -> None: ...
 
 
+class AnswererObserver(Protocol):
+    """Notes the outcome of answers."""
+
+    def answered(self) -> None: ...
+
+    def not_answered(self, reason: str) -> None:
+        """Note an answer that failed with AnswererUnavailableError."""
+
+
 class TokenObserver(Protocol):
     """Counts the tokens of language models."""
 

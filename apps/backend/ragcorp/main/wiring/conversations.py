@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from ragcorp.application.answering.converse import ConversationLimits, Converse
+from ragcorp.application.limits.token_budget import TokenBudget
 from ragcorp.application.memory.load_context import ContextLimits, LoadContext
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.ports.models import QuestionRewriter
-from ragcorp.domain.ports.observers import TokenObserver
+from ragcorp.domain.ports.observers import AnswererObserver, TokenObserver
 from ragcorp.domain.ports.text import LanguageDetector
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
@@ -40,6 +41,8 @@ def make_conversation(
     answer: QuestionAnswering,
     languages: LanguageDetector,
     tokens: TokenObserver,
+    budget: TokenBudget,
+    health: AnswererObserver,
 ) -> Converse:
     """Return what answers in conversations; ``stack`` closes the model's client, if there is one."""
     rewriter = make_rewriter(settings, tokens=tokens)
@@ -50,6 +53,8 @@ def make_conversation(
         history=PostgresItemRepository(database=database, collection=Collection.HISTORY),
         languages=languages,
         rewriter=rewriter,
+        admit=budget.require,
+        observer=health,
         limits=ConversationLimits(
             rewrite_timeout_seconds=REWRITE_TIMEOUT_SECONDS, max_query_characters=settings.max_query_characters
         ),

@@ -1,4 +1,4 @@
-"""Builds what shows entities beside a search: their index, the episodes, the plan."""
+"""Builds the hydration of episodes and the structure source."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from ragcorp.application.hydration.candidate_lookup import KeywordChunks
 from ragcorp.application.hydration.hydrate import HydrateEpisode, HydrationOptions
 from ragcorp.application.hydration.introspect import IntrospectHydration
-from ragcorp.application.hydration.search import HydratedSearch
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.application.retrieval.sources.structure import StructureSource
 from ragcorp.application.structure.anchor_lookup import AnchorLookup
 from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.domain.ports.models import Embedder
-from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.structure.hydration import HydrationLimits
 from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.dense.search import VectorScan
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
@@ -23,28 +22,19 @@ from ragcorp.infrastructure.postgres.structure.index import PostgresStructureInd
 from ragcorp.main.settings.schema import Settings
 
 DEFAULT_SIMILARITY = 0.7
-"""The design document's, on OpenAI's scale: for a model that has no threshold of its own."""
+"""For a model without a stored threshold: the design document's value, on OpenAI's scale."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationParts:
-    search: HydratedSearch
+    hydrate: HydrateEpisode
     introspect: IntrospectHydration
     episodes: PostgresEpisodeStore
 
 
-def structure_index(settings: Settings, database: Database, model: ActiveModel | None) -> PostgresStructureIndex:
-    return PostgresStructureIndex(
-        database,
-        model=model,
-        ef_search=settings.hnsw_ef_search,
-        max_scan_tuples=settings.hnsw_max_scan_tuples,
-    )
-
-
 def structure_source(settings: Settings, database: Database) -> StructureSource:
-    """Return the source of profile code. What is switched off for hydration is switched off here."""
-    index = structure_index(settings, database, None)
+    """Return the source of profile code; the settings that disable anchors apply here too."""
+    index = PostgresStructureIndex(database)
     anchors = AnchorLookup(
         index=index, episodes=None, frequencies=_frequencies(settings, database), options=_anchor_options(settings)
     )
@@ -54,16 +44,15 @@ def structure_source(settings: Settings, database: Database) -> StructureSource:
 def make_hydration(
     settings: Settings,
     *,
-    search: ChunkSearch,
     database: Database,
     embedder: Embedder,
-    model: ActiveModel | None,
+    scan: VectorScan,
     keywords: KeywordChunks,
 ) -> HydrationParts:
-    """Return the search with hydration before it, and what tells of episodes. Without vectors only anchors show."""
+    """Return hydration and the store of episodes. Without vectors only anchors are hydrated."""
     episodes = PostgresEpisodeStore(database=database)
     hydrate = HydrateEpisode(
-        index=structure_index(settings, database, model),
+        index=PostgresStructureIndex(database, scan=scan),
         episodes=episodes,
         embedder=embedder,
         keywords=keywords,
@@ -71,7 +60,7 @@ def make_hydration(
         options=HydrationOptions(
             anchors=_anchor_options(settings),
             semantic=settings.enable_semantic_ranking,
-            threshold=similarity_threshold(settings, model),
+            threshold=similarity_threshold(settings, scan.model),
             limits=HydrationLimits(
                 max_tokens=settings.hydration_max_tokens,
                 max_entities=settings.hydration_max_entities,
@@ -86,14 +75,14 @@ def make_hydration(
         ),
     )
     return HydrationParts(
-        search=HydratedSearch(search=search, hydrate=hydrate),
+        hydrate=hydrate,
         introspect=IntrospectHydration(episodes=episodes),
         episodes=episodes,
     )
 
 
 def similarity_threshold(settings: Settings, model: ActiveModel | None) -> float:
-    """Return the setting, else the model's own similarity, else the design document's."""
+    """Return the setting, else the model's stored similarity, else the default."""
     if settings.semantic_threshold is not None:
         return settings.semantic_threshold
     stored = model.similarity_threshold if model is not None else None

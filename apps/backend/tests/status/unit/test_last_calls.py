@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import pytest
 
+from ragcorp.application.answering.converse import ConversationLimits, Converse
 from ragcorp.application.status.degradation_messages import ANSWERER
-from ragcorp.application.status.model_health import LastCalls, NotedAnswers
+from ragcorp.application.status.model_health import ModelHealth
 from ragcorp.domain.answers import Answer, AskEvent
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchRequest
+
+UNUSED: Any = None
 
 pytestmark = pytest.mark.anyio
 
@@ -29,9 +33,11 @@ class OutAnswers:
 
 
 async def test_a_whole_answer_is_noted_as_its_stream_is() -> None:
-    calls = LastCalls()
+    calls = ModelHealth()
     with pytest.raises(AnswererUnavailableError):
-        await NotedAnswers(answer=OutAnswers(), calls=calls).answer(SearchRequest(query="?"), principal=Principal())
+        await Converse(
+            answer=OutAnswers(), history=UNUSED, languages=UNUSED, limits=ConversationLimits(), observer=calls
+        ).answer(SearchRequest(query="?"), principal=Principal())
     assert calls.failed == {ANSWERER: "timeout"}
 
 
@@ -40,7 +46,7 @@ def report(source: str, outcome: SourceOutcome, reason: str | None = None) -> So
 
 
 def test_the_embedder_is_at_fault_where_the_database_has_answered() -> None:
-    calls = LastCalls()
+    calls = ModelHealth()
     refused = report("dense", SourceOutcome.FAILED, "unauthorized")
     calls.reported([refused, report("full_text", SourceOutcome.FAILED, "unreachable")])
     assert calls.failed == {}

@@ -1,21 +1,22 @@
-"""Tells whoever watches a roll-out; a library has nobody."""
+"""Fans roll-out events out to observers; none by default."""
 
 from __future__ import annotations
 
 from ragcorp.application.retrieval.rollout.assignment import Rollout
+from ragcorp.domain.observers import Observers
 from ragcorp.domain.ports.observers import RolloutObserver
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 
 
-class RolloutObservers:
-    """Any number of observers as one. They come after the search is wired, with the interface that counts."""
+class RolloutObservers(Observers[RolloutObserver]):
+    """Passes each event to all observers. An interface adds its own after the search is wired."""
 
     def __init__(self, rollout: Rollout) -> None:
+        super().__init__()
         self._rollout = rollout
-        self._observers: list[RolloutObserver] = []
 
     def add(self, observer: RolloutObserver) -> None:
-        self._observers.append(observer)
+        super().add(observer)
         observer.rollout_set(percent=self._rollout.percent, shadow=self._rollout.shadow)
 
     def arm_served(self, arm: Arm) -> None:

@@ -66,8 +66,9 @@ async def read_document(
     entity = entity_headers(request.scope)
     if entity.media_type == JSON:
         body = await read_json(request, DocumentBody, limits)
-        allow_indexing(request, limits, size=len(body.text.encode()))
-        return document_of(external_id, body, default_language=default_language)
+        document = document_of(external_id, body, default_language=default_language)
+        allow_indexing(request, limits, size=len(document.file.content))
+        return document
     if entity.media_type == FORM:
         fields, file = await _read_form(request, entity, limits)
     else:

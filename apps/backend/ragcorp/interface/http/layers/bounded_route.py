@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from ragcorp.application.resilience.time_bound import leave_behind
 from ragcorp.interface.http.layers.access import require, scope_of
 from ragcorp.interface.http.layers.admission import slot_of
 from ragcorp.interface.http.protocol.bodies import DEADLINE_KEY
@@ -28,15 +29,10 @@ CLIENT_GONE = 499
 """nginx's status for a client that left; nobody receives it, the metrics count it."""
 
 
-_left: set[asyncio.Task[Response]] = set()
-"""Handlers that were cancelled and have not ended yet: the event loop itself keeps no task alive."""
-
-
 class BoundedRoute(APIRoute):
     """Refuses keys without the operation's scope, unknown and repeated query parameters.
 
-    A handler that does not return its response in time is cancelled.
-    It is not waited for: a database that hangs takes many seconds to let go of a statement that is cancelled.
+    A handler that does not return its response in time is cancelled and left behind.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -65,18 +61,9 @@ class BoundedRoute(APIRoute):
                 return Response(status_code=CLIENT_GONE)
             finally:
                 if handling is not None:
-                    if not handling.done():
-                        handling.cancel()
-                        _left.add(handling)
-                    handling.add_done_callback(_ended)  # also of one that failed as its time ran out
+                    leave_behind(handling)
 
         return bounded
-
-
-def _ended(task: asyncio.Task[Response]) -> None:
-    _left.discard(task)
-    if not task.cancelled():
-        task.exception()  # what it says now, nobody waits for
 
 
 def check_parameters(request: Request, known: frozenset[str]) -> None:
