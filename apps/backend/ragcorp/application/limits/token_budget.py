@@ -5,21 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from ragcorp.domain.answers import Answer, AskEvent
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.extraction import Extraction, ExtractorVersion
 from ragcorp.domain.keys import TooManyRequestsError
 from ragcorp.domain.ports.graph import FactExtractor
 from ragcorp.domain.ports.keys import TokenAccount, TokenUsageStore
-from ragcorp.domain.ports.use_cases import QuestionAnswering
-from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.requests import SearchRequest
 
 logger = logging.getLogger(__name__)
 
@@ -105,24 +100,6 @@ class TokenBudget:
 
     def _today(self) -> date:
         return self._now().astimezone(UTC).date()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswersWithinBudget:
-    """Answers questions of keys that have tokens left: before anything is searched."""
-
-    answers: QuestionAnswering
-    budget: TokenBudget
-
-    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
-        await self.budget.require()
-        return await self.answers.answer(request, principal=principal)
-
-    async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
-        await self.budget.require()
-        async with aclosing(self.answers.stream(request, principal=principal)) as events:
-            async for event in events:
-                yield event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,17 +1,13 @@
-"""What became of the last call of the models, as far as answers told of it."""
+"""Outcome of the latest call to each model, taken from responses."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import aclosing
+from collections.abc import Iterable, Mapping
 
-from ragcorp.application.answering.final_answer import whole_answer
 from ragcorp.application.resilience.degradation_log import FAILURES
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.degradation_messages import ANSWERER
-from ragcorp.domain.answers import Answer, AskEvent, Searched
-from ragcorp.domain.exceptions import AnswererUnavailableError
-from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
+from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchRequest, SearchResponse
@@ -19,10 +15,10 @@ from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES
 
 
 class LastCalls:
-    """Why the last call of a model failed, by model; one that did well, or was never asked, is not in it.
+    """The reason why the latest call of a model failed, by model.
 
-    The embedder's are by the sources that need it. Where the database may be at fault instead, nothing is noted: a
-    source by text, which needs the database alone, has to have answered.
+    Failures of the embedder are under the sources that need it. They are recorded only if a full-text source, which
+    needs nothing but the database, has answered: otherwise the database may be the cause.
     """
 
     def __init__(self) -> None:
@@ -39,9 +35,9 @@ class LastCalls:
         self._failed[ANSWERER] = reason
 
     def reported(self, reports: Iterable[SourceReport]) -> None:
-        told = tuple(reports)
-        database_answered = any(report.answered and report.source in FULL_TEXT_SOURCES for report in told)
-        for report in told:
+        given = tuple(reports)
+        database_answered = any(report.answered and report.source in FULL_TEXT_SOURCES for report in given)
+        for report in given:
             if report.answered:
                 self._failed.pop(report.source, None)
             elif report.reason is None:
@@ -63,27 +59,3 @@ class NotedSearch:
         response = await self._search.search(request, principal=principal)
         self._calls.reported(response.reports)
         return response
-
-
-class NotedAnswers:
-    """The port QuestionAnswering; the calls are noted."""
-
-    def __init__(self, *, answer: QuestionAnswering, calls: LastCalls) -> None:
-        self._answer = answer
-        self._calls = calls
-
-    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
-        return await whole_answer(self.stream(request, principal=principal))
-
-    async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
-        async with aclosing(self._answer.stream(request, principal=principal)) as events:
-            try:
-                async for event in events:
-                    if isinstance(event, Searched):
-                        self._calls.reported(event.response.reports)
-                    elif isinstance(event, Answer):
-                        self._calls.answered()
-                    yield event
-            except AnswererUnavailableError as error:
-                self._calls.not_answered(error.reason)
-                raise

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from ragcorp.domain.embeddings import CacheName, CacheOutcome
+from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 
 
@@ -24,6 +26,16 @@ class EmbeddingCacheObserver(Protocol):
     """Counts how vectors came."""
 
     def vectors_served(self, cache: CacheName, outcome: CacheOutcome, *, count: int = 1) -> None: ...
+
+
+class AnswerObserver(Protocol):
+    """Learns how searches and language models did while questions were answered."""
+
+    def reported(self, reports: Iterable[SourceReport]) -> None: ...
+
+    def answered(self) -> None: ...
+
+    def not_answered(self, reason: str) -> None: ...
 
 
 class TokenObserver(Protocol):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ragcorp.application.folders.ingest import FolderReport, ProgressCallback
 from ragcorp.application.memory.load_context import DEFAULT_QUERY
-from ragcorp.domain.answers import Answer, AskEvent
+from ragcorp.domain.answers import Answer, AskEvent, final_answer
 from ragcorp.domain.collections import Collection, Facets
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
 from ragcorp.domain.files.values import DEFAULT_PASSAGES, FileText, GrepResult
@@ -221,10 +221,16 @@ class Rag:
         and answer are stored as turns of that session of history, private to the caller. With an ``episode_id`` the
         answer is made from what that turn shows, too.
         """
-        request = self._request(query, limit=limit, mode=mode, filters=filters)
-        return await self._use_cases.answer.answer(
-            replace(request, profile=profile, conversation_id=conversation_id, episode_id=episode_id),
-            principal=self._principal,
+        return await final_answer(
+            self.ask_stream(
+                query,
+                limit=limit,
+                mode=mode,
+                filters=filters,
+                profile=profile,
+                conversation_id=conversation_id,
+                episode_id=episode_id,
+            )
         )
 
     def ask_stream(

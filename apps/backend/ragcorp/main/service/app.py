@@ -17,7 +17,7 @@ from starlette.types import Scope as AsgiScope
 
 import ragcorp
 from ragcorp.application.embedding.worker import EmbeddingWorker
-from ragcorp.application.status.model_health import LastCalls, NotedAnswers, NotedSearch
+from ragcorp.application.status.model_health import NotedSearch
 from ragcorp.application.structure.worker import StructureWorker
 from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.administration.migrations import head_revision
@@ -136,11 +136,10 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
         now=time.monotonic,
     )
     build = {"version": ragcorp.__version__, "python": platform.python_version(), "schema": head}
-    calls = LastCalls()
     return HttpServices(
-        search=NotedSearch(search=container.use_cases.search, calls=calls),
-        answer=NotedAnswers(answer=container.use_cases.answer, calls=calls),
-        status=make_status(container, readiness=readiness, last_calls=calls),
+        search=NotedSearch(search=container.use_cases.search, calls=container.last_calls),
+        answer=container.use_cases.answer,
+        status=make_status(container, readiness=readiness),
         context=container.use_cases.context,
         introspect=container.use_cases.introspect,
         grep=container.use_cases.grep,

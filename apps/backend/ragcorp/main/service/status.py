@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 import ragcorp
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, name_of
-from ragcorp.application.status.model_health import LastCalls
 from ragcorp.application.status.report import ReportStatus, ServiceFacts
 from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES, GREP
 from ragcorp.domain.status import Flag, PartState, PartStatus
@@ -87,9 +86,7 @@ BEHIND_FINDINGS = {
 """Which parts suffer from what /readyz found wrong, and how much."""
 
 
-def make_status(
-    container: Container, *, readiness: Callable[[], Awaitable[None]], last_calls: LastCalls
-) -> ReportStatus:
+def make_status(container: Container, *, readiness: Callable[[], Awaitable[None]]) -> ReportStatus:
     async def look() -> Sequence[PartStatus]:
         try:
             await readiness()
@@ -108,7 +105,7 @@ def make_status(
             flags=shown_flags(container.settings),
         ),
         circuits=container.breaker_states,
-        failed_calls=lambda: last_calls.failed,
+        failed_calls=lambda: container.last_calls.failed,
         look=look,
         counter=PostgresContentCounts(container.database),
     )

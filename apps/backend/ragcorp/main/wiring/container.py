@@ -18,10 +18,10 @@ from ragcorp.application.embedding.prune import PruneEmbeddings
 from ragcorp.application.folders.distinct_names import RequireDistinctNames
 from ragcorp.application.folders.watch import WatchFolder
 from ragcorp.application.keys.authenticate import Authenticate
-from ragcorp.application.limits.token_budget import AnswersWithinBudget
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.rollout.observers import RolloutObservers
+from ragcorp.application.status.model_health import LastCalls
 from ragcorp.application.structure.refresh import RefreshStructure
 from ragcorp.application.upkeep.purge_worker import PurgeWorker
 from ragcorp.application.workspaces.choose_language import ChooseLanguage
@@ -47,7 +47,7 @@ from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import Statist
 from ragcorp.interface.library.use_cases import UseCases
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.collections import make_collections
-from ragcorp.main.wiring.conversations import make_context, make_conversation
+from ragcorp.main.wiring.conversations import make_context, make_conversations
 from ragcorp.main.wiring.embedding import cached, make_embedding
 from ragcorp.main.wiring.files import make_files
 from ragcorp.main.wiring.graph import graph_source, make_graph
@@ -112,6 +112,7 @@ class Container:
     rollout_observers: RolloutObservers
     cache_observers: EmbeddingCacheObservers
     token_observers: TokenObservers
+    last_calls: LastCalls
     breaker_states: Callable[[], Mapping[str, str]]
     reranks: bool
     tracing: OtlpTraces | None
@@ -213,6 +214,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             embed_pending=None if dense_is_out else embedding.embed_pending,
         )
         languages = LangidDetector(default=settings.default_language)
+        last_calls = LastCalls()
         answer = AnswerQuery(
             search=search,
             answerer=answerer,
@@ -223,15 +225,15 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 max_limit=settings.max_limit,
                 timeout_seconds=settings.answer_timeout_seconds,
             ),
+            conversations=make_conversations(
+                settings, stack, database=database, languages=languages, tokens=token_observers
+            ),
+            require_budget=budget.require,
+            observer=last_calls,
         )
         use_cases = UseCases(
             search=search,
-            answer=AnswersWithinBudget(
-                answers=make_conversation(
-                    settings, stack, database=database, answer=answer, languages=languages, tokens=token_observers
-                ),
-                budget=budget,
-            ),
+            answer=answer,
             context=make_context(settings, search),
             introspect=hydration.introspect,
             grep=files.grep,
@@ -272,6 +274,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             rollout_observers=rollout_observers,
             cache_observers=cache_observers,
             token_observers=token_observers,
+            last_calls=last_calls,
             tracing=tracing,
             breaker_states=lambda: breaker.states(sources, now=asyncio.get_running_loop().time()),
             reranks=reranker is not None,

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
 import pytest
 
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.degradation_messages import ANSWERER
-from ragcorp.application.status.model_health import LastCalls, NotedAnswers
-from ragcorp.domain.answers import Answer, AskEvent
+from ragcorp.application.status.model_health import LastCalls
+from ragcorp.domain.answers import final_answer
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchRequest
+from support.memory.conversations import NO_PAGES, FoundAlready, Says, Spanish, turn
 
 pytestmark = pytest.mark.anyio
 
 
-class OutAnswers:
-    """The port QuestionAnswering, whose model is out."""
-
-    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
-        raise NotImplementedError
-
-    async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
-        raise AnswererUnavailableError("Out.", reason="timeout")
-        yield
-
-
-async def test_a_whole_answer_is_noted_as_its_stream_is() -> None:
+async def test_answers_are_observed() -> None:
     calls = LastCalls()
+    reranker_out = report(RERANK, SourceOutcome.FAILED, "unreachable")
+    answerer = Says(error=AnswererUnavailableError("Out.", reason="timeout"))
+    answers = AnswerQuery(
+        search=FoundAlready((turn("El plazo es de 30 días."),), [reranker_out]),
+        answerer=answerer,
+        languages=Spanish(),
+        pages=NO_PAGES,
+        limits=AnswerLimits(),
+        observer=calls,
+    )
     with pytest.raises(AnswererUnavailableError):
-        await NotedAnswers(answer=OutAnswers(), calls=calls).answer(SearchRequest(query="?"), principal=Principal())
-    assert calls.failed == {ANSWERER: "timeout"}
+        await final_answer(answers.stream(SearchRequest(query="?"), principal=Principal()))
+    assert calls.failed == {ANSWERER: "timeout", RERANK: "unreachable"}
+    answerer.error = None
+    await final_answer(answers.stream(SearchRequest(query="?"), principal=Principal()))
+    assert calls.failed == {RERANK: "unreachable"}
 
 
 def report(source: str, outcome: SourceOutcome, reason: str | None = None) -> SourceReport:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, cast
 
@@ -11,12 +10,11 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Searched
-from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Searched, final_answer
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.ports.use_cases import QuestionAnswering
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.requests import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest, SearchResponse
 from ragcorp.interface.http.answers.ask_schema import EVENTS, AnswerBody, AskBody
 from ragcorp.interface.http.layers.admission import CurrentSlot, RequestSlot
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
@@ -70,14 +68,11 @@ class AskRoutes:
         return json_response(_answer_json(answer, request_id, whole=_may_search(request)))
 
     async def _whole(self, request: SearchRequest, principal: Principal, slot: RequestSlot) -> Answer:
-        async with aclosing(self._answer.stream(request, principal=principal)) as events:
-            async for event in events:
-                if isinstance(event, Searched):
-                    slot.give_back()
-                    self._metrics.count_search(event.response)
-                elif isinstance(event, Answer):
-                    return event
-        raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")
+        def searched(response: SearchResponse) -> None:
+            slot.give_back()
+            self._metrics.count_search(response)
+
+        return await final_answer(self._answer.stream(request, principal=principal), on_search=searched)
 
     async def _stream(
         self, request: Request, asked: SearchRequest, principal: Principal, slot: RequestSlot
