@@ -11,7 +11,7 @@ from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from support.conformance.retrieval_source import Loader, RetrievalSourceConformance
+from ragcorp.testing.sources import RetrievalSourceConformance, SourceLoader
 from support.models.embedders import HashingEmbedder
 from support.retrieval.sources import WordCountSource
 from support.storage.postgres import open_database, repository_over
@@ -20,7 +20,7 @@ from support.storage.stored import embed_all, written
 pytestmark = pytest.mark.anyio
 
 
-class PostgresLoader(Loader):
+class PostgresLoader(SourceLoader):
     def __init__(self, database: Database, *, dense: bool) -> None:
         self._database = database
         self._dense = dense
@@ -43,19 +43,19 @@ class PostgresLoader(Loader):
 
 class TestDense(RetrievalSourceConformance):
     @pytest.fixture
-    async def loader(self, dsn: str) -> AsyncIterator[Loader]:
+    async def loader(self, dsn: str) -> AsyncIterator[SourceLoader]:
         async with open_database(dsn) as database:
             yield PostgresLoader(database, dense=True)
 
 
 class TestFullText(RetrievalSourceConformance):
     @pytest.fixture
-    async def loader(self, dsn: str) -> AsyncIterator[Loader]:
+    async def loader(self, dsn: str) -> AsyncIterator[SourceLoader]:
         async with open_database(dsn) as database:
             yield PostgresLoader(database, dense=False)
 
 
-class InMemoryLoader(Loader):
+class InMemoryLoader(SourceLoader):
     def __init__(self) -> None:
         self._source: WordCountSource | None = None
 
@@ -70,5 +70,5 @@ class InMemoryLoader(Loader):
 
 class TestASourceOfTheUsersOwn(RetrievalSourceConformance):
     @pytest.fixture
-    async def loader(self) -> Loader:
+    async def loader(self) -> SourceLoader:
         return InMemoryLoader()

@@ -11,7 +11,7 @@ from ragcorp.domain.collections import Collection
 from ragcorp.domain.filters import ITEM_FIELDS
 from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.infrastructure.postgres.connections.database import Database
-from support.conformance.retrieval_source import Loader, RetrievalSourceConformance
+from ragcorp.testing.sources import RetrievalSourceConformance, SourceLoader
 from support.memory.collections import channels_over, fill
 from support.models.embedders import HashingEmbedder
 from support.storage.postgres import open_database
@@ -19,7 +19,7 @@ from support.storage.postgres import open_database
 pytestmark = pytest.mark.anyio
 
 
-class CollectionLoader(Loader):
+class CollectionLoader(SourceLoader):
     def __init__(self, database: Database, collection: Collection, *, dense: bool) -> None:
         self._database = database
         self._collection = collection
@@ -54,7 +54,7 @@ class CollectionSource(RetrievalSourceConformance):
     dense: bool
 
     @pytest.fixture
-    async def loader(self, dsn: str) -> AsyncIterator[Loader]:
+    async def loader(self, dsn: str) -> AsyncIterator[SourceLoader]:
         async with open_database(dsn) as database:
             yield CollectionLoader(database, self.collection, dense=self.dense)
 

@@ -13,7 +13,7 @@ from ragcorp.domain.ports.file_search import FileGrep
 from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
-from support.conformance.retrieval_source import Loader, RetrievalSourceConformance
+from ragcorp.testing.sources import RetrievalSourceConformance, SourceLoader
 from support.files.roots import roots_of, write
 from support.files.sources import grep_over, source_of
 from support.storage.postgres import open_database
@@ -33,7 +33,7 @@ class FilesByWorkspace:
         return await grep.grep(request, principal=principal, filters=filters)
 
 
-class FileLoader(Loader):
+class FileLoader(SourceLoader):
     def __init__(self, folder: Path, database: Database) -> None:
         self._folder = folder
         self._database = database
@@ -53,6 +53,6 @@ class FileLoader(Loader):
 
 class TestFiles(RetrievalSourceConformance):
     @pytest.fixture
-    async def loader(self, dsn: str, tmp_path: Path) -> AsyncIterator[Loader]:
+    async def loader(self, dsn: str, tmp_path: Path) -> AsyncIterator[SourceLoader]:
         async with open_database(dsn) as database:
             yield FileLoader(tmp_path, database)

@@ -14,7 +14,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.null_models.embedder import NullEmbedder
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
-from support.conformance.retrieval_source import TEXTS, Loader, RetrievalSourceConformance, asked
+from ragcorp.testing.sources import TEXTS, RetrievalSourceConformance, SourceLoader, needle_query
 from support.graph.facts import graph_search, said
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 from support.storage.postgres import open_database
@@ -23,7 +23,7 @@ from support.storage.stored import ANYONE
 pytestmark = pytest.mark.anyio
 
 
-class GraphLoader(Loader):
+class GraphLoader(SourceLoader):
     """Makes each text the predicate of a fact on the entity Aguja."""
 
     def __init__(self, database: Database) -> None:
@@ -42,7 +42,7 @@ class GraphLoader(Loader):
 
 class TestGraph(RetrievalSourceConformance):
     @pytest.fixture
-    async def loader(self, dsn: str) -> AsyncIterator[Loader]:
+    async def loader(self, dsn: str) -> AsyncIterator[SourceLoader]:
         async with open_database(dsn) as database:
             yield GraphLoader(database)
 
@@ -56,10 +56,10 @@ async def database(dsn: str) -> AsyncIterator[Database]:
 async def test_names_are_looked_up_when_the_embedder_is_out_and_that_is_said(database: Database) -> None:
     await GraphLoader(database).load({"default": TEXTS["default"]})
     search = await graph_search(database)
-    out = await GraphSource(embedder=BrokenEmbedder(), search=search).retrieve(asked())
+    out = await GraphSource(embedder=BrokenEmbedder(), search=search).retrieve(needle_query())
     assert (len(out.ranked_list), out.incomplete) == (6, EMBEDDER_OUT)
     # where none is configured nothing is missing
-    none = await GraphSource(embedder=NullEmbedder(), search=search).retrieve(asked())
+    none = await GraphSource(embedder=NullEmbedder(), search=search).retrieve(needle_query())
     assert (len(none.ranked_list), none.incomplete) == (6, None)
 
 
@@ -67,7 +67,7 @@ async def test_it_says_what_it_is(database: Database) -> None:
     source = await GraphLoader(database).load({"default": TEXTS["default"]})
     assert isinstance(source, GraphSource)
     assert (source.name, source.collection, source.filter_fields) == ("graph", "graph", FACT_FIELDS)
-    found = (await source.retrieve(asked())).ranked_list
+    found = (await source.retrieve(needle_query())).ranked_list
     assert found.score_type == "graph"
     assert all(hit.collection == "graph" and 0 <= hit.score <= 1 and math.isfinite(hit.score) for hit in found)
     facts = PostgresGraphRepository(database=database)
