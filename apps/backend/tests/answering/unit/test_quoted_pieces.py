@@ -80,7 +80,7 @@ async def test_each_piece_is_followed_by_its_citation() -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("«30 días 【2】»", "«30 días»"),
+        ("«30 días 【2】»", "«30 días »"),
         ("«30 días [1-2]»", "«30 días (1-2)»"),
         ("«véase http://evil.example/x»", "«véase …»"),
         ("«<b>30</b> días\u202e»", "«‹b›30‹/b› días»"),
