@@ -1,4 +1,4 @@
-"""Collections: what can be searched beside, and through, the documents."""
+"""Collections: documents, chunks, memory and history as searchable items."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_ITEM_ENTITIES = 50
 
 
 class Collection(StrEnum):
-    """Whole documents, their passages, facts to remember, and turns of conversations."""
+    """Whole documents, their chunks, memories, and turns of conversations."""
 
     ARTIFACTS = "artifacts"
     ARTIFACT_CHUNKS = "artifact_chunks"
@@ -27,11 +27,11 @@ class Collection(StrEnum):
 
 
 GRAPH = "graph"
-"""The collection that a fact of the knowledge graph names in a result; its items have an interface of their own."""
+"""The collection of graph facts in results; the graph has its own interface."""
 
 
 class MemoryKind(StrEnum):
-    """What a memory is: its ``artifact_type``. Persons, places and relationships are evergreen."""
+    """Kinds of memory (``artifact_type``). Persons, places and relationships are evergreen."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -46,20 +46,20 @@ TURN = "turn"
 """The ``artifact_type`` of an item of history."""
 
 QUESTION, ANSWER, ABSTENTION = "question", "answer", "abstention"
-"""The ``artifact_type`` of what was asked of us, and of what we answered; what a user states is a turn."""
+"""The ``artifact_type`` of questions to us and of our answers; a user's statement is a turn."""
 
 ASKED_KINDS = (QUESTION, ANSWER, ABSTENTION)
-"""They say what was talked about, not what is so: recall leaves them out unless they are asked for."""
+"""They record topics, not facts: recall excludes them unless a caller includes them."""
 
 GENERATED = "generated"
-"""Metadata key, true of a turn that is an answer of ours: it says what was answered, and is evidence of nothing."""
+"""Metadata key, true for a turn that is our own answer: it is no evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemDraft:
     """An item of memory or history before it is stored.
 
-    ``external_id`` None: one is made, of ``named_after`` where that is given, so that a second write finds it again.
+    If ``external_id`` is None, one is derived from ``named_after`` if given, so that a second write finds the item.
     ``attributes.artifact_type`` is its kind; ``attributes.path`` is not used.
     Raises InvalidInputError.
     """
@@ -93,7 +93,7 @@ class ItemDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A stored item of memory or history. ``pending``: its vector is not made yet."""
+    """A stored item of memory or history. ``pending``: it has no vector yet."""
 
     id: str
     collection: Collection
@@ -110,7 +110,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemOutcome:
-    """What a write did to an item."""
+    """The result of writing an item."""
 
     external_id: str
     status: IngestStatus
@@ -118,7 +118,7 @@ class ItemOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFailure:
-    """An item of a batch that was not stored, and why."""
+    """An item of a batch that was not stored, with its error."""
 
     external_id: str | None
     error: RagcorpError
@@ -129,7 +129,7 @@ SaveOutcome = ItemOutcome | ItemFailure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemSelection:
-    """Items of one collection: those that the prefix of ``external_id`` and the filters select."""
+    """Selects items of one collection by the prefix of ``external_id`` and by filters."""
 
     prefix: str = ""
     filters: Filters = ()
@@ -148,6 +148,6 @@ FACETS = ("collection", "artifact_type", "language", "month")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facets:
-    """Counts of what the caller may read, by facet and value; ``month`` is that of ``occurred_at`` in UTC, YYYY-MM."""
+    """Counts of readable items by facet and value; ``month`` is that of ``occurred_at`` in UTC, YYYY-MM."""
 
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Values of documents: what is ingested, what is stored and what is shown."""
+"""Values of documents: source files, chunks and stored documents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class IngestStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """The original as it came: bytes, media type and file name."""
+    """The original file: bytes, media type and file name."""
 
     content: bytes
     media_type: str
@@ -41,8 +41,8 @@ class ParsedText:
     """The text of a document, as Markdown where it has structure.
 
     ``page_starts`` holds, for paged formats, the character offset in ``text`` at which each page starts
-    (page 1 first, ascending); empty for others. ``title`` is the one found in the file, if any. ``plain``: the lines
-    are the file's own and no Markdown, whatever they look like: a ``#`` starts a comment.
+    (page 1 first, ascending); empty for others. ``title`` is the one found in the file, if any. ``plain``: the text
+    is not Markdown, whatever it looks like: a ``#`` starts a comment.
     """
 
     text: str
@@ -66,7 +66,7 @@ class ChunkDraft:
 
 
 def index_text(*, title: str, heading_path: tuple[str, ...], content: str) -> str:
-    """Return what is embedded for a passage: ``title. heading path. text``, without a title that the path repeats."""
+    """Return the text to embed for a passage: ``title. heading path. text``; a title in the path is not repeated."""
     path = [part for part in heading_path if part != title]
     lead = ". ".join(part.rstrip(". ") for part in (title, *path) if part)
     return f"{lead}. {content}" if lead else content
@@ -74,7 +74,7 @@ def index_text(*, title: str, heading_path: tuple[str, ...], content: str) -> st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentAttributes:
-    """What describes a document besides its text; the same columns stand on its chunks, for filters."""
+    """A document's attributes other than its text. Its chunks have the same columns, for filters."""
 
     title: str = ""
     language: str = "es"
@@ -107,10 +107,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A stored passage with what a result and a citation show of it.
+    """A stored passage with the fields that results and citations show.
 
-    An item of another collection is a passage too: a whole artifact by its opening, a memory, a turn, a fact of the
-    graph. Where no document is behind it, ``document_id`` is one of its own and ``chunk_index`` 0.
+    An item of another collection is a passage too: the opening of an artifact, a memory, a turn, a graph fact. If it
+    has no document, ``document_id`` is its own and ``chunk_index`` 0.
     """
 
     id: str
@@ -139,22 +139,22 @@ class Chunk:
 
     @property
     def key(self) -> HitKey:
-        """The identity of the hits that lead here."""
+        """The key of the hits for this passage."""
         return (self.id, "", 0) if self.collection == CHUNK_COLLECTION else (self.id, self.collection, 0)
 
     @property
     def of_document(self) -> bool:
-        """Whether a document is behind the passage."""
+        """Whether the passage belongs to a document."""
         return self.collection in (CHUNK_COLLECTION, "artifacts")
 
     @property
     def source_path(self) -> str | None:
-        """The path of the document or file to cite with the passage's lines; None where neither is behind it."""
+        """The path of the document or file to cite with the passage's lines; None if it has neither."""
         return self._named_path or (str(self.document_id) if self.of_document else None)
 
     @property
     def shown_title(self) -> str:
-        """The title to show; the name of the file where it is a loader's generic one."""
+        """The title to show; the file's name in place of a loader's generic title."""
         return shown_title(self.title, path=self._named_path)
 
     @property

@@ -1,4 +1,4 @@
-"""The one exception tree. Adapters translate their libraries' errors into it; HTTP and the CLI map it once.
+"""The exception tree. Adapters translate their libraries' errors into it; HTTP and the CLI map it once.
 
 Every message is safe to show to a caller: it names the field, the limit and the remedy, and never holds a
 value that the caller sent, SQL, a path of the host or a secret.
@@ -34,31 +34,31 @@ class RagcorpError(Exception):
 
 
 class InvalidInputError(RagcorpError):
-    """What the caller sent cannot be accepted as it is."""
+    """The input of the caller is not acceptable."""
 
     code = "invalid_input"
 
 
 class InvalidRankingError(RagcorpError):
-    """A source returned what is no ranking: a hit without identity, twice, or with a score that is not finite."""
+    """A source returned an invalid ranking: a hit without identity, a duplicate, or a score that is not finite."""
 
     code = "invalid_ranking"
 
 
 class PayloadTooLargeError(InvalidInputError):
-    """A body, file or text is over its limit."""
+    """A body, file or text exceeds its limit."""
 
     code = "payload_too_large"
 
 
 class UnsupportedMediaTypeError(InvalidInputError):
-    """No parser takes this kind of file."""
+    """No parser supports this kind of file."""
 
     code = "unsupported_media_type"
 
 
 class UnreadableDocumentError(InvalidInputError):
-    """The file is of a known kind, but no text can be had from it (corrupt, encrypted, scanned)."""
+    """The file is of a supported kind, but yields no text (corrupt, encrypted or scanned)."""
 
     code = "unreadable_document"
 
@@ -74,19 +74,19 @@ class MissingFileError(NotFoundError):
 
 
 class ConflictError(RagcorpError):
-    """The write collides with the present state."""
+    """The write conflicts with the stored state."""
 
     code = "conflict"
 
 
 class ConfigurationError(RagcorpError):
-    """A setting, or the machine, does not allow the service to start."""
+    """A setting or the machine keeps the service from starting."""
 
     code = "configuration"
 
 
 class NotConfiguredError(ConfigurationError):
-    """What is asked for is not set up here; the rest of the service is as it should be."""
+    """The requested feature is not configured; the rest of the service works."""
 
     code = "not_configured"
 
@@ -105,13 +105,13 @@ class MissingExtraError(ConfigurationError):
 
 
 class IncompatibleEmbeddingsError(ConfigurationError):
-    """The configured model or width is not that of the stored vectors."""
+    """The configured model or width differs from that of the stored vectors."""
 
     code = "incompatible_embeddings"
 
 
 class SourceUnavailableError(RagcorpError):
-    """An outside system did not do its part. ``reason`` is short and stable: it goes into ``degraded``."""
+    """An external system failed. ``reason`` is a short stable word for ``degraded``."""
 
     code = "unavailable"
 
@@ -134,19 +134,19 @@ class StorageUnavailableError(SourceUnavailableError):
 
 
 class EmbedderUnavailableError(SourceUnavailableError):
-    """The embedding model gave no usable vectors."""
+    """The embedding model returned no usable vectors."""
 
     code = "embedder_unavailable"
 
 
 class AnswererUnavailableError(SourceUnavailableError):
-    """The language model gave no usable answer."""
+    """The language model returned no usable answer."""
 
     code = "answerer_unavailable"
 
 
 class BusyError(SourceUnavailableError):
-    """As many requests as may work at once do, and no place became free in time."""
+    """All request slots are in use and none became free in time."""
 
     code = "busy"
 
@@ -159,13 +159,13 @@ class BusyError(SourceUnavailableError):
 
 
 class AllSourcesFailedError(SourceUnavailableError):
-    """No retrieval source could reply: an error, never an empty result."""
+    """Every retrieval source failed: an error, never an empty result."""
 
     code = "all_sources_failed"
 
 
 class FileAccessError(RagcorpError):
-    """A file below the allowed roots cannot be read. Its text starts with ``[ERROR: <kind>]``, whatever shows it."""
+    """A file below the allowed roots cannot be read. The message starts with ``[ERROR: <kind>]``."""
 
     code = "file_access"
     kind = "FILE_ACCESS"
@@ -175,21 +175,21 @@ class FileAccessError(RagcorpError):
 
 
 class FileNotFoundInRootsError(FileAccessError, NotFoundError):
-    """There is no such file below the roots."""
+    """No file with this path exists below the roots."""
 
     code = "not_found"
     kind = "NOT_FOUND"
 
 
 class FileAccessDeniedError(FileAccessError):
-    """The path leads out of the roots, through a link, to what is no file, or to what the caller may not read."""
+    """The path leaves the roots, follows a link, names no regular file, or is not readable by the caller."""
 
     code = "access_denied"
     kind = "ACCESS_DENIED"
 
 
 class FileTooLargeError(FileAccessError, PayloadTooLargeError):
-    """The file, or what was asked of it, is over its limit."""
+    """The file, or the requested part of it, exceeds its limit."""
 
     code = "too_large"
     kind = "TOO_LARGE"
@@ -203,7 +203,7 @@ class FileIsBinaryError(FileAccessError, UnsupportedMediaTypeError):
 
 
 class FileUndecodableError(FileAccessError, UnreadableDocumentError):
-    """The file is text in no encoding that could be detected."""
+    """The file's text encoding cannot be detected."""
 
     code = "undecodable"
     kind = "DECODE"

@@ -9,7 +9,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractorVersion:
-    """Who reads. ``prompt_version`` changes whenever the same text could be answered otherwise."""
+    """The extractor. ``prompt_version`` changes whenever the same text could give another answer."""
 
     model: str
     prompt_version: int
@@ -17,7 +17,7 @@ class ExtractorVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedFact:
-    """A fact that a text says, with the words in which it says so. All names stand in the text."""
+    """A fact stated by a text, with the quotation that states it. The text contains all names."""
 
     subject: str
     subject_kind: str
@@ -31,7 +31,7 @@ class ExtractedFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What a model found in a text. ``dropped`` counts what it said and the text does not bear out."""
+    """The facts that a model found in a text. ``dropped`` counts those that the text does not support."""
 
     facts: tuple[ExtractedFact, ...]
     dropped: int = 0
@@ -39,7 +39,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionTask:
-    """A chunk from which facts are to be extracted; ``known`` is what was found in the same text before."""
+    """A chunk to extract facts from; ``known`` is an earlier extraction of the same text."""
 
     chunk_id: int
     document_id: UUID
@@ -51,10 +51,10 @@ class ExtractionTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionReport:
-    """``chunks`` were read (``reused`` of them by an earlier answer) and ``failed`` are to be tried again.
+    """Counts: ``chunks`` read (``reused`` from an earlier answer), ``failed`` to retry.
 
-    ``facts`` stand now on what was read; ``dropped`` were said by the model and not borne out by the text.
-    ``removed`` facts were of chunks that are gone. ``remaining`` chunks wait.
+    ``facts`` stored; ``dropped`` for lack of support in the text; ``removed`` because their chunk is gone;
+    ``remaining`` chunks to read.
     """
 
     chunks: int = 0

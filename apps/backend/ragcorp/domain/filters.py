@@ -16,7 +16,7 @@ from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.text.checks import require_storable
 
 METADATA = "metadata"
-"""Stands among field names for every name that is no field: such a name is a metadata key."""
+"""Placeholder among field names for all metadata keys: every name that is not a field."""
 
 COLLECTION = "collection"
 
@@ -35,14 +35,14 @@ _EVERYWHERE = frozenset(
 DOCUMENT_FIELDS = _EVERYWHERE | {"document_id", METADATA}
 ITEM_FIELDS = _EVERYWHERE | {"session", "speaker", METADATA}
 FACT_FIELDS = _EVERYWHERE | {"document_id", METADATA}
-"""What documents and their chunks, items of memory and history, and facts of the graph can be filtered by."""
+"""Filter fields of documents and chunks, of memory and history items, and of graph facts."""
 
 FILTER_FIELDS = (DOCUMENT_FIELDS | ITEM_FIELDS) - {METADATA}
-"""Names that are fields; any other name is a metadata key."""
+"""Field names; any other name is a metadata key."""
 
 MAX_FILTER_CONDITIONS = 20
 MOST_FILTER_CONDITIONS = 200
-"""How many a filter has at most unless a setting says otherwise, and how many that setting may allow at most."""
+"""The default limit of conditions in a filter, and the largest value of that setting."""
 
 MAX_FILTER_DEPTH = 5
 MAX_FILTER_VALUES = 100
@@ -52,7 +52,7 @@ FilterValue = str | int | float | bool | datetime
 
 
 class Operator(StrEnum):
-    """``in`` and ``nin`` take one value or more, a comparison one, ``exists`` true or false."""
+    """``in`` and ``nin`` take one or more values, a comparison takes one, ``exists`` takes true or false."""
 
     IN = "in"
     NOT_IN = "nin"
@@ -68,11 +68,11 @@ COMPARISONS = frozenset({Operator.GT, Operator.GTE, Operator.LT, Operator.LTE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What one field must be. It holds or it does not: there is no third answer.
+    """A condition on one field. It is true or false, never unknown.
 
-    Where the value is missing, ``nin`` and ``exists`` false hold and nothing else does; of metadata, null is missing.
-    Values of metadata equal, and compare to, those of their own JSON type only (number, text, boolean); texts compare
-    by code point. ``sensitivity`` compares by level and ``occurred_at`` by time; no other field takes a comparison.
+    For a missing value only ``nin`` and ``exists`` false are true; a metadata value of null counts as missing.
+    Metadata values equal and compare only to values of the same JSON type (number, text, boolean); texts compare
+    by code point. ``sensitivity`` compares by level and ``occurred_at`` by time; other fields take no comparison.
     Raises InvalidInputError.
     """
 
@@ -102,7 +102,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllOf:
-    """Holds where every part does. Raises InvalidInputError."""
+    """True if every part is true. Raises InvalidInputError."""
 
     parts: tuple[Filter, ...]
 
@@ -112,7 +112,7 @@ class AllOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyOf:
-    """Holds where at least one part does. Raises InvalidInputError."""
+    """True if at least one part is true. Raises InvalidInputError."""
 
     parts: tuple[Filter, ...]
 
@@ -122,7 +122,7 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Not:
-    """Holds where the part does not, be it for lack of a value. Raises InvalidInputError."""
+    """True if the part is false, also for a missing value. Raises InvalidInputError."""
 
     part: Filter
 
@@ -132,11 +132,11 @@ class Not:
 
 Filter: TypeAlias = Condition | AllOf | AnyOf | Not
 Filters: TypeAlias = tuple[Filter, ...]
-"""All of them must hold."""
+"""All conditions must be true."""
 
 
 def require_filters(filters: Filters, *, conditions: int = MOST_FILTER_CONDITIONS) -> None:
-    """Raise InvalidInputError for too many conditions, or for a tree that is too deep."""
+    """Raise InvalidInputError for too many conditions or too deep a tree."""
     if not isinstance(filters, tuple) or not all(isinstance(part, Filter) for part in filters):
         raise InvalidInputError(
             "filters are not made of conditions.",
@@ -165,7 +165,7 @@ def too_deep() -> InvalidInputError:
 
 
 def fields_of(filters: Iterable[Filter]) -> frozenset[str]:
-    """Return the names of the fields that the filters use; ``METADATA`` for any metadata key."""
+    """Return the field names that the filters use; ``METADATA`` for any metadata key."""
     names: set[str] = set()
     for part in filters:
         if isinstance(part, Condition):
@@ -176,9 +176,9 @@ def fields_of(filters: Iterable[Filter]) -> frozenset[str]:
 
 
 def narrowed_to(filters: Filters, collection: str) -> Filters | None:
-    """Return what the filters ask of the things of one collection, None where none of them can pass.
+    """Return the filters for one collection with every condition on the collection resolved.
 
-    Every condition on the collection is decided, so that the rest names it no more.
+    None if no item of the collection can pass.
     """
     decided = [_decided(part, collection) for part in filters]
     if any(part is False for part in decided):
@@ -199,7 +199,7 @@ def _depth(tree: Filter) -> int:
 
 
 def _require_parts(tree: AllOf | AnyOf | Not, parts: tuple[Filter, ...]) -> None:
-    """Check the tree at each of its nodes: one that is too deep is never made, so that no recursion is too deep."""
+    """Check the tree at every node, so that no tree is too deep for recursion."""
     if not isinstance(parts, tuple) or not parts or not all(isinstance(part, Filter) for part in parts):
         raise InvalidInputError(
             "$and, $or and $not need at least one condition.",
@@ -232,7 +232,7 @@ def _holds_of(condition: Condition, collection: str) -> bool:
 
 
 def _joined(kind: type[AllOf | AnyOf], parts: Sequence[Filter | bool], *, decisive: bool) -> Filter | bool:
-    """Join parts of which one that is ``decisive`` decides the whole; what is decided otherwise changes nothing."""
+    """Join parts: one ``decisive`` part decides the whole, the other decided parts change nothing."""
     if any(part is decisive for part in parts):
         return decisive
     rest = tuple(part for part in parts if not isinstance(part, bool))
@@ -242,7 +242,7 @@ def _joined(kind: type[AllOf | AnyOf], parts: Sequence[Filter | bool], *, decisi
 
 
 def _field(name: str) -> str:
-    """Return how an error names a filter: a metadata key is the caller's own text."""
+    """Return the field name for an error; a metadata key is the caller's text and not echoed."""
     return f"filters.{name}" if name in FILTER_FIELDS else "filters"
 
 

@@ -1,4 +1,4 @@
-"""Values of the knowledge graph: entities, facts between them, and where a fact is from."""
+"""Values of the knowledge graph: entities, facts between them, and their provenance."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ CHUNK_ID = re.compile("[0-9]{1,18}")
 
 MADE_ENTITY_NAME = re.compile(r".*~[0-9a-f]{16}", re.DOTALL)
 MADE_FACT_NAME = re.compile("fact:[0-9a-f]{32}")
-"""How the external_ids look that are made here. A caller's own is of another form: neither takes the other's."""
+"""Forms of generated external_ids. Callers' own ids have other forms, so the two never collide."""
 
 ENTITY = "entity"
-"""The kind of an entity of which none is said."""
+"""The default kind of an entity."""
 
 FACT = "fact"
 
@@ -52,8 +52,8 @@ def require_name(text: str, *, field: str, limit: int = MAX_ENTITY_NAME) -> None
 class EntityDraft:
     """An entity before it is stored; ``attributes.artifact_type`` is its kind, title and path are not used.
 
-    ``external_id`` None: it follows from kind, folded name and who may read it, so that the same name of the same kind
-    is one entity of these readers. Raises InvalidInputError.
+    If ``external_id`` is None, it is derived from kind, folded name and readers: for the same readers, the same name
+    of the same kind is one entity. Raises InvalidInputError.
     """
 
     name: str
@@ -81,7 +81,7 @@ class EntityDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readers:
-    """Who may read a thing, as far as its own columns say: the owner counts only where the scope needs one."""
+    """Who may read a row, by its own columns: the owner counts only if the scope needs one."""
 
     sensitivity: Sensitivity
     scope: VisibilityScope
@@ -98,36 +98,36 @@ class Readers:
         return cls(sensitivity=Sensitivity(sensitivity), scope=known, owner=owner)
 
     def include(self, others: Readers) -> bool:
-        """Tell whether all the others are among these."""
+        """Return whether these readers include all the others."""
         return self.sensitivity <= others.sensitivity and (
             self.scope is VisibilityScope.WORKSPACE or (self.scope, self.owner) == (others.scope, others.owner)
         )
 
     def narrowed(self, others: Readers) -> Readers:
-        """Return those who are among both; of two groups, which no columns can hold, the others' one."""
+        """Return the readers in both sets; for two groups, which columns cannot express, the others' group."""
         scope = self if others.scope is VisibilityScope.WORKSPACE or self.scope is VisibilityScope.PRIVATE else others
         return Readers(sensitivity=max(self.sensitivity, others.sensitivity), scope=scope.scope, owner=scope.owner)
 
 
 def entity_name(*, kind: str, folded_name: str, readers: Readers, number: int = 0) -> str:
-    """Return the external_id of an entity that was given none: ``kind:folded name~`` and 16 hex digits of a SHA-256.
+    """Return a generated external_id for an entity: ``kind:folded name~`` and 16 hex digits of a SHA-256.
 
-    Who may read it is part of the name, so that none is taken by an entity that the writer cannot see. ``number``
-    counts the entities that had the name before it and are called otherwise now.
+    The readers are part of the id, so that an entity which the writer cannot see never occupies it. ``number`` counts
+    earlier entities of that id that were renamed.
     """
-    told = [kind, folded_name, int(readers.sensitivity), readers.scope, readers.owner, number]
-    digest = hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()[:16]
+    parts = [kind, folded_name, int(readers.sensitivity), readers.scope, readers.owner, number]
+    digest = hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()[:16]
     return f"{kind}:{folded_name[:300]}~{digest}"
 
 
 def entity_text(*, name: str, description: str) -> str:
-    """Return what is embedded for an entity: ``name. description``."""
+    """Return the text to embed for an entity: ``name. description``."""
     return f"{name}. {description}" if description else name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """A stored entity. ``declared`` is false for one that only facts name; ``pending``: its vector is not made yet."""
+    """A stored entity. ``declared`` is false if only facts name it; ``pending``: it has no vector yet."""
 
     id: str
     external_id: str
@@ -143,7 +143,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityReference:
-    """How a fact names an entity: by ``external_id``, or by ``name``, its own or an alias; of any kind if none is said.
+    """A fact's reference to an entity: by ``external_id``, or by ``name`` or alias; any kind if ``kind`` is None.
 
     Raises InvalidInputError.
     """
@@ -170,7 +170,7 @@ class EntityReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Where a fact is from: a document by external_id, perhaps one of its chunks; or a chunk by id.
+    """The source of a fact: a document by external_id, optionally one of its chunks; or a chunk by id.
 
     Raises InvalidInputError.
     """
@@ -201,9 +201,9 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactDraft:
-    """``subject -> object: predicate`` before it is stored, true from ``valid_from`` until ``valid_to`` (None: open).
+    """``subject -> object: predicate`` before it is stored, valid from ``valid_from`` to ``valid_to`` (None: open).
 
-    ``external_id`` None: it follows from what is said, since when, where and to whom, so that the same fact is one.
+    If ``external_id`` is None, it is derived from content, ``valid_from``, provenance and readers: equal facts are one.
     ``weight`` lies in [0, 1]. Raises InvalidInputError.
     """
 
@@ -241,17 +241,17 @@ def fact_name(
     *,
     subject: str,
     predicate: str,
-    object: str,  # noqa: A002 - a fact's own word
+    object: str,  # noqa: A002 - the standard term
     valid_from: datetime | None,
     document_id: UUID | None,
     chunk_index: int | None,
     readers: Readers,
 ) -> str:
-    """Return the external_id of a fact that was given none: ``fact:`` and 32 hex digits of a SHA-256.
+    """Return a generated external_id for a fact: ``fact:`` and 32 hex digits of a SHA-256.
 
     ``subject`` and ``object`` are external_ids of entities. ``readers``: see ``entity_name``.
     """
-    said = [
+    parts = [
         subject,
         " ".join(predicate.split()).casefold(),
         object,
@@ -262,12 +262,12 @@ def fact_name(
         readers.scope,
         readers.owner,
     ]
-    return f"fact:{hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()[:32]}"
+    return f"fact:{hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()[:32]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactEnd:
-    """An entity as a fact shows it."""
+    """An entity as shown in a fact."""
 
     external_id: str
     name: str
@@ -276,9 +276,9 @@ class FactEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A stored fact. ``document`` is the external_id of where it is from, ``chunk_index`` the chunk while it stands.
+    """A stored fact. ``document`` is the external_id of its source, ``chunk_index`` the chunk while it exists.
 
-    ``extracted``: a language model found it, and ``quote`` is the text that says so.
+    ``extracted``: a language model found it, and ``quote`` is the supporting text.
     """
 
     id: str
@@ -306,7 +306,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphOutcome:
-    """What a write did to an entity or a fact."""
+    """The result of writing an entity or a fact."""
 
     external_id: str
     status: IngestStatus
@@ -314,16 +314,16 @@ class GraphOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphFailure:
-    """A draft of a batch that was not stored, and why."""
+    """A draft of a batch that was not stored, with its error."""
 
     error: RagcorpError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSelection:
-    """Entities or facts: by the start of their external_id, by filters, entities by a name, facts by an entity.
+    """Selects entities or facts by prefix of external_id and filters; entities by name, facts by entity.
 
-    ``name`` is compared with names and aliases, without regard to accents and case. ``entity`` is an external_id.
+    ``name`` matches names and aliases, ignoring accents and case. ``entity`` is an external_id.
     """
 
     prefix: str = ""

@@ -1,4 +1,4 @@
-"""Values of ingestion: what is sent in, and what became of it."""
+"""Values of ingestion: requests and results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragcorp.domain.exceptions import RagcorpError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestRequest:
-    """A document to store under ``external_id``: a file, or text given as one. A blank title is the file's own."""
+    """A document to store under ``external_id``. A blank title means the title found in the file."""
 
     external_id: str
     file: SourceFile
@@ -20,7 +20,7 @@ class IngestRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestResult:
-    """What became of a document. ``pending`` counts chunks that are found by text but have no vector yet."""
+    """The result of ingesting a document. ``pending`` counts chunks without a vector; full text finds them already."""
 
     external_id: str
     document_id: UUID
@@ -31,7 +31,7 @@ class IngestResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestFailure:
-    """A document of a batch that was not stored, and why."""
+    """A document of a batch that was not stored, with its error."""
 
     external_id: str
     error: RagcorpError
@@ -42,7 +42,7 @@ IngestOutcome = IngestResult | IngestFailure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedProgress:
-    """What one round over the backlog did: ``failed`` chunks are to be tried again later."""
+    """The result of one round over the backlog; ``failed`` chunks are retried later."""
 
     embedded: int
     failed: int

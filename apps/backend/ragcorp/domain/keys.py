@@ -1,4 +1,4 @@
-"""Keys of the service: who calls, and what the caller may do."""
+"""API keys: scopes, callers and their errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragcorp.domain.principal import Principal
 
 
 class Scope(StrEnum):
-    """What a key allows. ``tools`` are those of an assistant: /mcp, searching and reading files."""
+    """Scopes of a key. ``tools``: an assistant's tools, that is /mcp and searching and reading files."""
 
     SEARCH = "search"
     ASK = "ask"
@@ -39,7 +39,7 @@ EVERY_SCOPE = frozenset(Scope)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
-    """A key as it is stored: without its secret. ``id`` is the part before the dot, and may be shown."""
+    """A stored key, without its secret. ``id`` is the part before the dot and not secret."""
 
     id: str
     name: str
@@ -56,9 +56,9 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who sends a request, from its credential. Without one (``key_id`` None) it is the local user of a loopback.
+    """The sender of a request, from its credential. ``key_id`` None: the local user on a loopback address.
 
-    Without the scope ``tools`` the principal may read no files: searches and answers ask the principal, not the scopes.
+    Without the scope ``tools`` the principal may read no files: searches and answers check the principal only.
     """
 
     principal: Principal
@@ -74,7 +74,7 @@ LOCAL_CALLER = Caller(principal=Principal(), scopes=EVERY_SCOPE)
 
 
 class UnauthenticatedError(RagcorpError):
-    """There is no key, or none that is valid. What is wrong with one is not told."""
+    """The key is missing or invalid. The message does not say what is wrong with it."""
 
     code = "unauthenticated"
 
@@ -88,7 +88,7 @@ class UnauthenticatedError(RagcorpError):
 
 
 class ForbiddenError(RagcorpError):
-    """The key is valid and lacks the scope."""
+    """The key is valid but lacks the scope."""
 
     code = "forbidden"
 
@@ -102,11 +102,11 @@ class ForbiddenError(RagcorpError):
 
 
 KeyLimit = Literal["rate", "concurrency", "tokens"]
-"""What of a key is limited."""
+"""The limits of a key."""
 
 
 class TooManyRequestsError(RagcorpError):
-    """The key is over the limit ``reason``. ``retry_after_seconds``: when it will not be."""
+    """The key exceeds the limit ``reason``. ``retry_after_seconds``: when to retry."""
 
     code = "too_many_requests"
 

@@ -1,4 +1,4 @@
-"""Values of the memory briefing: what is remembered, and the text that a language model reads of it."""
+"""Values of the memory briefing: remembered items and the text for a language model's prompt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragcorp.domain.search.requests import SearchResponse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryItem:
-    """A retrieved passage as memory: a turn, a memory, a fact of the graph (``A -> B: predicate``) or a chunk.
+    """A retrieved passage as a memory item: a turn, memory, graph fact (``A -> B: predicate``) or chunk.
 
     ``score`` is the retrieval's, higher is better.
     """
@@ -28,10 +28,10 @@ class MemoryItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContext:
-    """``context`` is the briefing inside its fence, ready for a prompt; "" where nothing is remembered.
+    """``context`` is the fenced briefing, ready for a prompt; "" if there is none.
 
-    ``items`` are what was found, best first, also those that the briefing had no room for; no delimiter is left in
-    their fields either. ``response`` is the search behind them.
+    ``items`` are the results, best first, including those that did not fit into the briefing; delimiters in their
+    fields are neutralised too. ``response`` is the search behind them.
     """
 
     context: str

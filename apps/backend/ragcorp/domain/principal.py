@@ -1,4 +1,4 @@
-"""Who asks. A principal goes through every use case; it comes from the credential, never from the body."""
+"""The caller of a use case. A principal comes from the credential, never from the body."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WORKSPACE_PATTERN = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
 
 
 class Sensitivity(IntEnum):
-    """How closely a document is held. A reader needs at least the same clearance."""
+    """Sensitivity of a document. A reader needs at least the same clearance."""
 
     PUBLIC = 0
     NORMAL = 1
@@ -41,7 +41,7 @@ class Sensitivity(IntEnum):
 class Principal:
     """The caller: a workspace, a subject in it, the subject's groups and the highest sensitivity it may read.
 
-    ``may_read_files`` False keeps from it what lies below the allowed roots, whatever way it asks for it.
+    ``may_read_files`` False hides files below the allowed roots from every search and read.
     """
 
     workspace: str = "default"

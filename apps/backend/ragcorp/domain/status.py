@@ -1,4 +1,4 @@
-"""What the service says of itself to one caller."""
+"""Values of GET /status."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class PartState(StrEnum):
-    """``degraded``: does a part of its work. ``out``: does none. ``off``: none is expected of it, by configuration."""
+    """``degraded``: works in part. ``out``: does not work. ``off``: switched off by configuration."""
 
     OK = "ok"
     DEGRADED = "degraded"
@@ -17,7 +17,7 @@ class PartState(StrEnum):
 
 
 class Overall(StrEnum):
-    """``unavailable``: nothing can be found at the moment."""
+    """``unavailable``: no search works at the moment."""
 
     OK = "ok"
     DEGRADED = "degraded"
@@ -26,9 +26,9 @@ class Overall(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartStatus:
-    """A source, or what stands beside the sources. Unless it is ``ok``, ``reason`` is a short stable word for why.
+    """A source or another component. Unless it is ``ok``, ``reason`` is a short stable word.
 
-    ``says`` is a whole sentence for people, ``remedy`` what can be done.
+    ``says`` is a sentence for people, ``remedy`` the action to take.
     """
 
     source: str
@@ -40,7 +40,7 @@ class PartStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """How many texts lack a vector, and of how many of these it was given up."""
+    """Counts of texts without a vector, and of those whose embedding failed for good."""
 
     pending: int
     failed: int
@@ -48,9 +48,9 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentCounts:
-    """What one principal may read of its workspace. ``chunks`` are those of documents that are not deleted.
+    """Counts of what one principal may read. ``chunks`` excludes deleted documents.
 
-    ``waiting`` is by what waits: ``artifact_chunks``, ``memory``, ``history``, ``graph`` and ``structure``.
+    ``waiting`` by kind: ``artifact_chunks``, ``memory``, ``history``, ``graph`` and ``structure``.
     """
 
     documents: int
@@ -65,7 +65,7 @@ class ContentCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """A setting in force, by the name of its variable. ``value`` is None where it is unset."""
+    """An effective setting by the name of its variable. ``value`` is None if unset."""
 
     name: str
     value: str | None
@@ -75,7 +75,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceStatus:
-    """``counts`` is None where they could not be had in time. ``model`` is the embedding model's name, if any."""
+    """``counts`` is None if counting timed out. ``model`` is the embedding model's name, if any."""
 
     overall: Overall
     version: str

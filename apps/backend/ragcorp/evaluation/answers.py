@@ -33,7 +33,11 @@ _YES_NO = {"yes": "si", "oui": "si", "sim": "si", "nao": "no"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskQuestion:
-    """A question with what a right answer holds. Documents by ``external_id``; all empty where unanswerable."""
+    """A question with what a right answer holds. Documents by ``external_id``; all empty where unanswerable.
+
+    >>> AskQuestion(id='q1', text='¿Plazo?', kind='value', answerable=True, gold=('30 días',)).gold
+    ('30 días',)
+    """
 
     id: str
     text: str
@@ -48,7 +52,11 @@ class AskQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedSpan:
-    """A citation: its document, how many lines it spans, and the document's text between them."""
+    """A citation: its document, how many lines it spans, and the document's text between them.
+
+    >>> CitedSpan(document='contrato.md', lines=1, text='El plazo es de 30 días.').document
+    'contrato.md'
+    """
 
     document: str
     lines: int
@@ -57,6 +65,12 @@ class CitedSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenAnswer:
+    """An answer to score: text, abstention and citations.
+
+    >>> GivenAnswer(text='30 días [1].', abstained=False).citations
+    ()
+    """
+
     text: str
     abstained: bool
     citations: tuple[CitedSpan, ...] = ()
@@ -64,7 +78,12 @@ class GivenAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerVerdict:
-    """What became of one question. ``cited_any`` asks for one of the needed documents, whatever the kind."""
+    """What became of one question. ``cited_any`` asks for one of the needed documents, whatever the kind.
+
+    >>> question = AskQuestion(id='q1', text='¿Plazo?', kind='value', answerable=False)
+    >>> AnswerVerdict(question=question, abstained=True, right=True).right
+    True
+    """
 
     question: AskQuestion
     abstained: bool
@@ -78,7 +97,11 @@ class AnswerVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerShares:
-    """Shares in [0, 1]; None where there was no such question. ``asked`` counts questions."""
+    """Shares in [0, 1]; None where there was no such question. ``asked`` counts questions.
+
+    >>> shares([]).asked
+    0
+    """
 
     asked: int
     right: float | None
@@ -91,16 +114,22 @@ class AnswerShares:
     abstained_wrongly: float | None
 
 
-def folded(text: str) -> str:
+def _folded(text: str) -> str:
     decomposed = unicodedata.normalize("NFD", text.lower())
     plain = "".join(character for character in decomposed if not unicodedata.combining(character))
     return " ".join(plain.replace("|", " ").split())
 
 
 def judged(question: AskQuestion, answer: GivenAnswer) -> AnswerVerdict:
+    """Score one answer against its question.
+
+    >>> question = AskQuestion(id='q1', text='¿Plazo?', kind='value', answerable=True, gold=('30 días',))
+    >>> judged(question, GivenAnswer(text='Son 30 DIAS [1].', abstained=False)).right
+    True
+    """
     if answer.abstained:
         return AnswerVerdict(question=question, abstained=True, right=not question.answerable)
-    text = folded(answer.text)
+    text = _folded(answer.text)
     forbidden = _holds_any(text, question.forbidden)
     if not question.answerable:
         return AnswerVerdict(question=question, abstained=False, wrong_value=forbidden)
@@ -116,12 +145,19 @@ def judged(question: AskQuestion, answer: GivenAnswer) -> AnswerVerdict:
         cited=needed <= cited if question.kind == MULTI else bool(needed & cited),
         cited_any=bool(needed & cited),
         evidence=any(
-            span.lines <= MAX_SPAN_LINES and folded(question.evidence) in folded(span.text) for span in answer.citations
+            span.lines <= MAX_SPAN_LINES and _folded(question.evidence) in _folded(span.text)
+            for span in answer.citations
         ),
     )
 
 
 def shares(verdicts: Iterable[AnswerVerdict]) -> AnswerShares:
+    """Sum verdicts up as shares.
+
+    >>> question = AskQuestion(id='q1', text='¿Plazo?', kind='value', answerable=False)
+    >>> shares([judged(question, GivenAnswer(text='', abstained=True))]).abstained_rightly
+    1.0
+    """
     of = list(verdicts)
     answerable = [verdict for verdict in of if verdict.question.answerable]
     answered = [verdict for verdict in answerable if not verdict.abstained]
@@ -140,7 +176,12 @@ def shares(verdicts: Iterable[AnswerVerdict]) -> AnswerShares:
 
 
 def shares_by_kind(verdicts: Iterable[AnswerVerdict]) -> Mapping[str, AnswerShares]:
-    """Return the shares of each kind, kinds in alphabetical order."""
+    """Return the shares of each kind, kinds in alphabetical order.
+
+    >>> question = AskQuestion(id='q1', text='¿Plazo?', kind='value', answerable=False)
+    >>> list(shares_by_kind([judged(question, GivenAnswer(text='', abstained=True))]))
+    ['value']
+    """
     kinds: dict[str, list[AnswerVerdict]] = {}
     for verdict in verdicts:
         kinds.setdefault(verdict.question.kind, []).append(verdict)
@@ -148,12 +189,12 @@ def shares_by_kind(verdicts: Iterable[AnswerVerdict]) -> Mapping[str, AnswerShar
 
 
 def _holds_any(text: str, values: Iterable[str]) -> bool:
-    return any(folded(value) in text for value in values)
+    return any(_folded(value) in text for value in values)
 
 
 def _says(text: str, expected: str) -> bool:
     first = re.sub(r"\W", "", text.split(" ", 1)[0])
-    return bool(first) and _YES_NO.get(first, first) == folded(expected)
+    return bool(first) and _YES_NO.get(first, first) == _folded(expected)
 
 
 def _share(verdicts: Sequence[AnswerVerdict], holds: Callable[[AnswerVerdict], bool]) -> float | None:

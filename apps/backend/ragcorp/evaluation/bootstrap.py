@@ -16,7 +16,11 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resampling:
-    """How often queries are drawn anew, with replacement, and the seed of the draws."""
+    """How often queries are drawn anew, with replacement, and the seed of the draws.
+
+    >>> len(Resampling(resamples=3).means([[0.0, 1.0]])[0])
+    3
+    """
 
     resamples: int = 2000
     seed: int = 1
@@ -38,7 +42,11 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A mean over queries and its 95 % interval."""
+    """A mean over queries and its 95 % interval.
+
+    >>> Estimate(value=0.5, low=0.4, high=0.6).high
+    0.6
+    """
 
     value: float
     low: float
@@ -50,6 +58,9 @@ class Difference:
     """Mean of b - a over queries, its 95 % interval, and a two-sided ``p``: twice the rarer sign's share of resamples.
 
     ``p`` lies in [0, 1]; resamples without a difference count for both signs.
+
+    >>> Difference(value=0.1, low=0.0, high=0.2, p=0.04).p
+    0.04
     """
 
     value: float
@@ -59,17 +70,30 @@ class Difference:
 
 
 def mean(values: Sequence[float]) -> float:
+    """Return the arithmetic mean.
+
+    >>> mean([0.5, 1.0])
+    0.75
+    """
     return math.fsum(values) / len(values)
 
 
 def estimate(values: Sequence[float], resampled: Sequence[float]) -> Estimate:
-    """Return the mean of ``values`` with the percentile interval of its resampled means."""
+    """Return the mean of ``values`` with the percentile interval of its resampled means.
+
+    >>> estimate([0.5, 1.0], [0.5, 0.75, 1.0]).value
+    0.75
+    """
     low, high = interval(resampled)
     return Estimate(value=mean(values), low=low, high=high)
 
 
 def difference(a: Sequence[float], b: Sequence[float], resampling: Resampling) -> Difference:
-    """Return how much ``b`` is above ``a``, paired by query. Both hold one value a query, in the same order."""
+    """Return how much ``b`` is above ``a``, paired by query. Both hold one value a query, in the same order.
+
+    >>> difference([0.2, 0.4], [0.4, 0.6], Resampling(resamples=100)).p
+    0.0
+    """
     pairs = [after - before for before, after in zip(a, b, strict=True)]
     (resampled,) = resampling.means([pairs])
     low, high = interval(resampled)
@@ -78,13 +102,21 @@ def difference(a: Sequence[float], b: Sequence[float], resampling: Resampling) -
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the quantiles between which ``CONFIDENCE`` of the values lie."""
+    """Return the quantiles between which ``CONFIDENCE`` of the values lie.
+
+    >>> interval([0.0, 1.0])
+    (0.025..., 0.975)
+    """
     tail = (1 - CONFIDENCE) / 2
     return quantile(values, tail), quantile(values, 1 - tail)
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the ``share`` quantile (in [0, 1]), linear between order statistics (Hyndman and Fan 1996, type 7)."""
+    """Return the ``share`` quantile (in [0, 1]), linear between order statistics (Hyndman and Fan 1996, type 7).
+
+    >>> quantile([1.0, 3.0], 0.5)
+    2.0
+    """
     ordered = sorted(values)
     at = share * (len(ordered) - 1)
     below = math.floor(at)

@@ -37,6 +37,9 @@ class Calibration:
     """``deviation`` of cosines (mean over queries), and the weights of evidence and identifiers that follow from it.
 
     ``distance_threshold`` is None where too few relevant passages were near their queries.
+
+    >>> Calibration(deviation=0.04, queries=10, passages=50).evidence_weight
+    0.16
     """
 
     deviation: float
@@ -62,6 +65,9 @@ def calibrate(queries: Sequence[Vector], passages: Sequence[Vector]) -> Calibrat
     """Estimate the weights; costs queries times passages dot products.
 
     Raises InvalidInputError for no query or fewer than two passages.
+
+    >>> calibrate([(1.0, 0.0)], [(1.0, 0.0), (0.0, 1.0)]).passages
+    2
     """
     if not queries or len(passages) < MIN_PASSAGES:
         raise InvalidInputError(
@@ -80,7 +86,11 @@ def calibrate(queries: Sequence[Vector], passages: Sequence[Vector]) -> Calibrat
 
 
 def distance_threshold(distances: Sequence[float]) -> float | None:
-    """Return the distance that 99 % of those to relevant passages stay below; None for fewer than a hundred."""
+    """Return the distance that 99 % of those to relevant passages stay below; None for fewer than a hundred.
+
+    >>> distance_threshold([0.1] * 100)
+    0.101
+    """
     if len(distances) < ENOUGH_DISTANCES:
         return None
     kept = sorted(distances)[math.ceil(KEPT * len(distances)) - 1]

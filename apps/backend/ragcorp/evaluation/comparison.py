@@ -17,7 +17,12 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryChange:
-    """A query's nDCG in both runs, and the rank of its first relevant document (None: not found)."""
+    """A query's nDCG in both runs, and the rank of its first relevant document (None: not found).
+
+    >>> query = EvaluationQuery(id='q1', text='plazo')
+    >>> QueryChange(query=query, before=0.5, after=1.0, rank_before=2, rank_after=1).change
+    0.5
+    """
 
     query: EvaluationQuery
     before: float
@@ -32,7 +37,11 @@ class QueryChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What changes from run ``a`` to run ``b``: differences by metric, those of nDCG by kind, and the largest ones."""
+    """What changes from run ``a`` to run ``b``: differences by metric, those of nDCG by kind, and the largest ones.
+
+    >>> Comparison(a='rrf', b='linear', queries=0, differences={}, kinds={}, gained=[], lost=[]).b
+    'linear'
+    """
 
     a: str
     b: str
@@ -44,7 +53,16 @@ class Comparison:
 
 
 def compare(evaluation_set: EvaluationSet, a: Run, b: Run, *, resampling: Resampling, shown: int = SHOWN) -> Comparison:
-    """Compare two runs; up to ``shown`` queries of each direction, the largest change first, ties by query id."""
+    """Compare two runs; up to ``shown`` queries of each direction, the largest change first, ties by query id.
+
+    >>> from ragcorp.evaluation.runs import RankedDocument
+    >>> evaluation_set = EvaluationSet(
+    ...     name='set', passages=[], queries=[EvaluationQuery(id='q1', text='plazo')], qrels={'q1': {'a': 1}}
+    ... )
+    >>> found = Run(name='b', rankings={'q1': (RankedDocument('a', 1.0),)})
+    >>> compare(evaluation_set, Run(name='a', rankings={}), found, resampling=Resampling()).gained[0].change
+    1.0
+    """
     queries = evaluation_set.queries
     before, after = values(evaluation_set, queries, a), values(evaluation_set, queries, b)
     changes = [

@@ -16,7 +16,11 @@ NDCG, RECALL, MRR = f"ndcg@{DEPTH}", f"recall@{DEPTH}", f"mrr@{DEPTH}"
 
 
 class Metric(Protocol):
-    """The value in [0, 1] of one query's ranking of distinct documents."""
+    """The value in [0, 1] of one query's ranking of distinct documents.
+
+    >>> METRICS[MRR](['b', 'a'], {'a': 1})
+    0.5
+    """
 
     def __call__(self, ranking: Sequence[str], grades: Grades) -> float: ...
 

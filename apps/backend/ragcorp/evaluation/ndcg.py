@@ -16,7 +16,11 @@ from ragcorp.evaluation.judgements import Grades, gain
 
 
 def ndcg(ranking: Sequence[str], grades: Grades, *, depth: int) -> float:
-    """Return nDCG@``depth`` in [0, 1] of a ranking of distinct documents; 0 for a query without a relevant one."""
+    """Return nDCG@``depth`` in [0, 1] of a ranking of distinct documents; 0 for a query without a relevant one.
+
+    >>> round(ndcg(['b', 'a'], {'a': 1}, depth=10), 3)
+    0.631
+    """
     ideal = _discounted(sorted(map(gain, grades.values()), reverse=True), depth)
     return _discounted((gain(grades.get(document, 0)) for document in ranking), depth) / ideal if ideal else 0.0
 

@@ -26,7 +26,11 @@ _NEIGHBOURS = {
 
 
 class Variant(StrEnum):
-    """How the queries of a set are changed."""
+    """How the queries of a set are changed.
+
+    >>> Variant('typos')
+    <Variant.TYPOS: 'typos'>
+    """
 
     ACCENTS = "accents"
     TYPOS = "typos"
@@ -34,7 +38,12 @@ class Variant(StrEnum):
 
 
 def varied(evaluation_set: EvaluationSet, variant: Variant, *, seed: int) -> EvaluationSet:
-    """Return the set with changed queries. The same seed changes a query the same way, whichever others are there."""
+    """Return the set with changed queries. The same seed changes a query the same way, whichever others are there.
+
+    >>> evaluation_set = EvaluationSet(name='set', passages=[], queries=[], qrels={})
+    >>> varied(evaluation_set, Variant.ACCENTS, seed=1).queries
+    []
+    """
     match variant:
         case Variant.ACCENTS:
             change = without_accents
@@ -54,7 +63,11 @@ def varied(evaluation_set: EvaluationSet, variant: Variant, *, seed: int) -> Eva
 
 
 def without_accents(text: str) -> str:
-    """Return the text without its combining marks; ñ becomes n, too."""
+    """Return the text without its combining marks; ñ becomes n, too.
+
+    >>> without_accents('¿Cuántos años?')
+    '¿Cuantos anos?'
+    """
     decomposed = unicodedata.normalize("NFD", text)
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
@@ -63,6 +76,9 @@ def with_a_typo(text: str, *, seed: int) -> str:
     """Return the text with one letter left out, doubled, swapped with the next or hit beside.
 
     It happens inside one word of letters alone, after its first letter. A text without such a word stays as it is.
+
+    >>> with_a_typo('plazo', seed=1) == with_a_typo('plazo', seed=1) != 'plazo'
+    True
     """
     chance = random.Random(f"{seed}:{text}")  # noqa: S311 - a simulation, repeatable
     words = [match for match in _WORD.finditer(text) if _LETTERS.fullmatch(match[0])]
@@ -84,7 +100,11 @@ def _mistyped(word: str, chance: random.Random) -> str:
 
 
 def document_frequencies(passages: Iterable[Passage]) -> Mapping[str, int]:
-    """Return in how many passages each word (without accents, lower case) stands."""
+    """Return in how many passages each word (without accents, lower case) stands.
+
+    >>> document_frequencies([Passage(id='a', title='', text='El plazo')])['plazo']
+    1
+    """
     return Counter(
         word for passage in passages for word in {_folded(match) for match in _words(f"{passage.title} {passage.text}")}
     )
@@ -94,6 +114,9 @@ def without_rarest_words(text: str, frequencies: Mapping[str, int]) -> str:
     """Return the text without its two rarest words, the first of equals first; one word at least is kept.
 
     A word that no passage holds is the rarest.
+
+    >>> without_rarest_words('el plazo de entrega', {'el': 9, 'de': 9})
+    'el de'
     """
     words = _words(text)
     rarest = sorted(words, key=lambda match: (frequencies.get(_folded(match), 0), match.start()))

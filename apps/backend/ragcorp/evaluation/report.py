@@ -17,6 +17,9 @@ class Measured:
 
     ``empty`` holds the queries for which the run's sparse source (in a run without one: its only source) found
     nothing; ``latencies_ms`` go by query; ``degraded`` counts queries by ``source:reason``.
+
+    >>> Measured(run=Run(name='rrf', rankings={})).empty
+    frozenset()
     """
 
     run: Run
@@ -30,6 +33,9 @@ class Summary:
     """A run over some queries. ``metrics`` go by name; ``empty`` is a share in [0, 1].
 
     The quantiles of the latency are None where the run was not measured here.
+
+    >>> Summary(queries=1, metrics={}, empty=0.0, p50_ms=None, p95_ms=None).queries
+    1
     """
 
     queries: int
@@ -41,7 +47,12 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """A run over the whole set. ``differences`` go by metric, from the first run of the report to this one."""
+    """A run over the whole set. ``differences`` go by metric, from the first run of the report to this one.
+
+    >>> summary = Summary(queries=1, metrics={}, empty=0.0, p50_ms=None, p95_ms=None)
+    >>> RunReport(summary=summary, kinds={}, differences={}, degraded={}).kinds
+    {}
+    """
 
     summary: Summary
     kinds: Mapping[str, Summary]
@@ -52,7 +63,15 @@ class RunReport:
 def report(
     evaluation_set: EvaluationSet, runs: Sequence[Measured], *, resampling: Resampling
 ) -> Mapping[str, RunReport]:
-    """Return a report of each run, by its name. All are resampled alike, so that their intervals compare."""
+    """Return a report of each run, by its name. All are resampled alike, so that their intervals compare.
+
+    >>> evaluation_set = EvaluationSet(
+    ...     name='set', passages=[], queries=[EvaluationQuery(id='q1', text='plazo')], qrels={'q1': {'a': 1}}
+    ... )
+    >>> made = report(evaluation_set, [Measured(run=Run(name='rrf', rankings={}))], resampling=Resampling())
+    >>> made['rrf'].summary.metrics['ndcg@10'].value
+    0.0
+    """
     everything = _summaries(evaluation_set, evaluation_set.queries, runs, resampling)
     kinds = {
         kind: _summaries(evaluation_set, queries, runs, resampling)
@@ -80,7 +99,12 @@ def report(
 def values(
     evaluation_set: EvaluationSet, queries: Sequence[EvaluationQuery], run: Run
 ) -> Mapping[str, Sequence[float]]:
-    """Return each metric's value by query, in the order of ``queries``."""
+    """Return each metric's value by query, in the order of ``queries``.
+
+    >>> evaluation_set = EvaluationSet(name='set', passages=[], queries=[], qrels={})
+    >>> sorted(values(evaluation_set, [], Run(name='rrf', rankings={})))
+    ['mrr@10', 'ndcg@10', 'recall@10']
+    """
     rankings = [run.documents(query.id) for query in queries]
     return {
         name: [

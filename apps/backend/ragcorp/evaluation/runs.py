@@ -8,7 +8,11 @@ from typing import NamedTuple
 
 
 class RankedDocument(NamedTuple):
-    """A document of a ranking and its score (higher is better)."""
+    """A document of a ranking and its score (higher is better).
+
+    >>> RankedDocument('contrato.md', 0.9).document
+    'contrato.md'
+    """
 
     document: str
     score: float
@@ -20,7 +24,11 @@ Ranking = tuple[RankedDocument, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Rankings by query. A query without one found nothing."""
+    """Rankings by query. A query without one found nothing.
+
+    >>> Run(name='rrf', rankings={'q1': (RankedDocument('a', 1.0),)}).documents('q1')
+    ('a',)
+    """
 
     name: str
     rankings: Mapping[str, Ranking]
@@ -30,7 +38,11 @@ class Run:
 
 
 def best_passages(passages: Iterable[RankedDocument]) -> Ranking:
-    """Return the ranking of documents of a ranking of their passages: each stands where its best passage stands."""
+    """Return the ranking of documents of a ranking of their passages: each stands where its best passage stands.
+
+    >>> best_passages([RankedDocument('a', 2.0), RankedDocument('a', 1.0)])
+    (RankedDocument(document='a', score=2.0),)
+    """
     best: dict[str, RankedDocument] = {}
     for passage in passages:
         best.setdefault(passage.document, passage)

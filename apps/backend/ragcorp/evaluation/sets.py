@@ -11,7 +11,11 @@ from ragcorp.evaluation.judgements import Qrels, relevant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A document of the corpus. ``title`` may be empty; ``text`` is not."""
+    """A document of the corpus. ``title`` may be empty; ``text`` is not.
+
+    >>> Passage(id='a', title='', text='El plazo es de 30 días.').id
+    'a'
+    """
 
     id: str
     title: str
@@ -20,7 +24,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationQuery:
-    """A query. ``kind`` groups queries in reports; empty where the set has no kinds."""
+    """A query. ``kind`` groups queries in reports; empty where the set has no kinds.
+
+    >>> EvaluationQuery(id='q1', text='plazo').kind
+    ''
+    """
 
     id: str
     text: str
@@ -32,6 +40,10 @@ class EvaluationSet:
     """``queries`` are those with at least one relevant document: of the others nothing can be measured.
 
     ``tree`` is the path of the folder whose files are the passages, each under its relative path; None without one.
+
+    >>> query = EvaluationQuery(id='q1', text='plazo', kind='word')
+    >>> list(EvaluationSet(name='set', passages=[], queries=[query], qrels={}).by_kind())
+    ['word']
     """
 
     name: str
@@ -53,5 +65,9 @@ class EvaluationSet:
 
 
 def judged(queries: Sequence[EvaluationQuery], qrels: Qrels) -> list[EvaluationQuery]:
-    """Return the queries that have a relevant document."""
+    """Return the queries that have a relevant document.
+
+    >>> judged([EvaluationQuery(id='q1', text='plazo')], {'q1': {'a': 0}})
+    []
+    """
     return [query for query in queries if relevant(qrels.get(query.id, {}))]

@@ -31,7 +31,7 @@ from ragcorp.domain.collections import GENERATED
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError
 from ragcorp.domain.ports.models import Answerer
-from ragcorp.domain.ports.observers import AnswerObserver
+from ragcorp.domain.ports.observers import AnswererObserver
 from ragcorp.domain.ports.text import LanguageDetector
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
@@ -70,7 +70,7 @@ class AnswerQuery:
         limits: AnswerLimits,
         conversations: Conversations | None = None,
         require_budget: Callable[[], Awaitable[None]] | None = None,
-        observer: AnswerObserver | None = None,
+        observer: AnswererObserver | None = None,
     ) -> None:
         self._search = search
         self._answerer = answerer
@@ -132,12 +132,9 @@ class AnswerQuery:
                 limit=f"1 to {self._limits.max_limit}",
                 remedy="Ask for fewer passages.",
             )
-        response = await self._search.search(
+        return await self._search.search(
             replace(request, limit=min(request.limit, self._limits.max_passages)), principal=principal
         )
-        if self._observer is not None:
-            self._observer.reported(response.reports)
-        return response
 
     def _passages(self, response: SearchResponse) -> tuple[Passage, ...]:
         """Return the chunks that a turn of an episode shows, which have their own budget, then the results."""

@@ -1,39 +1,17 @@
-"""What is said to people of a part that does not do all its work."""
+"""User-facing messages for degraded components."""
 
 from __future__ import annotations
 
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
-from ragcorp.domain.search.sources import (
-    ARTIFACTS_DENSE,
-    ARTIFACTS_FULL_TEXT,
-    DENSE,
-    FULL_TEXT,
-    GRAPH_FACTS,
-    GREP,
-    HISTORY_DENSE,
-    HISTORY_FULL_TEXT,
-    MEMORY_DENSE,
-    MEMORY_FULL_TEXT,
-    STRUCTURE,
-)
+from ragcorp.domain.search.sources import BUILT_IN
 from ragcorp.domain.status import Waiting
 
 ANSWERER = "answerer"
 DATABASE = "database"
 
-NAMES = {
+LABELS = {
     DATABASE: "The database",
-    DENSE: "Search of passages by meaning",
-    FULL_TEXT: "Search of passages by words",
-    ARTIFACTS_DENSE: "Search of whole documents by meaning",
-    ARTIFACTS_FULL_TEXT: "Search of whole documents by words",
-    MEMORY_DENSE: "Search of memories by meaning",
-    MEMORY_FULL_TEXT: "Search of memories by words",
-    HISTORY_DENSE: "Search of conversations by meaning",
-    HISTORY_FULL_TEXT: "Search of conversations by words",
-    GRAPH_FACTS: "Search of facts",
-    GREP: "Search in files",
-    STRUCTURE: "Search of symbols, headings and clauses by name",
+    **{name: source.label for name, source in BUILT_IN.items()},
     RERANK: "Reranking",
     ANSWERER: "The answerer",
 }
@@ -48,23 +26,23 @@ FAILURES = {
     "bad_response": "gave an answer that makes no sense",
     "cut": "broke off",
 }
-"""What became of a model's last call, by reason."""
+"""Outcome of a model's latest call, by reason."""
 
 
 def name_of(source: str) -> str:
-    """Return what a part is called at the beginning of a sentence."""
-    return NAMES.get(source, f"The source {source}")
+    """Return the label of a component, to start a sentence with."""
+    return LABELS.get(source, f"The source {source}")
 
 
 def failed(source: str, reason: str) -> str:
-    """Return what is said of a model whose last call failed."""
+    """Return the message for a model whose latest call failed."""
     return f"{name_of(source)} {FAILURES.get(reason, 'failed')} when it was asked last."
 
 
 def waits(source: str, waiting: Waiting) -> str:
-    """Return what is said of a source that lacks vectors."""
-    said = f"{name_of(source)} does not find everything yet: {_texts(waiting.pending)} for a vector"
-    return f"{said}, {waiting.failed:,} of which the model refused." if waiting.failed else f"{said}."
+    """Return the message for a source that lacks vectors."""
+    message = f"{name_of(source)} does not find everything yet: {_texts(waiting.pending)} for a vector"
+    return f"{message}, {waiting.failed:,} of which the model refused." if waiting.failed else f"{message}."
 
 
 def _texts(number: int) -> str:

@@ -12,22 +12,11 @@ from ragcorp.application.resilience.time_bound import TimeBound
 from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, failed, name_of, waits
-from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.ports.status import ContentCounter, DatabaseLook
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.retrieval import CHUNK_COLLECTION
-from ragcorp.domain.search.sources import (
-    ARTIFACTS_DENSE,
-    DENSE,
-    FULL_TEXT,
-    GRAPH_FACTS,
-    GREP,
-    HISTORY_DENSE,
-    MEMORY_DENSE,
-    OWN_SOURCES,
-)
+from ragcorp.domain.search.sources import BUILT_IN, DENSE, FULL_TEXT, GREP, OWN_SOURCES
 from ragcorp.domain.status import ContentCounts, Flag, Overall, PartState, PartStatus, ServiceStatus, Waiting
 
 SECONDS = 1.8
@@ -36,14 +25,8 @@ SECONDS = 1.8
 SLOW = frozenset({"timeout", "busy", "pool_exhausted"})
 """Reasons for which counting may fail although the database answers."""
 
-WAITING = {
-    DENSE: CHUNK_COLLECTION,
-    ARTIFACTS_DENSE: CHUNK_COLLECTION,
-    MEMORY_DENSE: Collection.MEMORY,
-    HISTORY_DENSE: Collection.HISTORY,
-    GRAPH_FACTS: GRAPH,
-}
-"""Whose vectors a source searches."""
+WAITING = {name: source.vectors for name, source in BUILT_IN.items() if source.vectors is not None}
+"""The collection whose vectors a source searches."""
 
 WITHOUT = {ANSWERER: "an answer fails", RERANK: "results come in the order that they had before"}
 """What is so while a model fails; without the embedder's, sources by text are left."""

@@ -1,4 +1,4 @@
-"""The error of a path that may not be read, with the roots that may."""
+"""The error for a path that may not be read; it lists the allowed roots."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ragcorp.domain.exceptions import FileAccessDeniedError
 
 OUTSIDE = "The path leads out of the allowed roots, or to what may not be read."
-"""Said of all that must not be told apart: what lies outside, exists there or not, and what is withheld."""
+"""One message for everything that must look alike: paths outside, existing or not, and withheld files."""
 
 
 def denied(roots: Sequence[str], reason: str = OUTSIDE) -> FileAccessDeniedError:

@@ -1,4 +1,4 @@
-"""Keeps the text of a passage of a file within bounds: generated files have lines as long as a book."""
+"""Bounds the text of a file passage: generated files can have very long lines."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ragcorp.domain.files.values import Mark
 
 MAX_CHARACTERS = 20_000
 LEAD = 200
-"""Characters that stay before the first mark of a line that is cut."""
+"""Characters kept before the first mark of a cut line."""
 
 MAX_LINE_TEXTS = 20
-"""Matched lines by which a passage is known again."""
+"""Matched lines that identify a passage."""
 MAX_LINE_TEXT = 300
 _BEFORE = 100
 
 
 class BoundedText(NamedTuple):
-    """Lines from ``line_start`` on, and the marks in them."""
+    """Lines from ``line_start`` on, with their marks."""
 
     line_start: int
     line_end: int
@@ -27,10 +27,10 @@ class BoundedText(NamedTuple):
 
 
 def bounded(text: str, *, line_start: int, marks: Sequence[Mark], limit: int = MAX_CHARACTERS) -> BoundedText | None:
-    """Return at most ``limit`` characters of a passage, whole lines around its first mark; None if it has no mark.
+    """Return at most ``limit`` characters of a passage: whole lines around its first mark; None without a mark.
 
-    Marks that lie outside the text are left out: the file has changed. A line that alone is longer is cut to what
-    surrounds its first mark, and its marks count from there.
+    Marks outside the text are dropped: the file has changed. A line longer than the limit is cut around its first
+    mark, and its marks are shifted.
     """
     lines = text.split("\n")
     clipped = [
@@ -57,7 +57,7 @@ def bounded(text: str, *, line_start: int, marks: Sequence[Mark], limit: int = M
 
 
 def _outwards(first: int, last: int, count: int) -> Iterator[int]:
-    """Yield the other lines in the order in which they are kept: down to the last match, then before and behind."""
+    """Yield the other lines by priority: down to the last match, then alternating before and after."""
     yield from range(first + 1, last + 1)
     for distance in range(1, count):
         if first - distance >= 0:
@@ -79,9 +79,9 @@ def _part_of_line(line: str, marks: Sequence[Mark], *, limit: int) -> BoundedTex
 
 
 def text_around(line: str, mark: Mark, *, limit: int = MAX_LINE_TEXT) -> str:
-    """Return the line without the spaces around it; of one that is longer, whole words around the mark.
+    """Return the stripped line, or whole words around the mark if it is longer than ``limit``.
 
-    A carriage return ends a line here: it does in documents.
+    A carriage return ends a line, as in documents.
     """
     end = line.find("\r", mark.end)
     first, last = line.rfind("\r", 0, mark.start) + 1, len(line) if end < 0 else end

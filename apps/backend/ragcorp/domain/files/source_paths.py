@@ -1,4 +1,4 @@
-"""Which path and title a passage is cited by: real ones, never a generic name of whatever loaded the file."""
+"""The path and title in a passage's citation: real ones, never a loader's generic name."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from ragcorp.domain.files.values import MAX_PATH
 from ragcorp.domain.text.checks import is_blank
 
 PATH_KEYS = ("path", "file_path")
-"""Metadata keys under which loaders keep the real path, the better one first."""
+"""Metadata keys in which loaders store the real path, the preferred one first."""
 
 _BREAKS = re.compile("[\t\n\r\x0b\x0c\x1c-\x1f\x85\u2028\u2029]+")
 _UNSHOWN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
-"""Controls, those of direction among them, and characters without a glyph; joiners of letters stay."""
+"""Control characters, including bidirectional ones, and characters without a glyph; letter joiners stay."""
 
 _GENERIC = re.compile(r"\s*local[\s_-]*files?(?:[\s_-]*\d+|[:#].*)?\s*", re.IGNORECASE | re.DOTALL)
 
 
 def is_generic(name: str) -> bool:
-    """Say whether a name is only what a loader calls whatever it loads, like ``local_file``."""
+    """Return whether a name is a loader's generic one, such as ``local_file``."""
     return _GENERIC.fullmatch(name) is not None
 
 
 def shown_path(value: object) -> str | None:
-    """Return a path as it may be cited, on one line and without controls.
+    """Return a path for citations, on one line and without control characters.
 
-    None for what names no file: no text, a blank or overlong one, or ``local_file``.
+    None if it names no file: not a string, blank, too long, or generic.
     """
     if not isinstance(value, str) or len(value) > MAX_PATH:
         return None
@@ -37,22 +37,21 @@ def shown_path(value: object) -> str | None:
 
 
 def metadata_path(metadata: Mapping[str, object]) -> str | None:
-    """Return the real path that the metadata name, if any."""
+    """Return the real path in the metadata, if any."""
     return next((path for key in PATH_KEYS if (path := shown_path(metadata.get(key)))), None)
 
 
 def document_path(*, path: str | None, external_id: str, metadata: Mapping[str, object], title: str) -> str | None:
-    """Return the path by which a document is cited; None if nothing names it.
+    """Return the path to cite for a document, or None.
 
-    Its own path comes first, unless that was only taken from the external_id; then the metadata's, then the
-    external_id, then the title.
+    In order: its own path unless it equals the external_id, the metadata's, the external_id, the title.
     """
     own = None if path == external_id else shown_path(path)
     return own or metadata_path(metadata) or shown_path(external_id) or shown_path(title)
 
 
 def shown_title(title: str, *, path: str | None) -> str:
-    """Return a title as it may be shown: the name of the file in place of a generic one, "" without a path."""
+    """Return the title to show: the file's name in place of a generic title, "" without a path."""
     if not is_generic(title):
         return title
     return "" if path is None else path.rstrip("/").rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Values of files that are searched and read where they lie: roots, searches, passages."""
+"""Values of files in place: roots, searches, passages."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from ragcorp.domain.retrieval import Hit
 from ragcorp.domain.text.checks import is_blank, require_length, require_storable
 
 FILES = "files"
-"""The collection that a passage of a file names in a result, where the file is no document of ours."""
+"""The collection of file passages in results, for files that are not stored documents."""
 
 FILE_KIND = "file"
-"""Its ``artifact_type``."""
+"""The ``artifact_type`` of such passages."""
 
 MAX_PATH = 1000
 MAX_GREP_QUERY = 1000
 MAX_GREP_TERMS = 24
 MAX_GREP_CHARACTERS = 10_000
-"""Of all terms of one search: making expressions of them takes a tenth of a millisecond a character."""
+"""Limit for all terms of a search together: compiling them takes about 0.1 ms per character."""
 MAX_GLOBS = 20
 MAX_GLOB = 200
 MAX_PASSAGES = 200
 DEFAULT_PASSAGES = 50
 
 MAX_ANSWER_CHARACTERS = 200_000
-"""Of all passages of one answer: the best come first, and those behind the first that is too much are left out."""
+"""Limit for all passages of a response; passages after the first that exceeds it are dropped."""
 
 MATCHED_LINES = "matched_lines"
-"""Metadata of a hit of files: the numbers of the lines that hold a match, ascending."""
+"""Metadata key of a file hit: numbers of the matching lines, ascending."""
 
 CONTEXT_LINES = 10
-"""Lines before and behind each match."""
+"""Lines of context before and after each match."""
 MERGE_LINES = 20
-"""Matches of one file that are at most so many lines apart share a passage."""
+"""Matches of one file at most this many lines apart share a passage."""
 
 
 class GrepMode(StrEnum):
@@ -48,7 +48,7 @@ class GrepMode(StrEnum):
 
 
 class GrepCase(StrEnum):
-    """``smart``: insensitive where a term has no capital letter."""
+    """``smart``: case-insensitive if the term has no capital letter."""
 
     SMART = "smart"
     SENSITIVE = "sensitive"
@@ -57,7 +57,7 @@ class GrepCase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileAccess:
-    """Who may read the roots: callers of one workspace, with that clearance, from whom files are not kept."""
+    """Who may read the roots: principals of one workspace with the clearance and ``may_read_files``."""
 
     workspace: str = "default"
     sensitivity: Sensitivity = Sensitivity.NORMAL
@@ -72,12 +72,12 @@ class FileAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrepRequest:
-    """A search in files as the caller wants it.
+    """A search in files.
 
-    A literal ``query`` is looked for as a whole; where no file holds it so, by its words, any of them. ``terms``, where
-    given, are looked for instead, any of them, whatever their accents (literal only). ``globs`` are patterns of
-    gitignore over the path below a root, with ``!`` those that are left out. ``max_passages`` bounds what is returned,
-    and ``max_characters`` the text of all passages: None where their text is of no interest. Raises InvalidInputError.
+    A literal ``query`` is searched as a whole and, if no file contains it, by any of its words. ``terms``, if given,
+    replace it: any of them, ignoring accents (literal only). ``globs`` are gitignore patterns over the path below a
+    root; ``!`` excludes. ``max_passages`` bounds the result and ``max_characters`` the text of all passages, None for
+    passages without text. Raises InvalidInputError.
     """
 
     query: str
@@ -123,9 +123,9 @@ class GrepRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSearch:
-    """What a repository of files looks for: lines that hold one of the ``terms``.
+    """A repository's search: lines that contain one of the ``terms``.
 
-    ``fold_accents``: a letter also matches itself with another accent, or none. ``max_lines`` bounds the matched lines.
+    ``fold_accents``: a letter also matches itself with another accent or none. ``max_lines`` bounds the matched lines.
     """
 
     terms: tuple[str, ...]
@@ -148,10 +148,10 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedFile:
-    """A file with its marks, in order; ``cut``: it has more of them. ``path`` is ``root/relative``.
+    """A file with its marks in order; ``cut``: it has more. ``path`` is ``root/relative``.
 
-    ``names`` are those by which it can be read, ``path`` first: the bare relative path too, unless an earlier root has
-    a file of that path.
+    ``names`` are the paths for reading it, ``path`` first, then the bare relative path unless an earlier root has a
+    file of that path.
     """
 
     path: str
@@ -162,9 +162,9 @@ class MatchedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedFiles:
-    """Files that were not searched: binary, above the size limit, refused or unreadable, as far as they were met.
+    """Counts of files that were not searched: binary, too large, refused or unreadable.
 
-    What a search looks for does not change these numbers: else they would tell of files that may not be read.
+    The counts do not depend on the query, so they reveal nothing about files that may not be read.
     """
 
     binary: int = 0
@@ -174,7 +174,7 @@ class SkippedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMatches:
-    """What a search of files found. ``cut``: it ended early, as there was too much. ``timed_out``: at its deadline.
+    """The result of a file search. ``cut``: it stopped at a limit. ``timed_out``: it stopped at its deadline.
 
     ``unavailable`` are the roots that could not be entered.
     """
@@ -191,7 +191,7 @@ class FileMatches:
 class FileText:
     """Lines ``line_start`` to ``line_end`` (from 1, inclusive) of a file as text, joined by LF, without a last LF.
 
-    An empty file has ``total_lines`` 0 and an empty text. ``encoding`` is the one that was detected.
+    An empty file has ``total_lines`` 0 and an empty text. ``encoding`` is the detected one.
     """
 
     path: str
@@ -203,7 +203,7 @@ class FileText:
 
 
 class ChunkPlace(NamedTuple):
-    """A chunk of a document of ours."""
+    """The position of a chunk in a stored document."""
 
     chunk_id: str
     document_id: str
@@ -212,7 +212,7 @@ class ChunkPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedPassage:
-    """Lines of a file around matches, before its text is read. ``terms`` are the numbers of the distinct ones in it."""
+    """Lines of a file around matches, before its text is read. ``terms`` are the indices of its distinct terms."""
 
     path: str
     names: tuple[str, ...]
@@ -225,10 +225,10 @@ class RankedPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrepPassage:
-    """A passage of a file with its marks: what was looked for stands at each.
+    """A passage of a file with the marks of its matches.
 
-    ``terms`` are those that it holds, as they were looked for; ``score`` is their number and their rarity
-    (application/grep_ranking.py). ``chunk`` is the passage of ours that holds the same lines, if the file was ingested.
+    ``terms`` are the matched search terms; ``score`` combines their number and rarity (application/files/grep_ranking).
+    ``chunk`` is the stored chunk with the same lines, if the file was ingested.
     """
 
     path: str
@@ -243,11 +243,11 @@ class GrepPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrepResult:
-    """Passages, best first, and what was searched.
+    """Passages, best first, with counts.
 
-    ``files`` and ``matched_lines`` count all that was found, also behind ``max_passages``. ``terms`` is what was looked
-    for; ``relaxed``: the query's words, as no file held it whole; ``left_out``: those of them that were too many.
-    ``cut``: of what was found not all is told. ``unavailable`` are the roots that could not be entered.
+    ``files`` and ``matched_lines`` count all matches, also beyond ``max_passages``. ``terms`` are the searched terms;
+    ``relaxed``: the query's words, since no file contains the whole; ``left_out``: words over the limit.
+    ``cut``: the result is incomplete. ``unavailable`` are the roots that could not be entered.
     """
 
     passages: tuple[GrepPassage, ...]
@@ -271,18 +271,18 @@ _PASSAGE_ID = re.compile(r"(?P<path>.+)#L(?P<start>[1-9]\d{0,9})-L(?P<end>[1-9]\
 
 
 def passage_id(path: str, line_start: int, line_end: int) -> str:
-    """Return the identity of a file's passage in the collection of files."""
+    """Return the id of a file passage."""
     return f"{path}#L{line_start}-L{line_end}"
 
 
 def parse_passage_id(item_id: str) -> tuple[str, int, int] | None:
-    """Return path, first and last line; None for what is no such identity."""
+    """Return path, first and last line of a passage id; None if it is not one."""
     found = _PASSAGE_ID.fullmatch(item_id)
     return None if found is None else (found["path"], int(found["start"]), int(found["end"]))
 
 
 def hit_of(passage: GrepPassage) -> Hit:
-    """Return the hit of a passage: that of the chunk which holds its lines, else its own."""
+    """Return the hit of a passage: of its chunk, if any, else its own."""
     metadata = {MATCHED_LINES: tuple(sorted({mark.line for mark in passage.marks}))}
     if passage.chunk is not None:
         return Hit(chunk_id=passage.chunk.chunk_id, score=passage.score, metadata=metadata)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Protocol
 
 from ragcorp.domain.embeddings import CacheName, CacheOutcome
-from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 
 
@@ -28,14 +26,13 @@ class EmbeddingCacheObserver(Protocol):
     def vectors_served(self, cache: CacheName, outcome: CacheOutcome, *, count: int = 1) -> None: ...
 
 
-class AnswerObserver(Protocol):
-    """Learns how searches and language models did while questions were answered."""
-
-    def reported(self, reports: Iterable[SourceReport]) -> None: ...
+class AnswererObserver(Protocol):
+    """Notes the outcome of answers."""
 
     def answered(self) -> None: ...
 
-    def not_answered(self, reason: str) -> None: ...
+    def not_answered(self, reason: str) -> None:
+        """Note an answer that failed with AnswererUnavailableError."""
 
 
 class TokenObserver(Protocol):

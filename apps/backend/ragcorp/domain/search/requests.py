@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypedDict
 
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import InvalidInputError, InvalidRankingError
@@ -53,22 +54,70 @@ def _require_type(name: str, value: object, kind: type | tuple[type, ...], wante
         raise InvalidInputError(f"{name} is not {wanted}.", field=name, limit=wanted, remedy=f"Give {name} {wanted}.")
 
 
+class AskOptions(TypedDict, total=False):
+    """Keyword options of a question to the library. See ``SearchRequest``."""
+
+    limit: int
+    mode: str
+    filters: Mapping[str, object] | None
+    profile: str | None
+    conversation_id: str | None
+    episode_id: str | None
+
+
+class SearchOptions(TypedDict, total=False):
+    """Keyword options of a search with the library; names are given as text. See ``SearchRequest``."""
+
+    limit: int
+    mode: str
+    filters: Mapping[str, object] | None
+    cursor: str | None
+    profile: str | None
+    method: str | None
+    syntax: str
+    rank_constant: int | None
+    weights: Mapping[str, float] | None
+    rank_window_size: int | None
+    include_memory: bool
+    expand_neighbors: int
+    rerank: bool | None
+    require_all: bool
+    facets: bool
+    explain: bool
+    highlight: bool
+    exact_keywords: str | None
+    vector_score_threshold: float | None
+    episode_id: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """A search as the caller wants it; what is None is the profile's.
+    """A search as the caller wants it; the profile provides what is None.
 
-    ``profile`` names one that was wired (dense, sparse, hybrid, linear, or one of the user's own) and then decides in
-    place of ``mode`` and ``method``.
+    query: words, a question, a code or a quotation
+    limit: results of one page
+    cursor: ``next_cursor`` of the previous page
+    mode: auto (the service's default), dense, sparse or hybrid
+    profile: a wired profile by name; it overrides ``mode`` and ``method``
+    filters: conditions on the stored fields and metadata
+    syntax: plain text, or websearch for quotes, ``or`` and a leading dash
+    method: fusion of hybrid search
+    rank_constant: k of RRF
+    weights: by the name of a list, 0 or more
+    rank_window_size: bounds each list and the fused one; pages are slices of this window
+    explain: explain the ranking
+    highlight: mark the matching words of the results
+    include_memory: search the memories too
+    expand_neighbors: chunks shown before and after each passage
+    rerank: False skips a configured reranker
+    require_all: fail where a source is degraded
+    facets: count the window by facet
+    exact_keywords: literal terms for file search; without ``mode`` and ``profile`` they select the profile files
+    vector_score_threshold: cosine distance from which vector hits are dropped
+    conversation_id: for answers only: the session of history that stores question and answer
+    episode_id: the caller's episode; the response then has a ``hydration``, and no pages
 
-    ``rank_constant`` is the k of RRF, ``weights`` go by the name of a list, and ``rank_window_size`` bounds each list
-    and the fused one: pages are slices of that window, so the head never depends on ``limit``.
-    ``include_memory`` asks the collection of memories too; ``expand_neighbors`` shows so many chunks before and behind
-    each passage with it; ``rerank`` False leaves a configured reranker out; ``require_all`` takes no answer where a
-    source did not do its part; ``facets`` counts what was found; ``highlight`` marks the words of the results that
-    match. ``conversation_id`` is for answers alone: the session of history to which question and answer belong.
-    ``episode_id`` names an episode of the caller's: what it showed before is shown again, and the response carries a
-    ``hydration``; it has no pages (no ``cursor``).
-    Raises InvalidInputError for a value of another type; ranges are for the use case to judge.
+    Raises InvalidInputError for a wrong type; the planner checks ranges.
     """
 
     query: str

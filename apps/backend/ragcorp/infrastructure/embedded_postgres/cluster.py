@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.infrastructure.embedded_postgres.account import ServerAccount
-from ragcorp.infrastructure.embedded_postgres.data_folder import DataFolder, make_passable, sync_folder, write_private
+from ragcorp.infrastructure.embedded_postgres.data_folder import DataFolder, make_passable, write_private
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _UNFINISHED = ".new"
@@ -113,54 +113,6 @@ def confirm(folder: DataFolder, cluster: Cluster) -> None:
     """Records that a cluster outside the data folder is finished."""
     if cluster.outside:
         _write_pointer(folder.pointer, _Pointer(cluster_id=cluster.home.name, ready=True))
-
-
-def exchange(folder: DataFolder, *, system_dir: Path) -> Path:
-    """Puts the cluster that an upgrade made in the place of the old one, and returns where the old one is kept.
-
-    To be called inside the critical section, with both servers stopped. Killed in the middle, it is finished by the
-    next start: at no point is there neither of the two.
-    """
-    old = locate(folder, system_dir=system_dir)
-    new = locate(DataFolder(path=folder.upgrading), system_dir=system_dir)
-    if old is None or new is None or old.outside != new.outside:
-        raise ConfigurationError(
-            "The new database files are not where the old ones were.",
-            field="data_dir",
-            remedy="Let every user pass through the folders above the data folder as before, and upgrade again.",
-        )
-    folder.upgrade_done.touch(mode=0o600)
-    sync_folder(folder.upgrading)
-    if old.outside:
-        _pointer_of(folder.upgrading).replace(folder.pointer)
-        kept = old.home
-    else:
-        kept = _free_name(folder.path / f"cluster.{old.major()}.bak")
-        old.home.rename(kept)
-    finish_exchange(folder)
-    return kept
-
-
-def finish_exchange(folder: DataFolder) -> None:
-    """Completes what was interrupted between the two renames; does nothing otherwise."""
-    if not folder.upgrade_done.exists():
-        return
-    made = DataFolder(path=folder.upgrading).cluster
-    if made.exists() and not folder.cluster.exists():
-        made.rename(folder.cluster)
-        sync_folder(folder.path)
-    if not made.exists() and not _pointer_of(folder.upgrading).exists():
-        shutil.rmtree(folder.upgrading, ignore_errors=True)
-
-
-def _pointer_of(folder: Path) -> Path:
-    return DataFolder(path=folder).pointer
-
-
-def _free_name(wanted: Path) -> Path:
-    return next(
-        path for path in (wanted, *(wanted.with_name(f"{wanted.name}{n}") for n in range(2, 1000))) if not path.exists()
-    )
 
 
 def _outside_folder(system_dir: Path) -> Path:

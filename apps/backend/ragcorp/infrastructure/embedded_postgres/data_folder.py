@@ -45,15 +45,6 @@ class DataFolder:
         return self.path / "cluster"
 
     @property
-    def upgrading(self) -> Path:
-        """The data folder, inside this one, that an upgrade fills before it takes this one's place."""
-        return self.path / "upgrading"
-
-    @property
-    def upgrade_done(self) -> Path:
-        return self.upgrading / "complete"
-
-    @property
     def key(self) -> str:
         """Sixteen hexadecimal digits that name this folder in places where its path would be too long."""
         return hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]

@@ -13,7 +13,7 @@ from ragcorp.infrastructure.embedded_postgres.cluster import Cluster
 from ragcorp.infrastructure.embedded_postgres.credentials import SUPERUSER, Credentials
 from ragcorp.infrastructure.embedded_postgres.data_folder import sync_folder
 from ragcorp.infrastructure.embedded_postgres.failures import disk_full, explain, free_bytes
-from ragcorp.infrastructure.embedded_postgres.installation import Installation, OtherPrograms
+from ragcorp.infrastructure.embedded_postgres.installation import Installation
 
 # A new cluster takes 40 MB; the rest is room for the first write-ahead log segments and tables.
 REQUIRED_FREE_BYTES = 200 * 1024 * 1024
@@ -23,7 +23,7 @@ _UNKNOWN_LOCALE = "invalid locale name"
 def create_cluster(
     cluster: Cluster,
     *,
-    installation: Installation | OtherPrograms,
+    installation: Installation,
     account: ServerAccount,
     credentials: Credentials,
     durable: bool,
@@ -53,7 +53,7 @@ def create_cluster(
 def _initdb(
     home: Path,
     password_file: Path,
-    installation: Installation | OtherPrograms,
+    installation: Installation,
     account: ServerAccount,
     credentials: Credentials,
     *,

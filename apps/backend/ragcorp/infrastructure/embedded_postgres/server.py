@@ -16,7 +16,7 @@ from ragcorp.infrastructure.embedded_postgres import failures, locks, postmaster
 from ragcorp.infrastructure.embedded_postgres.account import ServerAccount
 from ragcorp.infrastructure.embedded_postgres.cluster import Cluster
 from ragcorp.infrastructure.embedded_postgres.endpoint import Endpoint
-from ragcorp.infrastructure.embedded_postgres.installation import Installation, OtherPrograms
+from ragcorp.infrastructure.embedded_postgres.installation import Installation
 from ragcorp.infrastructure.embedded_postgres.postmaster import Postmaster
 
 _log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ class Server:
     def start(
         self,
         *,
-        installation: Installation | OtherPrograms,
+        installation: Installation,
         account: ServerAccount,
         endpoint: Endpoint,
         options: Sequence[str],

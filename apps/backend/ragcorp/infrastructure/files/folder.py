@@ -20,8 +20,9 @@ from ragcorp.domain.ports.folders import (
     WatchedTree,
     is_at,
 )
+from ragcorp.infrastructure.files.globs import read_rules
 from ragcorp.infrastructure.files.host_places import folder_key
-from ragcorp.infrastructure.files.ignore_rules import IgnoreRules
+from ragcorp.infrastructure.files.ignore_rules import IgnoreRules, joined
 
 GONE = (FileNotFoundError, NotADirectoryError)
 
@@ -116,7 +117,7 @@ class _Walk:
     def __init__(self, root: Path, *, wanted: Callable[[str], bool], gitignore: bool) -> None:
         self._root = root
         self._wanted = wanted
-        self._rules = IgnoreRules(root) if gitignore else None
+        self._rules = IgnoreRules(self._ignore_lines) if gitignore else None
         self.unlisted: set[str] = set()
 
     def named(self, name: str) -> Iterator[FoundFile]:
@@ -135,7 +136,7 @@ class _Walk:
         """Yield the files at and below ``start``; nothing where a part of it is hidden, excluded or a link."""
         folder = ""
         for name in start.split("/") if start else ():
-            path = _joined(folder, name)
+            path = joined(folder, name)
             try:
                 status = os.lstat(self._root / path)
             except GONE:
@@ -168,7 +169,7 @@ class _Walk:
                 self.unlisted.add(folder)
                 continue
             for entry in listed:
-                path = _joined(folder, entry.name)
+                path = joined(folder, entry.name)
                 if entry.name.startswith(".") or entry.is_symlink():
                     continue
                 if entry.is_dir(follow_symlinks=False):
@@ -191,6 +192,20 @@ class _Walk:
     def _excluded(self, path: str, *, folder: bool) -> bool:
         return self._rules is not None and self._rules.excludes(path, folder=folder)
 
+    def _ignore_lines(self, relative: str) -> list[str]:
+        """Read a regular file and nothing else: a link may lead anywhere, a pipe has no end."""
+        try:
+            descriptor = os.open(self._root / relative, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return []
+        try:
+            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            return read_rules(descriptor) if regular else []
+        except OSError:
+            return []
+        finally:
+            os.close(descriptor)
+
     def _found(self, path: str, status: os.stat_result) -> FoundFile:
         entry = FileEntry(path=self._root / path, relative=path)
         return FoundFile(entry=entry, stamp=_stamp(status), seen_ns=time.time_ns())
@@ -198,10 +213,6 @@ class _Walk:
 
 def _stamp(status: os.stat_result) -> FileStamp:
     return FileStamp(size=status.st_size, mtime_ns=status.st_mtime_ns, ctime_ns=status.st_ctime_ns)
-
-
-def _joined(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name
 
 
 def _outermost(paths: Collection[str]) -> list[str]:

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from ragcorp.domain.files.values import FileMatches, FileText, LineSearch
 from ragcorp.domain.ports.file_search import HostPlace
 from ragcorp.infrastructure.files.host_places import place_of
-from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.ripgrep import Ripgrep
 from ragcorp.infrastructure.files.safe_open import Roots
 
 
 class LocalFileRepository:
-    """Searches by ripgrep, or in Python where there is none."""
+    """Searches with ripgrep, and reads in this process."""
 
-    def __init__(self, *, roots: Roots, reader: FileReader, search: Ripgrep | PythonSearch) -> None:
+    def __init__(self, *, roots: Roots, reader: FileReader, search: Ripgrep) -> None:
         self._roots = roots
         self._reader = reader
         self._search = search

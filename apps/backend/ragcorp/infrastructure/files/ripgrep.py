@@ -26,10 +26,10 @@ from ragcorp.infrastructure.files.findings import Findings, folder_path
 from ragcorp.infrastructure.files.globs import escaped
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.ripgrep_output import Query, RipgrepOutput
+from ragcorp.infrastructure.files.ripgrep_rules import ignore_rules_below, ripgrep_rules
 from ragcorp.infrastructure.files.root_folder import RootFolder
 from ragcorp.infrastructure.files.roots import Root
 from ragcorp.infrastructure.files.safe_open import Roots
-from ragcorp.infrastructure.files.tree_walk import TreeWalk
 
 _PIECE_BYTES = 128 * 1024
 
@@ -183,10 +183,12 @@ class Ripgrep:
         excluded = self._roots.excluded_below(root.name)
         rules = query.selection.rules()
         if query.search.gitignore:
-            walk = TreeWalk(folder, base=folder_path(folder, root.path), excluded=excluded, ignoring=True)
-            output.leaves_out = walk.leaves_out
+            ignored = ignore_rules_below(folder)
+            output.leaves_out = ignored.leaves_out
             with suppress(TimeoutError):
-                rules += "".join(f"{rule}\n" for rule in walk.ripgrep_rules(check))
+                base = folder_path(folder, root.path)
+                lines = ripgrep_rules(ignored, base=base, excluded=excluded, check=check)
+                rules += "".join(f"{line}\n" for line in lines)
         # a rule that brings files back brings hidden ones too
         rules += "".join(f"/{escaped(path)}/\n" for path in excluded) + ".*\n" * bool(rules)
         return rules.encode(errors="replace")

@@ -1,16 +1,31 @@
-"""What `rag.grep` and `rag.hybrid_search` ask for, of what their callers write."""
+"""Turns the arguments of library calls into requests."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files.values import DEFAULT_PASSAGES, GrepCase, GrepMode, GrepRequest
 from ragcorp.domain.search.requests import SearchRequest
-from ragcorp.interface.request_values import parse_filters, parse_grep_case, parse_grep_mode
+from ragcorp.interface.request_values import (
+    parse_filters,
+    parse_grep_case,
+    parse_grep_mode,
+    parse_method,
+    parse_mode,
+    parse_syntax,
+)
 
-HYBRID_PROFILE = "files"
-"""The profile of `hybrid_search`: meaning and exact keywords, fused by rank."""
+PARSERS: Mapping[str, Callable[[Any], object]] = {
+    "mode": parse_mode,
+    "filters": lambda filters: parse_filters(filters or {}),
+    "syntax": parse_syntax,
+    "method": parse_method,
+    "weights": lambda weights: weights or {},
+    "expand_neighbors": int,
+}
+"""Options whose written value differs from the field of ``SearchRequest``."""
 
 
 def grep_request(
@@ -40,24 +55,10 @@ def grep_request(
     )
 
 
-def hybrid_request(
-    semantic_query: str,
-    *,
-    exact_keywords: str | None = None,
-    limit: int = 10,
-    filters: Mapping[str, object] | None = None,
-    include_memory: bool = False,
-    expand_neighbors: bool | int = False,
-    vector_score_threshold: float | None = None,
-) -> SearchRequest:
-    """Raises InvalidInputError."""
-    return SearchRequest(
-        query=semantic_query,
-        exact_keywords=exact_keywords,
-        profile=HYBRID_PROFILE,
-        limit=limit,
-        filters=parse_filters(filters or {}),
-        include_memory=include_memory,
-        expand_neighbors=int(expand_neighbors),
-        vector_score_threshold=vector_score_threshold,
-    )
+def search_request(query: str, options: Mapping[str, object]) -> SearchRequest:
+    """Return the request of ``SearchOptions`` or ``AskOptions``. Raises InvalidInputError."""
+    values: dict[str, Any] = dict(options)
+    for name, parse in PARSERS.items():
+        if name in values:
+            values[name] = parse(values[name])
+    return SearchRequest(query=query, **values)

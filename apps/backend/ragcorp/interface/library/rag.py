@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 from ragcorp.application.folders.ingest import FolderReport, ProgressCallback
 from ragcorp.application.memory.load_context import DEFAULT_QUERY
@@ -16,18 +16,14 @@ from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.memory import MemoryContext
 from ragcorp.domain.ports.storage import BacklogCounts, DocumentSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.requests import SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import AskOptions, SearchOptions, SearchResponse
 from ragcorp.domain.structure.hydration import RecordedTurn
 from ragcorp.interface.library.collections import Artifacts, Chunks, History, Items
-from ragcorp.interface.library.files import grep_request, hybrid_request
+from ragcorp.interface.library.files import grep_request, search_request
 from ragcorp.interface.library.graph import Graph
 from ragcorp.interface.library.use_cases import UseCases
 from ragcorp.interface.request_values import (
-    parse_filters,
-    parse_method,
-    parse_mode,
     parse_selection,
-    parse_syntax,
     text_file,
 )
 
@@ -88,71 +84,13 @@ class Rag:
             principal=self._principal, filters=parse_selection(filters or {})
         )
 
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        mode: str = "auto",
-        filters: Mapping[str, object] | None = None,
-        cursor: str | None = None,
-        profile: str | None = None,
-        method: str | None = None,
-        syntax: str = "plain",
-        rank_constant: int | None = None,
-        weights: Mapping[str, float] | None = None,
-        rank_window_size: int | None = None,
-        include_memory: bool = False,
-        expand_neighbors: int = 0,
-        rerank: bool | None = None,
-        require_all: bool = False,
-        facets: bool = False,
-        explain: bool = False,
-        highlight: bool = False,
-        exact_keywords: str | None = None,
-        vector_score_threshold: float | None = None,
-        episode_id: str | None = None,
-    ) -> SearchResponse:
-        """Return the best passages.
+    async def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResponse:
+        """Return the best passages. ``SearchRequest`` describes the options.
 
-        ``mode`` is auto (as ENABLE_HYBRID_SEARCH says), dense, sparse or hybrid; ``method`` of fusion is rrf or linear
-        (else as FUSION_METHOD says); a ``profile`` by name (collections, memory, ...) decides in place of both;
-        ``syntax`` is plain, or websearch for quotes, ``or`` and a leading dash. ``include_memory`` asks the memories
-        too; ``expand_neighbors`` shows so many chunks before and behind each passage; ``rerank=False`` leaves a
-        configured reranker out; ``require_all`` raises AllSourcesFailedError where a source did not do its part;
-        ``facets`` counts what was found; ``highlight`` marks the words of each passage that match; ``exact_keywords``
-        are what the profiles files and grep look for literally, and mean files where neither mode nor profile is named
-        (one that asks no files: InvalidInputError);
-        from the cosine distance ``vector_score_threshold`` on vector hits are dropped; ``episode_id`` names an episode,
-        of which this is the next turn: ``hydration`` of the response is what it shows.
+        >>> with ragcorp.open(data_dir="./datos") as rag:  # doctest: +SKIP
+        ...     rag.search("plazo de entrega", mode="hybrid", filters={"language": "es"}).hits
         """
-        request = self._request(query, limit=limit, mode=mode, filters=filters)
-        return await self._use_cases.search.search(
-            SearchRequest(
-                query=request.query,
-                limit=limit,
-                cursor=cursor,
-                mode=request.mode,
-                profile=profile,
-                filters=request.filters,
-                syntax=parse_syntax(syntax),
-                method=parse_method(method),
-                rank_constant=rank_constant,
-                weights=weights or {},
-                rank_window_size=rank_window_size,
-                include_memory=include_memory,
-                expand_neighbors=int(expand_neighbors),
-                rerank=rerank,
-                require_all=require_all,
-                facets=facets,
-                explain=explain,
-                highlight=highlight,
-                exact_keywords=exact_keywords,
-                vector_score_threshold=vector_score_threshold,
-                episode_id=episode_id,
-            ),
-            principal=self._principal,
-        )
+        return await self._use_cases.search.search(search_request(query, options), principal=self._principal)
 
     async def hybrid_search(
         self,
@@ -167,10 +105,11 @@ class Rag:
     ) -> SearchResponse:
         """Return the best passages of documents and files, by meaning and by exact keywords, fused by rank (k = 60).
 
-        Without ``exact_keywords`` the telling words of ``semantic_query`` are looked for.
+        Without ``exact_keywords`` the significant words of ``semantic_query`` are used.
         """
-        request = hybrid_request(
+        return await self.search(
             semantic_query,
+            profile="files",
             exact_keywords=exact_keywords,
             limit=limit,
             filters=filters,
@@ -178,7 +117,6 @@ class Rag:
             expand_neighbors=expand_neighbors,
             vector_score_threshold=vector_score_threshold,
         )
-        return await self._use_cases.search.search(request, principal=self._principal)
 
     async def grep(
         self,
@@ -204,52 +142,18 @@ class Rag:
             path, principal=self._principal, line_start=line_start, line_end=line_end
         )
 
-    async def ask(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        mode: str = "auto",
-        filters: Mapping[str, object] | None = None,
-        profile: str | None = None,
-        conversation_id: str | None = None,
-        episode_id: str | None = None,
-    ) -> Answer:
+    async def ask(self, query: str, **options: Unpack[AskOptions]) -> Answer:
         """Answer from the best ``limit`` passages, with citations, or abstain.
 
         With a ``conversation_id`` a follow-up question is rewritten (``rewritten_query`` of the answer), and question
         and answer are stored as turns of that session of history, private to the caller. With an ``episode_id`` the
-        answer is made from what that turn shows, too.
+        answer also uses the entities of that turn.
         """
-        return await final_answer(
-            self.ask_stream(
-                query,
-                limit=limit,
-                mode=mode,
-                filters=filters,
-                profile=profile,
-                conversation_id=conversation_id,
-                episode_id=episode_id,
-            )
-        )
+        return await final_answer(self.ask_stream(query, **options))
 
-    def ask_stream(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        mode: str = "auto",
-        filters: Mapping[str, object] | None = None,
-        profile: str | None = None,
-        conversation_id: str | None = None,
-        episode_id: str | None = None,
-    ) -> AsyncGenerator[AskEvent]:
-        """Yield what was found, the answer's text as it is written, and last the checked ``Answer``."""
-        request = self._request(query, limit=limit, mode=mode, filters=filters)
-        return self._use_cases.answer.stream(
-            replace(request, profile=profile, conversation_id=conversation_id, episode_id=episode_id),
-            principal=self._principal,
-        )
+    def ask_stream(self, query: str, **options: Unpack[AskOptions]) -> AsyncGenerator[AskEvent]:
+        """Yield the search, the answer's text as it is written, and last the checked ``Answer``."""
+        return self._use_cases.answer.stream(search_request(query, options), principal=self._principal)
 
     async def introspect(self, episode_id: str, *, turn: int | None = None) -> RecordedTurn:
         """Return what a turn of an episode showed, and why (the latest turn unless one is named).
@@ -381,6 +285,3 @@ class Rag:
             if on_progress:
                 on_progress(done, max(total, done))
         return await self.pending()
-
-    def _request(self, query: str, *, limit: int, mode: str, filters: Mapping[str, object] | None) -> SearchRequest:
-        return SearchRequest(query=query, limit=limit, mode=parse_mode(mode), filters=parse_filters(filters or {}))

@@ -10,9 +10,9 @@ from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.files.source_paths import is_generic
 from ragcorp.domain.files.values import FILES, GrepPassage, GrepResult, SkippedFiles
-from ragcorp.domain.retrieval import CHUNK_COLLECTION, ScoreType, SourceReport
+from ragcorp.domain.retrieval import ScoreType, SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchResponse
-from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES, GRAPH_FACTS, GREP
+from ragcorp.domain.search.sources import BUILT_IN, GREP
 from ragcorp.domain.text.neutral_text import neutral_lines
 
 SNIPPET_CHARACTERS = 200
@@ -28,15 +28,6 @@ _KINDS = {
     GRAPH: "fact",
     FILES: "passage",
 }
-_COLLECTIONS = {
-    GRAPH_FACTS: GRAPH,
-    GREP: FILES,
-    **{
-        source: source.partition(".")[0] if "." in source else CHUNK_COLLECTION
-        for source in (*DENSE_SOURCES, *FULL_TEXT_SOURCES)
-    },
-}
-"""The collection that a source of ours searches; those of the user's own are known by their results alone."""
 
 _LINE_BREAKING = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160), 0x2028, 0x2029), " ")
 _DIRECTION = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "")
@@ -60,7 +51,9 @@ def search_text(response: SearchResponse) -> str:
 def searched(response: SearchResponse) -> tuple[str, ...]:
     """Return the collections whose sources answered, by name."""
     answered = {
-        _COLLECTIONS[report.source] for report in response.reports if report.answered and report.source in _COLLECTIONS
+        BUILT_IN[report.source].collection
+        for report in response.reports
+        if report.answered and report.source in BUILT_IN
     }
     return tuple(sorted(answered | {name for hit in response.hits for name in hit.collections}))
 

@@ -65,7 +65,6 @@ def make_services() -> ports.Services:
         keys=_keys,
         migrate=_migrate,
         schema=_schema,
-        upgrade_server=_upgrade_server,
         backup=_backup,
         restore=_restore,
         read_backup=_read_backup,
@@ -151,12 +150,6 @@ async def _schema(target: ports.Target) -> ports.SchemaState:
     from ragcorp.main.opening.migrating import schema_state
 
     return await schema_state(target)
-
-
-async def _upgrade_server(target: ports.Target, old_programs: Path | None) -> ports.ServerUpgrade | None:
-    from ragcorp.main.opening.upgrading import upgrade_server
-
-    return await upgrade_server(target, old_programs)
 
 
 async def _backup(target: ports.Target, file: Path, overwrite: bool, on_bytes: ports.OnBytes) -> ports.Backup:

@@ -137,12 +137,7 @@ def _files(settings: Settings) -> Iterator[Check]:
     if find_ripgrep() is not None:
         yield _ok("ripgrep", "installed")
     else:
-        yield Check(
-            name="ripgrep",
-            status=CheckStatus.WARNING,
-            detail="It is missing: files are searched by Python, slower and without regular expressions.",
-            remedy=_install("files"),
-        )
+        yield _failed("ripgrep", "It is missing, and ALLOWED_PATHS needs it.", _install("files"))
 
 
 def _data_folder(settings: Settings) -> Check:

@@ -17,7 +17,6 @@ from starlette.types import Scope as AsgiScope
 
 import ragcorp
 from ragcorp.application.embedding.worker import EmbeddingWorker
-from ragcorp.application.status.model_health import NotedSearch
 from ragcorp.application.structure.worker import StructureWorker
 from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.administration.migrations import head_revision
@@ -137,7 +136,7 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
     )
     build = {"version": ragcorp.__version__, "python": platform.python_version(), "schema": head}
     return HttpServices(
-        search=NotedSearch(search=container.use_cases.search, calls=container.last_calls),
+        search=container.use_cases.search,
         answer=container.use_cases.answer,
         status=make_status(container, readiness=readiness),
         context=container.use_cases.context,

@@ -105,7 +105,7 @@ def make_status(container: Container, *, readiness: Callable[[], Awaitable[None]
             flags=shown_flags(container.settings),
         ),
         circuits=container.breaker_states,
-        failed_calls=lambda: container.last_calls.failed,
+        failed_calls=lambda: container.model_health.failed,
         look=look,
         counter=PostgresContentCounts(container.database),
     )

@@ -21,7 +21,8 @@ from ragcorp.application.keys.authenticate import Authenticate
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.rollout.observers import RolloutObservers
-from ragcorp.application.status.model_health import LastCalls
+from ragcorp.application.retrieval.search_chunks import SearchChunks
+from ragcorp.application.status.model_health import ModelHealth
 from ragcorp.application.structure.refresh import RefreshStructure
 from ragcorp.application.upkeep.purge_worker import PurgeWorker
 from ragcorp.application.workspaces.choose_language import ChooseLanguage
@@ -57,14 +58,16 @@ from ragcorp.main.wiring.keys import make_authenticator
 from ragcorp.main.wiring.limits import make_budget
 from ragcorp.main.wiring.models import make_answerer, make_embedder, make_reranker
 from ragcorp.main.wiring.retrieval import (
-    chunk_search,
     chunk_sources,
     collection_sources,
     make_breaker,
+    make_fusions,
+    make_planner,
+    make_ranked_search,
     profiles_of,
     require_names_of_their_own,
 )
-from ragcorp.main.wiring.rollout import make_rolled_out
+from ragcorp.main.wiring.rollout import make_rollout
 from ragcorp.main.wiring.tracing import make_tracing
 
 if TYPE_CHECKING:
@@ -110,9 +113,9 @@ class Container:
     authenticator: Authenticate
     prune_embeddings: PruneEmbeddings
     rollout_observers: RolloutObservers
+    model_health: ModelHealth
     cache_observers: EmbeddingCacheObservers
     token_observers: TokenObservers
-    last_calls: LastCalls
     breaker_states: Callable[[], Mapping[str, str]]
     reranks: bool
     tracing: OtlpTraces | None
@@ -183,22 +186,29 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             **parts.sources,
         }
         breaker = make_breaker(settings)
-        plain_search = chunk_search(
+        fusions = make_fusions(parts.fusion)
+        planner = make_planner(settings, profiles, fusions)
+        ranked = make_ranked_search(
             settings,
             sources=sources,
             breaker=breaker,
             profiles=profiles,
             repository=repository,
             store=files.stored_with(PostgresCandidateStore(database, model=model)),
-            fusion=parts.fusion,
+            fusions=fusions,
             reranker=reranker,
             analyzer=PostgresTextAnalyzer(database=database),
         )
-        rolled_out, rollout_observers = make_rolled_out(settings, stack, search=plain_search)
-        hydration = make_hydration(
-            settings, search=rolled_out, database=database, embedder=embedder, model=model, keywords=repository
+        rollout, rollout_observers = make_rollout(settings, stack, planner=planner, ranked=ranked)
+        hydration = make_hydration(settings, database=database, embedder=embedder, model=model, keywords=repository)
+        model_health = ModelHealth()
+        search = SearchChunks(
+            planner=planner,
+            ranked=ranked,
+            hydrate=hydration.hydrate,
+            rollout=rollout,
+            observers=[model_health.search_ended],
         )
-        search = hydration.search
         token_observers = TokenObservers()
         budget = make_budget(settings, stack, database=database, tokens=token_observers)
         answerer = parts.answerer or make_answerer(settings, database, tokens=token_observers)
@@ -214,7 +224,6 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             embed_pending=None if dense_is_out else embedding.embed_pending,
         )
         languages = LangidDetector(default=settings.default_language)
-        last_calls = LastCalls()
         answer = AnswerQuery(
             search=search,
             answerer=answerer,
@@ -229,7 +238,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 settings, stack, database=database, languages=languages, tokens=token_observers
             ),
             require_budget=budget.require,
-            observer=last_calls,
+            observer=model_health,
         )
         use_cases = UseCases(
             search=search,
@@ -272,9 +281,9 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             authenticator=authenticator,
             prune_embeddings=embedding.prune,
             rollout_observers=rollout_observers,
+            model_health=model_health,
             cache_observers=cache_observers,
             token_observers=token_observers,
-            last_calls=last_calls,
             tracing=tracing,
             breaker_states=lambda: breaker.states(sources, now=asyncio.get_running_loop().time()),
             reranks=reranker is not None,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragcorp.application.files.grep import GrepFiles
+from ragcorp.domain.exceptions import MissingExtraError
 from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.ports.file_search import FileDocuments, FileRepository
-from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.repository import LocalFileRepository
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
@@ -18,6 +18,7 @@ from ragcorp.main.settings.schema import Settings
 
 
 def make_repository(settings: Settings) -> LocalFileRepository:
+    """Raises ConfigurationError for invalid roots, MissingExtraError for roots without ripgrep."""
     roots = Roots(
         parse_roots(settings.allowed_paths), excluded=(settings.data_dir,), hard_links=settings.files_hard_links
     )
@@ -27,13 +28,17 @@ def make_repository(settings: Settings) -> LocalFileRepository:
         max_file_bytes=settings.max_file_bytes,
         max_read_bytes=settings.files_max_read_bytes,
     )
-    binary = find_ripgrep()
-    search: Ripgrep | PythonSearch
-    if binary is None:
-        search = PythonSearch(roots=roots, reader=reader)
-    else:
-        search = Ripgrep(roots=roots, binary=binary, reader=reader, max_file_bytes=settings.max_file_bytes)
+    search = Ripgrep(
+        roots=roots, binary=_ripgrep(needed=bool(roots.entries)), reader=reader, max_file_bytes=settings.max_file_bytes
+    )
     return LocalFileRepository(roots=roots, reader=reader, search=search)
+
+
+def _ripgrep(*, needed: bool) -> Path:
+    binary = find_ripgrep()
+    if binary is None and needed:
+        raise MissingExtraError(feature="Searching files (ALLOWED_PATHS)", extra="files")
+    return binary or Path("rg")
 
 
 def make_grep(settings: Settings, files: FileRepository, documents: FileDocuments, access: FileAccess) -> GrepFiles:

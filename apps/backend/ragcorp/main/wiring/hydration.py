@@ -1,4 +1,4 @@
-"""Builds what shows entities beside a search: their index, the episodes, the plan."""
+"""Builds the hydration of episodes and the structure source."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from ragcorp.application.hydration.candidate_lookup import KeywordChunks
 from ragcorp.application.hydration.hydrate import HydrateEpisode, HydrationOptions
 from ragcorp.application.hydration.introspect import IntrospectHydration
-from ragcorp.application.hydration.search import HydratedSearch
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.application.retrieval.sources.structure import StructureSource
 from ragcorp.application.structure.anchor_lookup import AnchorLookup
 from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.domain.ports.models import Embedder
-from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.structure.hydration import HydrationLimits
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
@@ -23,12 +21,12 @@ from ragcorp.infrastructure.postgres.structure.index import PostgresStructureInd
 from ragcorp.main.settings.schema import Settings
 
 DEFAULT_SIMILARITY = 0.7
-"""The design document's, on OpenAI's scale: for a model that has no threshold of its own."""
+"""For a model without a stored threshold: the design document's value, on OpenAI's scale."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationParts:
-    search: HydratedSearch
+    hydrate: HydrateEpisode
     introspect: IntrospectHydration
     episodes: PostgresEpisodeStore
 
@@ -43,7 +41,7 @@ def structure_index(settings: Settings, database: Database, model: ActiveModel |
 
 
 def structure_source(settings: Settings, database: Database) -> StructureSource:
-    """Return the source of profile code. What is switched off for hydration is switched off here."""
+    """Return the source of profile code; the settings that disable anchors apply here too."""
     index = structure_index(settings, database, None)
     anchors = AnchorLookup(
         index=index, episodes=None, frequencies=_frequencies(settings, database), options=_anchor_options(settings)
@@ -54,13 +52,12 @@ def structure_source(settings: Settings, database: Database) -> StructureSource:
 def make_hydration(
     settings: Settings,
     *,
-    search: ChunkSearch,
     database: Database,
     embedder: Embedder,
     model: ActiveModel | None,
     keywords: KeywordChunks,
 ) -> HydrationParts:
-    """Return the search with hydration before it, and what tells of episodes. Without vectors only anchors show."""
+    """Return hydration and the store of episodes. Without vectors only anchors are hydrated."""
     episodes = PostgresEpisodeStore(database=database)
     hydrate = HydrateEpisode(
         index=structure_index(settings, database, model),
@@ -86,14 +83,14 @@ def make_hydration(
         ),
     )
     return HydrationParts(
-        search=HydratedSearch(search=search, hydrate=hydrate),
+        hydrate=hydrate,
         introspect=IntrospectHydration(episodes=episodes),
         episodes=episodes,
     )
 
 
 def similarity_threshold(settings: Settings, model: ActiveModel | None) -> float:
-    """Return the setting, else the model's own similarity, else the design document's."""
+    """Return the setting, else the model's stored similarity, else the default."""
     if settings.semantic_threshold is not None:
         return settings.semantic_threshold
     stored = model.similarity_threshold if model is not None else None

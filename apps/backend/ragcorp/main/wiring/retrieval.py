@@ -1,4 +1,4 @@
-"""Builds what a search is made of: sources, profiles, the use case with its steps."""
+"""Builds the parts of a search: sources, profiles, planner and pipeline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ragcorp.application.retrieval.profiles.profile import LINEAR_WEIGHTS, Retri
 from ragcorp.application.retrieval.profiles.standard import DEFAULT_DISTANCE, ProfileParameters, standard_profiles
 from ragcorp.application.retrieval.search.fan_out import SourceFanOut
 from ragcorp.application.retrieval.search.highlighter import Highlighter
-from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
+from ragcorp.application.retrieval.search.plan import SearchPlanner, SearchRules
+from ragcorp.application.retrieval.search.ranked_search import RankedSearch
 from ragcorp.application.retrieval.search.step_pipeline import RerankLimits, StepPipeline
 from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullTextChunkSource
 from ragcorp.application.retrieval.sources.collections import CollectionDenseSource, CollectionFullTextSource
@@ -108,20 +109,41 @@ def make_breaker(settings: Settings) -> CircuitBreaker:
     )
 
 
-def chunk_search(
+def make_fusions(fusion: FusionService | None) -> dict[FusionMethod, FusionService]:
+    """Return the fusions by method. Without a ``fusion`` by rank there is none, and searches are dense only."""
+    return {} if fusion is None else {FusionMethod.RRF: fusion, FusionMethod.LINEAR: LinearFusionService()}
+
+
+def make_planner(
+    settings: Settings, profiles: Mapping[str, RetrievalProfile], fusions: Mapping[FusionMethod, FusionService]
+) -> SearchPlanner:
+    return SearchPlanner(
+        profiles=profiles,
+        methods=fusions.keys(),
+        rules=SearchRules(
+            default_mode=SearchMode.HYBRID if settings.enable_hybrid_search else SearchMode.DENSE,
+            default_method=settings.fusion_method,
+            max_query_characters=settings.max_query_characters,
+            max_filter_conditions=settings.max_filter_conditions,
+            max_limit=settings.max_limit,
+            total_timeout_seconds=settings.search_timeout_seconds,
+        ),
+    )
+
+
+def make_ranked_search(
     settings: Settings,
     *,
     sources: Mapping[str, RetrievalSource],
     profiles: Mapping[str, RetrievalProfile],
+    fusions: Mapping[FusionMethod, FusionService],
     repository: DocumentRepository,
     store: CandidateStore,
-    fusion: FusionService | None,
     reranker: Reranker | None,
     breaker: CircuitBreaker,
     analyzer: TextAnalyzer,
-) -> SearchChunks:
-    """Return the search over the sources; without a ``fusion`` it is dense only."""
-    return SearchChunks(
+) -> RankedSearch:
+    return RankedSearch(
         fan_out=SourceFanOut(
             sources=sources,
             source_timeout_seconds=settings.source_timeout_seconds,
@@ -137,16 +159,8 @@ def chunk_search(
             ),
         ),
         highlighter=Highlighter(analyzer=analyzer),
-        fusions={} if fusion is None else {FusionMethod.RRF: fusion, FusionMethod.LINEAR: LinearFusionService()},
+        fusions=fusions,
         profiles=profiles,
-        default_mode=SearchMode.HYBRID if settings.enable_hybrid_search else SearchMode.DENSE,
-        default_method=settings.fusion_method,
-        limits=SearchLimits(
-            max_query_characters=settings.max_query_characters,
-            max_filter_conditions=settings.max_filter_conditions,
-            max_limit=settings.max_limit,
-            total_timeout_seconds=settings.search_timeout_seconds,
-        ),
     )
 
 

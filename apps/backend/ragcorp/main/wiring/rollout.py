@@ -1,4 +1,4 @@
-"""Builds the search as it is rolled out: which arm answers, and what runs unseen beside it."""
+"""Builds the roll-out of a new profile: assignment, observers and shadow searches."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from contextlib import AsyncExitStack
 
 from ragcorp.application.retrieval.rollout.assignment import planned_rollout
 from ragcorp.application.retrieval.rollout.observers import RolloutObservers
-from ragcorp.application.retrieval.rollout.rolled_out_search import RolledOutSearch
+from ragcorp.application.retrieval.rollout.running import RunningRollout
 from ragcorp.application.retrieval.rollout.shadow import COMPARED, ShadowLimits, ShadowSearch
-from ragcorp.application.retrieval.search.search_chunks import SearchChunks
+from ragcorp.application.retrieval.search.plan import SearchPlanner
+from ragcorp.application.retrieval.search.ranked_search import RankedSearch
 from ragcorp.main.settings.schema import Settings
 
 CONNECTIONS_PER_SHADOW = 8
-"""Connections of the pool for each shadow search that may run: it takes a few, and answers come first."""
+"""Pool connections for each concurrent shadow search: it uses a few, and responses come first."""
 
 
-def make_rolled_out(
-    settings: Settings, stack: AsyncExitStack, *, search: SearchChunks
-) -> tuple[RolledOutSearch, RolloutObservers]:
-    """Return the search and those who watch it; ``stack`` ends the shadows that still run."""
+def make_rollout(
+    settings: Settings, stack: AsyncExitStack, *, planner: SearchPlanner, ranked: RankedSearch
+) -> tuple[RunningRollout, RolloutObservers]:
+    """Return the roll-out and its observers; ``stack`` cancels running shadows."""
     rollout = planned_rollout(
         hybrid=settings.enable_hybrid_search,
         method=settings.fusion_method,
@@ -27,7 +28,8 @@ def make_rolled_out(
     )
     observers = RolloutObservers(rollout)
     shadow = ShadowSearch(
-        search=search,
+        planner=planner,
+        ranked=ranked,
         observers=observers,
         limits=ShadowLimits(
             max_running=max(1, settings.database_pool_size // CONNECTIONS_PER_SHADOW),
@@ -36,4 +38,4 @@ def make_rolled_out(
         ),
     )
     stack.push_async_callback(shadow.aclose)
-    return RolledOutSearch(search=search, rollout=rollout, observers=observers, shadow=shadow), observers
+    return RunningRollout(rollout=rollout, observers=observers, shadow=shadow), observers

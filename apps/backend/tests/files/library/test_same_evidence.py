@@ -9,16 +9,13 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.application.retrieval.profiles.standard import standard_profiles
-from ragcorp.application.retrieval.search.fan_out import SourceFanOut
 from ragcorp.application.retrieval.search.routed_candidates import RoutedCandidateStore
-from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
 from ragcorp.application.retrieval.sources.chunks import DenseChunkSource
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.files.values import FILES, GrepRequest
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.domain.search.requests import FusionMethod, SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import SearchHit, SearchRequest, SearchResponse
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
@@ -27,6 +24,7 @@ from support.files.roots import roots_of, write
 from support.files.sources import candidates_of, grep_over, source_of
 from support.memory.collections import store_over
 from support.retrieval.corpus import GivenVectors
+from support.retrieval.searches import search_over as chunk_search
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import where
 
@@ -63,14 +61,13 @@ def search_over(database: Database, *folders: Path) -> Search:
         )
         dense = DenseChunkSource(embedder=GivenVectors({}), repository=repository)
         grep = source_of(grep_over(roots, database), database)
-        chunks = SearchChunks(
-            fan_out=SourceFanOut(sources={"dense": dense, "grep": grep}, source_timeout_seconds=20.0),
-            repository=repository,
-            fusions={FusionMethod.RRF: RankFusionService()},
-            profiles=standard_profiles(),
-            default_mode=SearchMode.HYBRID,
-            limits=SearchLimits(total_timeout_seconds=30.0),
+        chunks = chunk_search(
+            {"dense": dense, "grep": grep},
             store=store,
+            repository=repository,
+            profiles=standard_profiles(),
+            source_seconds=20.0,
+            seconds=30.0,
         )
         request = SearchRequest(**({"query": query, "profile": "files"} | options))
         return await chunks.search(request, principal=principal)

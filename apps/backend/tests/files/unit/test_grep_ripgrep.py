@@ -13,10 +13,12 @@ import anyio.to_thread
 import psutil
 import pytest
 
-from ragcorp.domain.exceptions import InvalidInputError, SourceUnavailableError
+from ragcorp.domain.exceptions import InvalidInputError, MissingExtraError, SourceUnavailableError
 from ragcorp.domain.files.values import FileMatches, GrepCase, GrepMode, LineSearch, SkippedFiles
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
-from support.files.grep import LONG, MAX_FILE, found, python_over, ripgrep_over
+from ragcorp.main.settings.schema import load_settings
+from ragcorp.main.wiring import file_search
+from support.files.grep import LONG, MAX_FILE, found, ripgrep_over
 from support.files.roots import open_descriptors, reader_of, roots_of, write
 
 pytestmark = pytest.mark.anyio
@@ -151,12 +153,6 @@ class TestRegularExpressions:
         assert matches.searched == 1
         assert not matches.timed_out
 
-    async def test_python_says_what_is_missing(self, docs: Path) -> None:
-        with pytest.raises(InvalidInputError, match="ripgrep") as refused:
-            await python_over(roots_of(docs)).search(LineSearch(terms=("a.",), mode=GrepMode.REGEX), seconds=LONG)
-        assert refused.value.field == "mode"
-        assert "ragcorp[files]" in str(refused.value.remedy)
-
 
 class TestProcesses:
     async def test_finds_the_binary_of_the_package(self) -> None:
@@ -164,6 +160,15 @@ class TestProcesses:
         assert binary is not None
         assert binary.is_absolute()
         assert binary.name == "rg"
+
+    async def test_roots_without_ripgrep_name_the_extra(
+        self, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(file_search, "find_ripgrep", lambda: None)
+        with pytest.raises(MissingExtraError, match="ALLOWED_PATHS") as missing:
+            file_search.make_repository(load_settings({"allowed_paths": str(docs)}))
+        assert (missing.value.field, "ragcorp[files]" in str(missing.value.remedy)) == ("files", True)
+        assert file_search.make_repository(load_settings({})).roots == ()
 
     async def test_a_missing_binary_is_an_unavailable_source(self, docs: Path, tmp_path: Path) -> None:
         with pytest.raises(SourceUnavailableError) as failed:

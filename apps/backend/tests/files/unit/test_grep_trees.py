@@ -1,4 +1,4 @@
-"""Which files of a tree a search of lines opens, whether ripgrep or Python runs it."""
+"""Which files of a tree a search of lines opens."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ import pytest
 
 from ragcorp.domain.exceptions import InvalidInputError, SourceUnavailableError
 from ragcorp.domain.files.values import LineSearch, SkippedFiles
-from ragcorp.infrastructure.files.python_search import PythonSearch
-from ragcorp.infrastructure.files.ripgrep import Ripgrep
-from ragcorp.infrastructure.files.safe_open import Roots
-from support.files.grep import LONG, MAX_FILE, found, python_over, ripgrep_over
-from support.files.line_search import LineSearchConformance
+from support.files.grep import LONG, MAX_FILE, found, ripgrep_over
+from support.files.line_search import LineSearchTests
 from support.files.roots import roots_of, write
 
 pytestmark = pytest.mark.anyio
 
 
-class TreeSearchConformance(LineSearchConformance):
+class TestTreeSearch(LineSearchTests):
     async def test_hidden_files_and_what_gitignore_excludes_are_left_out(self, tmp_path: Path) -> None:
         docs = write(
             tmp_path / "docs",
@@ -110,7 +107,7 @@ class TreeSearchConformance(LineSearchConformance):
         )
         matches = await self.search(docs, terms=("clave",), globs=globs)
         assert found(matches) == {"docs/a.txt": [(1, 0, 5)]}
-        told = self.opens_all or not globs
+        told = not globs
         assert matches.skipped == SkippedFiles(binary=int(told), too_large=1)
         assert matches.searched == 3 - told
         nothing = await self.search(docs, terms=("no está",), globs=globs)
@@ -125,7 +122,7 @@ class TreeSearchConformance(LineSearchConformance):
         os.mkfifo(docs / "tubo")
         matches = await self.search(docs, terms=("clave",))
         assert sorted(found(matches)) == ["docs/a.txt"]
-        assert matches.skipped == SkippedFiles(refused=int(self.opens_all))
+        assert matches.skipped == SkippedFiles()
         nothing = await self.search(docs, terms=("no está",))
         assert (nothing.skipped, nothing.searched) == (matches.skipped, matches.searched)
 
@@ -134,7 +131,7 @@ class TreeSearchConformance(LineSearchConformance):
         Path(os.fsdecode(os.fsencode(docs) + b"/mal\xff.txt")).write_text("clave")
         matches = await self.search(docs, terms=("clave",))
         assert sorted(found(matches)) == ["docs/a.txt", "docs/nb\u00a0sp.txt"]
-        assert matches.skipped == SkippedFiles(refused=2 * self.opens_all)
+        assert matches.skipped == SkippedFiles()
         nothing = await self.search(docs, terms=("no está",))
         assert (nothing.skipped, nothing.searched) == (matches.skipped, matches.searched)
 
@@ -236,7 +233,7 @@ class TreeSearchConformance(LineSearchConformance):
         roots = roots_of(uno, dos, gone)
         (gone / "x.txt").unlink()
         gone.rmdir()
-        matches = await self.engine(roots).search(LineSearch(terms=("clave",)), seconds=LONG)
+        matches = await ripgrep_over(roots).search(LineSearch(terms=("clave",)), seconds=LONG)
         assert matches.unavailable == ("gone",)
         assert [(file.path, file.names) for file in matches.files] == [
             ("uno/igual.txt", ("uno/igual.txt", "igual.txt")),
@@ -253,7 +250,7 @@ class TreeSearchConformance(LineSearchConformance):
             folder.rename(folder.with_suffix(".old"))
         folders[0].symlink_to(folders[0].with_suffix(".old"))
         folders[1].write_text("clave")
-        matches = await self.engine(roots).search(LineSearch(terms=("clave",)), seconds=LONG)
+        matches = await ripgrep_over(roots).search(LineSearch(terms=("clave",)), seconds=LONG)
         assert (sorted(found(matches)), matches.unavailable) == (["docs/a.txt"], ("linked", "filed"))
 
     async def test_a_root_from_which_a_file_system_was_taken_is_unavailable(
@@ -262,11 +259,11 @@ class TreeSearchConformance(LineSearchConformance):
         docs, other = write(tmp_path / "docs", {"a.txt": "clave"}), write(tmp_path / "other", {"b.txt": "clave"})
         roots = roots_of(docs, other)
         monkeypatch.setitem(roots._devices, "other", -1)
-        assert (await self.engine(roots).search(LineSearch(terms=("clave",)), seconds=LONG)).unavailable == ()
+        assert (await ripgrep_over(roots).search(LineSearch(terms=("clave",)), seconds=LONG)).unavailable == ()
         (other / "b.txt").unlink()
-        assert (await self.engine(roots).search(LineSearch(terms=("clave",)), seconds=LONG)).unavailable == ("other",)
+        assert (await ripgrep_over(roots).search(LineSearch(terms=("clave",)), seconds=LONG)).unavailable == ("other",)
         monkeypatch.undo()
-        assert (await self.engine(roots).search(LineSearch(terms=("clave",)), seconds=LONG)).unavailable == ()
+        assert (await ripgrep_over(roots).search(LineSearch(terms=("clave",)), seconds=LONG)).unavailable == ()
 
     async def test_without_any_root_left_no_search_can_be_run(self, tmp_path: Path) -> None:
         docs = write(tmp_path / "docs", {})
@@ -274,18 +271,6 @@ class TreeSearchConformance(LineSearchConformance):
         roots = roots_of(docs)
         docs.rmdir()
         with pytest.raises(SourceUnavailableError) as failed:
-            await self.engine(roots).search(LineSearch(terms=("clave",)), seconds=LONG)
+            await ripgrep_over(roots).search(LineSearch(terms=("clave",)), seconds=LONG)
         assert failed.value.reason == "root_unavailable"
         assert str(tmp_path) not in str(failed.value)
-
-
-class TestRipgrep(TreeSearchConformance):
-    opens_all = False
-
-    def engine(self, roots: Roots) -> Ripgrep:
-        return ripgrep_over(roots)
-
-
-class TestPython(TreeSearchConformance):
-    def engine(self, roots: Roots) -> PythonSearch:
-        return python_over(roots)

@@ -30,7 +30,7 @@ from ragcorp.domain.files.values import (
 )
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.files.repository import LocalFileRepository
-from support.files.grep import MAX_FILE, StoredFiles, grep_over, python_over, repository_over
+from support.files.grep import MAX_FILE, StoredFiles, grep_over, repository_over
 from support.files.roots import roots_of, write
 
 pytestmark = pytest.mark.anyio
@@ -129,23 +129,6 @@ class TestWhatIsLookedFor:
         result = await grep_over(docs).grep(GrepRequest(query="clave", max_passages=3), principal=ANYONE)
         assert spans(result) == [(f"docs/{number:02}.txt", 1, 2) for number in range(3)]
         assert (result.files, result.matched_lines) == (30, 60)
-
-    async def test_python_gives_the_same_passages(self, tmp_path: Path) -> None:
-        docs = write(
-            tmp_path / "docs",
-            {
-                "a.md": numbered(60, L5="la clave", L30="CLAVE de la llave", L52="llave"),
-                "b.txt": "clave y llave: año\r\nnada\r\n".encode("cp1252"),
-                "c/d.txt": "llave\n" * 300,
-            },
-        )
-        request = GrepRequest(query="clave llave")
-        by_ripgrep = await grep_over(docs).grep(request, principal=ANYONE)
-        by_python = await grep_over(repository=repository_over(roots_of(docs), engine=python_over)).grep(
-            request, principal=ANYONE
-        )
-        assert len(by_ripgrep.passages) == 6
-        assert by_python == by_ripgrep
 
     async def test_long_lines_are_cut_to_what_surrounds_the_match(self, tmp_path: Path) -> None:
         docs = write(tmp_path / "docs", {"a.js": "x" * 60_000 + "clave" + "y" * 60_000})

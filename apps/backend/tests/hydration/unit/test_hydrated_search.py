@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
-from ragcorp.application.hydration.search import HydratedSearch
+from ragcorp.application.retrieval.search.plan import QueryPlan, current_hour
+from ragcorp.application.retrieval.search_chunks import SearchChunks
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.structure.hydration import Hydration, HydrationLimits, HydrationUse
+from support.retrieval.searches import ANY_PROFILE
 from support.storage.stored import where
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +30,10 @@ class Found:
     error: Exception | None = None
     gate: asyncio.Event | None = None
 
-    async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
+    def plan(self, request: SearchRequest, *, principal: Principal) -> QueryPlan:
+        return QueryPlan(request=request, principal=principal, profile=ANY_PROFILE, moment=current_hour(), deadline=0.0)
+
+    async def run(self, plan: QueryPlan) -> SearchResponse:
         if self.gate is not None:
             await self.gate.wait()
         if self.error is not None:
@@ -67,16 +73,20 @@ class Hydrating:
         return replace(hydration, turn=7)
 
 
+def hydrated(search: Any, hydrate: Hydrating) -> SearchChunks:
+    return SearchChunks(planner=search, ranked=search, hydrate=hydrate)
+
+
 async def test_without_an_episode_nothing_is_hydrated() -> None:
     hydrate = Hydrating()
-    response = await HydratedSearch(search=Found(), hydrate=hydrate).search(SearchRequest(query="login"), principal=ANA)
+    response = await hydrated(Found(), hydrate).search(SearchRequest(query="login"), principal=ANA)
     assert (response.hydration, hydrate.asked) == (None, [])
 
 
 async def test_the_response_carries_the_turn_and_what_failed_in_it() -> None:
     hydrate = Hydrating()
     request = SearchRequest(query="login", episode_id="e", filters=where(language="en"))
-    response = await HydratedSearch(search=Found(), hydrate=hydrate).search(request, principal=ANA)
+    response = await hydrated(Found(), hydrate).search(request, principal=ANA)
     assert hydrate.asked == [("login", "e", ANA, request.filters)]
     assert hydrate.recorded == ["login"]
     assert response.hydration is not None
@@ -88,9 +98,7 @@ async def test_search_and_hydration_run_side_by_side() -> None:
     hydrate = Hydrating()
     search = Found(gate=hydrate.begun)  # a search that comes back only once the hydration has begun
     async with asyncio.timeout(30):
-        await HydratedSearch(search=search, hydrate=hydrate).search(
-            SearchRequest(query="login", episode_id="e"), principal=ANA
-        )
+        await hydrated(search, hydrate).search(SearchRequest(query="login", episode_id="e"), principal=ANA)
 
 
 @pytest.mark.parametrize("error", [InvalidInputError("bad"), AllSourcesFailedError("out")])
@@ -98,18 +106,14 @@ async def test_a_search_that_fails_leaves_no_turn(error: Exception) -> None:
     hydrate = Hydrating(forever=True)
     search = Found(error=error, gate=hydrate.begun)
     with pytest.raises(type(error)):
-        await HydratedSearch(search=search, hydrate=hydrate).search(
-            SearchRequest(query="login", episode_id="e"), principal=ANA
-        )
+        await hydrated(search, hydrate).search(SearchRequest(query="login", episode_id="e"), principal=ANA)
     assert (hydrate.cancelled, hydrate.recorded) == (True, [])
 
 
 async def test_who_leaves_leaves_nothing_running() -> None:
     hydrate = Hydrating(forever=True)
     task = asyncio.create_task(
-        HydratedSearch(search=Found(), hydrate=hydrate).search(
-            SearchRequest(query="login", episode_id="e"), principal=ANA
-        )
+        hydrated(Found(), hydrate).search(SearchRequest(query="login", episode_id="e"), principal=ANA)
     )
     await hydrate.begun.wait()
     task.cancel()

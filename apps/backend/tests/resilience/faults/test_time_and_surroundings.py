@@ -20,7 +20,7 @@ import pytest
 import ragcorp
 from ragcorp.application.answering import conversations
 from ragcorp.application.memory import save_items
-from ragcorp.application.retrieval.search import search_chunks
+from ragcorp.application.retrieval.search import plan
 from support.faults.service_probes import WELL, probed
 from support.processes.command_line import environment
 
@@ -70,7 +70,7 @@ def tree(tmp_path: Path) -> Path:
 async def test_a_clock_that_goes_backwards(
     make_container: Callable[..., Any], tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (conversations, save_items, search_chunks):
+    for module in (conversations, save_items, plan):
         monkeypatch.setattr(module, "datetime", Backwards)
     container = await make_container(allowed_paths=str(tree), **PATIENT)
     async with probed(container) as probes:
@@ -99,7 +99,7 @@ def test_only_what_is_compared_with_files_measures_by_the_wall_clock() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if any(isinstance(part, ast.Call) and ast.unparse(part.func) in WALL_CLOCK for part in _operands(node)):
                 found.add(str(path.relative_to(root)))
-    assert found <= MEASURED_AGAINST_FILES | {"infrastructure/postgres/service_inspection.py"}
+    assert found <= MEASURED_AGAINST_FILES | {"infrastructure/postgres/administration/service_inspection.py"}
 
 
 def _operands(node: ast.AST) -> list[ast.expr]:

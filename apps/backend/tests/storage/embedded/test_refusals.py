@@ -79,7 +79,8 @@ def test_another_major_version_is_named_and_nothing_is_touched(place: Place) -> 
     version.write_text("15\n")
     before = {path: path.stat().st_mtime_ns for path in place.data.rglob("*")}
     error = _refused(place, r"PostgreSQL 15, but the installed one is 18")
-    assert "migrate --upgrade-server" in str(error)
+    assert "ragcorp backup FILE" in str(error)
+    assert "ragcorp restore FILE --data-dir NEW" in str(error)
     assert {path: path.stat().st_mtime_ns for path in place.data.rglob("*")} == before
 
 

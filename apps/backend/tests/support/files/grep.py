@@ -1,8 +1,8 @@
-"""Searches over real trees, by ripgrep and in Python."""
+"""Searches over real trees with ripgrep."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from ragcorp.domain.files.values import ChunkPlace, FileAccess, FileMatches
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.file_search import FileLines, FileRepository, KnownLines
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.files.python_search import PythonSearch
 from ragcorp.infrastructure.files.repository import LocalFileRepository
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
 from ragcorp.infrastructure.files.safe_open import Roots
@@ -21,18 +20,12 @@ MAX_FILE = 256 * 1024
 LONG = 60.0
 """Seconds: a deadline that no test reaches."""
 
-Engine = Callable[[Roots], Ripgrep | PythonSearch]
-
 
 def ripgrep_over(roots: Roots, *, processes: int = 4) -> Ripgrep:
     binary = find_ripgrep()
     assert binary is not None
     reader = reader_of(roots, max_file=MAX_FILE)
     return Ripgrep(roots=roots, binary=binary, reader=reader, max_file_bytes=MAX_FILE, processes=processes)
-
-
-def python_over(roots: Roots) -> PythonSearch:
-    return PythonSearch(roots=roots, reader=reader_of(roots, max_file=MAX_FILE))
 
 
 def found(matches: FileMatches) -> dict[str, list[tuple[int, int, int]]]:
@@ -71,9 +64,9 @@ class StoredFiles:
         ]
 
 
-def repository_over(roots: Roots, *, engine: Engine = ripgrep_over) -> LocalFileRepository:
+def repository_over(roots: Roots) -> LocalFileRepository:
     return LocalFileRepository(
-        roots=roots, reader=reader_of(roots, max_file=MAX_FILE, max_read=MAX_FILE), search=engine(roots)
+        roots=roots, reader=reader_of(roots, max_file=MAX_FILE, max_read=MAX_FILE), search=ripgrep_over(roots)
     )
 
 

@@ -19,11 +19,7 @@ from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.read import ReadFile
 from ragcorp.application.hydration.introspect import IntrospectHydration
 from ragcorp.application.memory.load_context import ContextLimits, LoadContext
-from ragcorp.application.retrieval.fusion.linear import LinearFusionService
-from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.application.retrieval.profiles.standard import standard_profiles
-from ragcorp.application.retrieval.search.fan_out import SourceFanOut
-from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
 from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullTextChunkSource
 from ragcorp.application.status.report import ReportStatus, ServiceFacts
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
@@ -34,7 +30,7 @@ from ragcorp.domain.ports.storage import (
     PendingChunk,
 )
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.status import ContentCounts, Flag, PartStatus, Waiting
 from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
@@ -48,6 +44,7 @@ from support.http.memory_repository import Fault, InMemoryRepository
 from support.hydration.in_memory import MemoryEpisodes
 from support.memory.conversations import NO_PAGES
 from support.models.embedders import HashingEmbedder
+from support.retrieval.searches import search_over
 
 
 class NothingCached:
@@ -172,20 +169,15 @@ class World:
             chunker=StructureChunker(max_tokens=64, overlap_tokens=0),
             limits=DocumentLimits(),
         )
-        search = SearchChunks(
-            fan_out=SourceFanOut(
-                sources={
-                    "dense": DenseChunkSource(embedder=embedder, repository=self.repository),
-                    "full_text": FullTextChunkSource(repository=self.repository),
-                },
-                source_timeout_seconds=2.0,
-            ),
-            repository=self.repository,
+        search = search_over(
+            {
+                "dense": DenseChunkSource(embedder=embedder, repository=self.repository),
+                "full_text": FullTextChunkSource(repository=self.repository),
+            },
             store=self.repository,
-            fusions={FusionMethod.RRF: RankFusionService(), FusionMethod.LINEAR: LinearFusionService()},
             profiles=standard_profiles(),
             default_mode=SearchMode.DENSE,
-            limits=SearchLimits(),
+            source_seconds=2.0,
         )
         files = make_repository(load_settings({"allowed_paths": ""}))
         documents, access = NoFileDocuments(), FileAccess()

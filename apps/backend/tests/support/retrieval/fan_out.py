@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search.fan_out import SourceFanOut
-from ragcorp.domain.ports.sources import RetrievalSource, SourceQuery, SourceResult
+from ragcorp.application.retrieval.search.plan import QueryPlan, current_hour
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.ports.sources import RetrievalSource, SourceResult
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList
-from ragcorp.domain.search.requests import Filters
+from ragcorp.domain.search.requests import SearchMode, SearchRequest
 from support.retrieval.sources import ScriptedSource
 
 
@@ -42,18 +45,23 @@ class FanOut:
             breaker=self.breaker,
         )
 
-    async def ask(self, *names: str, filters: Filters = (), limit: int = 10) -> dict[str, SourceResult]:
+    async def ask(
+        self, *names: str, filters: Filters = (), limit: int = 10, pools: Mapping[str, float] | None = None
+    ) -> dict[str, SourceResult]:
         """Ask the named sources, or all."""
         asked = names or tuple(source.name for source in self.sources)
-        query = SourceQuery(text="plazo", principal=Principal(), filters=filters, limit=limit)
+        plan = QueryPlan(
+            request=SearchRequest(query="plazo", filters=filters),
+            principal=Principal(),
+            profile=RetrievalProfile(
+                name="p", mode=SearchMode.HYBRID, sources=asked, rank_window_size=limit, pools=pools or {}
+            ),
+            moment=current_hour(),
+            deadline=asyncio.get_running_loop().time() + self.total,
+        )
         started = time.perf_counter()
         try:
-            results = await self.fan_out.ask(
-                asked,
-                lambda _: query,
-                deadline=asyncio.get_running_loop().time() + self.total,
-                identify=self._identify,
-            )
+            results = await self.fan_out.query(asked, plan, identify=self._identify)
         finally:
             self.seconds = time.perf_counter() - started
         assert [result.report.source for result in results] == list(asked)

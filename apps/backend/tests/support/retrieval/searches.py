@@ -3,22 +3,66 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
+from ragcorp.application.retrieval.fusion.linear import LinearFusionService
+from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
+from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search import page_cursor
+from ragcorp.application.retrieval.search.fan_out import SourceFanOut
 from ragcorp.application.retrieval.search.page_cursor import Position
-from ragcorp.application.retrieval.search.search_chunks import current_hour
+from ragcorp.application.retrieval.search.plan import QueryPlan, SearchPlanner, SearchRules, current_hour
+from ragcorp.application.retrieval.search.ranked_search import RankedSearch
+from ragcorp.application.retrieval.search.step_pipeline import StepPipeline
+from ragcorp.application.retrieval.search_chunks import SearchChunks
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
-from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import FusionMethod, SearchHit, SearchMode, SearchRequest, SearchResponse
+
+ANY_PROFILE = RetrievalProfile(name="any", mode=SearchMode.DENSE, sources=("dense",))
+
+
+def search_over(
+    sources: Mapping[str, RetrievalSource],
+    *,
+    store: Any,
+    profiles: Mapping[str, RetrievalProfile],
+    repository: Any = None,
+    default_mode: SearchMode = SearchMode.HYBRID,
+    pipeline: StepPipeline | None = None,
+    now: Callable[[], datetime] = current_hour,
+    source_seconds: float = 5.0,
+    seconds: float = 4.0,
+) -> SearchChunks:
+    """Return the use case over the sources; ``store`` is the repository too, unless one is given."""
+    fusions: dict[FusionMethod, Any] = {
+        FusionMethod.RRF: RankFusionService(),
+        FusionMethod.LINEAR: LinearFusionService(),
+    }
+    rules = SearchRules(default_mode=default_mode, total_timeout_seconds=seconds)
+    ranked = RankedSearch(
+        fan_out=SourceFanOut(sources=sources, source_timeout_seconds=source_seconds),
+        repository=store if repository is None else repository,
+        store=store,
+        fusions=fusions,
+        profiles=profiles,
+        pipeline=pipeline,
+    )
+    return SearchChunks(planner=SearchPlanner(profiles=profiles, methods=fusions, rules=rules, now=now), ranked=ranked)
 
 
 @dataclass
 class ScriptedSearch:
-    """Gives each mode its ranking, page by page. ``errors`` and ``gates`` are by mode: a gate holds until it is set."""
+    """Gives each mode its ranking, page by page. ``errors`` and ``gates`` are by mode: a gate holds until it is set.
+
+    It is planner and ranked search at once.
+    """
 
     rankings: Mapping[SearchMode, Sequence[str]]
     errors: dict[SearchMode, Exception] = field(default_factory=dict)
@@ -27,6 +71,12 @@ class ScriptedSearch:
     requests: list[SearchRequest] = field(default_factory=list)
     entered: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: list[SearchMode] = field(default_factory=list)
+
+    def plan(self, request: SearchRequest, *, principal: Principal) -> QueryPlan:
+        return QueryPlan(request=request, principal=principal, profile=ANY_PROFILE, moment=current_hour(), deadline=0.0)
+
+    async def run(self, plan: QueryPlan) -> SearchResponse:
+        return await self.search(plan.request, principal=plan.principal)
 
     async def search(self, request: SearchRequest, *, principal: Principal) -> SearchResponse:
         self.requests.append(request)

@@ -33,7 +33,13 @@ ABSOLUTE = frozenset(
 
 
 class LinearFusionService:
-    """Fuses lists by a weighted sum of their scores. Pure and stateless."""
+    """Fuses lists by a weighted sum of their scores. Pure and stateless.
+
+    >>> from ragcorp.domain.retrieval import Hit
+    >>> dense = RankedList(source='dense', score_type=ScoreType.COSINE_SIMILARITY, hits=(Hit(chunk_id='a', score=0.5),))
+    >>> LinearFusionService().fuse([dense], weights={'dense': 2.0})[0].score
+    1.0
+    """
 
     def fuse(
         self, lists: Sequence[RankedList], *, weights: Mapping[str, float] | None = None, k: int | None = None

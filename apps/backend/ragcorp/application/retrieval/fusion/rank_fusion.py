@@ -23,6 +23,12 @@ class RankFusionService:
 
     ``k`` >= 0 is the rank constant: the larger, the less the first ranks stand out. ``first_rank`` is the rank of a
     list's best hit: 1 as in the paper, or 0 as in the multi-collection ADR-003. With ``first_rank=0`` k must be > 0.
+
+    >>> from ragcorp.domain.retrieval import ScoreType
+    >>> dense = RankedList(source='dense', score_type=ScoreType.COSINE_SIMILARITY, hits=(Hit(chunk_id='a', score=0.9),))
+    >>> text = RankedList(source='full_text', score_type=ScoreType.BM25, hits=(Hit(chunk_id='a', score=7.1),))
+    >>> RankFusionService(k=60).fuse([dense, text])[0].score == 2 / 61
+    True
     """
 
     def __init__(self, *, k: int = DEFAULT_RANK_CONSTANT, first_rank: int = 1) -> None:
@@ -61,6 +67,10 @@ def fused(
 
     ``summand(ranked, rank, weight)`` is what a list gives to its hit of that rank; ranks start at ``first_rank``.
     Metadata is the first list's, completed from later ones by the keys that it lacks.
+
+    >>> ranked = RankedList(source='dense', score_type='cosine_similarity', hits=(Hit(chunk_id='a', score=0.9),))
+    >>> fused([ranked], {'dense': 2.0}, lambda ranked, rank, weight: weight / rank)[0].score
+    2.0
     """
     first_seen: dict[HitKey, Hit] = {}
     parts_of: dict[HitKey, list[Contribution]] = {}
@@ -91,7 +101,10 @@ def fused(
 
 
 def require_rank_constant(k: int, first_rank: int) -> None:
-    """Raises InvalidInputError."""
+    """Raises InvalidInputError.
+
+    >>> require_rank_constant(60, first_rank=1)
+    """
     if first_rank not in (0, 1):
         raise InvalidInputError("first_rank must be 0 or 1.", field="first_rank", limit="0 or 1")
     if isinstance(k, bool) or not isinstance(k, int) or k < 0 or k + first_rank <= 0:
@@ -103,7 +116,11 @@ def require_rank_constant(k: int, first_rank: int) -> None:
 
 
 def checked_weights(sources: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
-    """Return the weight of each list, default 1. Raises InvalidInputError."""
+    """Return the weight of each list, default 1. Raises InvalidInputError.
+
+    >>> checked_weights(['dense', 'full_text'], {'dense': 2})
+    {'dense': 2.0, 'full_text': 1.0}
+    """
     if len(set(sources)) != len(sources):
         raise InvalidInputError("Two ranked lists have the same source.", field="source")
     unknown = weights.keys() - set(sources)

@@ -27,6 +27,9 @@ class Threshold:
     ``minimum``: a score below it is out. ``below``, of ``cosine_distance`` alone: a distance at or above it is out.
     ``evidence_share`` is also told by hits that are ranked by another score (``Hit.evidence``), ``cosine_distance`` by
     lists of ``cosine_similarity``. Raises InvalidInputError.
+
+    >>> Threshold(source='dense', score_type=ScoreType.COSINE_DISTANCE, below=0.5).admits(0.5)
+    False
     """
 
     source: str
@@ -54,7 +57,11 @@ class Threshold:
 
 
 def distance_thresholds(sources: Iterable[str], below: float) -> tuple[Threshold, ...]:
-    """Return the threshold of cosine distance for each list of ``sources``. Raises InvalidInputError."""
+    """Return the threshold of cosine distance for each list of ``sources``. Raises InvalidInputError.
+
+    >>> distance_thresholds(['dense'], 0.5)[0].below
+    0.5
+    """
     if not 0 < below <= MAX_DISTANCE:
         raise InvalidInputError(
             "vector_score_threshold is out of range.",
@@ -66,12 +73,21 @@ def distance_thresholds(sources: Iterable[str], below: float) -> tuple[Threshold
 
 
 def distances_of(thresholds: Iterable[Threshold]) -> tuple[Threshold, ...]:
-    """Return the thresholds of distance: those hold for a lone list, too, and where another source is out."""
+    """Return the thresholds of distance: those hold for a lone list, too, and where another source is out.
+
+    >>> distances_of([Threshold(source='dense', score_type=ScoreType.BM25, minimum=1.0)])
+    ()
+    """
     return tuple(threshold for threshold in thresholds if threshold.is_distance)
 
 
 def applicable(lists: Sequence[RankedList], thresholds: Sequence[Threshold]) -> list[Threshold]:
-    """Return the thresholds whose list and kind of score are there."""
+    """Return the thresholds whose list and kind of score are there.
+
+    >>> ranked = RankedList(source='dense', score_type=ScoreType.COSINE_SIMILARITY)
+    >>> len(applicable([ranked], distance_thresholds(['dense', 'memory.dense'], 0.5)))
+    1
+    """
     return [
         threshold
         for threshold in thresholds
@@ -80,7 +96,13 @@ def applicable(lists: Sequence[RankedList], thresholds: Sequence[Threshold]) -> 
 
 
 def above_thresholds(lists: Sequence[RankedList], thresholds: Sequence[Threshold]) -> list[RankedList]:
-    """Return the lists without the hits that a threshold meant for them leaves out; order and ranks close up."""
+    """Return the lists without the hits that a threshold meant for them leaves out; order and ranks close up.
+
+    >>> hits = (Hit(chunk_id='a', score=0.9), Hit(chunk_id='b', score=0.4))
+    >>> ranked = RankedList(source='dense', score_type=ScoreType.COSINE_SIMILARITY, hits=hits)
+    >>> len(above_thresholds([ranked], distance_thresholds(['dense'], 0.5))[0])
+    1
+    """
     kept = []
     for ranked in lists:
         ours = [each for each in thresholds if each.source == ranked.source and _tells(ranked, each.score_type)]

@@ -1,4 +1,4 @@
-"""The profiles that are always there, from ``dense`` to ``everything`` and ``files``."""
+"""The standard profiles, from ``dense`` to ``everything`` and ``files``."""
 
 from __future__ import annotations
 
@@ -21,37 +21,32 @@ from ragcorp.domain.collections import ASKED_KINDS
 from ragcorp.domain.filters import Condition, Operator
 from ragcorp.domain.search.requests import FusionMethod, SearchMode
 from ragcorp.domain.search.sources import (
-    ARTIFACTS_DENSE,
-    ARTIFACTS_FULL_TEXT,
     DENSE,
     FULL_TEXT,
     GRAPH_FACTS,
-    GREP,
     HISTORY_DENSE,
     HISTORY_FULL_TEXT,
     MEMORY_DENSE,
     MEMORY_FULL_TEXT,
-    STRUCTURE,
+    SOURCES_OF,
 )
 
 DEFAULT_DISTANCE = 0.5
-"""The specification's ``vector_score_threshold``, for a model that has none of its own."""
+"""Default of ``vector_score_threshold``, for a model without a stored one."""
 
 SPARSE_POOL, DENSE_POOL, GRAPH_POOL = 4.0, 2.0, 1.0
-"""The context engine's pools, in quarters of the window."""
+"""Pools of the profile ``memory``, in quarters of the window."""
 
-
-NO_ASKED_KINDS = (Condition(name="artifact_type", operator=Operator.NOT_IN, values=ASKED_KINDS),)
-"""What was asked, and answered by us, is no memory: it would bury what people said."""
+STATEMENTS_ONLY = (Condition(name="artifact_type", operator=Operator.NOT_IN, values=ASKED_KINDS),)
+"""Excludes questions and generated answers from history: they would outrank statements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileParameters:
-    """What the settings say of the profiles. ``overfetch_multiplier`` is in quarters of the window, as pools are.
+    """Parameters of the standard profiles. ``overfetch_multiplier`` is in quarters of the window, as pools are.
 
-    ``extra_sources`` are asked in every profile that asks several sources. The numbers of decay, diversification and
-    lookback are the context engine's. ``vector_score_threshold`` is the cosine distance from which ``files`` and
-    ``vectors`` discard the hits of a dense source.
+    ``extra_sources`` are added to every profile with several sources. From the cosine distance
+    ``vector_score_threshold`` on, ``files`` and ``vectors`` discard hits of a dense source.
     """
 
     rank_constant: int = DEFAULT_RANK_CONSTANT
@@ -68,16 +63,15 @@ class ProfileParameters:
 def standard_profiles(parameters: ProfileParameters | None = None) -> dict[str, RetrievalProfile]:
     """Return the profiles by name.
 
-    ``collections`` is ADR-003's search over artifacts and their chunks, ``memory`` the context engine's over memory,
-    history and graph, and ``everything`` asks both kinds; a document does not lose its weight with age. ``files`` is
-    the file retrieval specification's search of vectors and files, ``grep`` and ``vectors`` are either side alone.
-    ``code`` is hybrid search that also finds the symbols, files, headings, clauses and codes that a query names.
+    ``collections`` searches artifacts and their chunks, ``memory`` memory, history and graph, and ``everything`` both,
+    without decay. ``files`` searches vectors and files, ``grep`` and ``vectors`` one of the two. ``code`` is hybrid
+    search that also finds the symbols, files, headings, clauses and codes named by a query.
     """
     given = parameters or ProfileParameters()
     dense = RetrievalProfile(
         name="dense",
         mode=SearchMode.DENSE,
-        sources=(DENSE,),
+        sources=SOURCES_OF["dense"],
         stand_in=FULL_TEXT,
         weights=RRF_WEIGHTS,
         thresholds=(A_FIFTH_OF_THE_EVIDENCE,),
@@ -85,9 +79,13 @@ def standard_profiles(parameters: ProfileParameters | None = None) -> dict[str, 
         rank_window_size=given.rank_window_size,
     )
     hybrid = replace(
-        dense, name="hybrid", mode=SearchMode.HYBRID, sources=(DENSE, FULL_TEXT, *given.extra_sources), stand_in=None
+        dense,
+        name="hybrid",
+        mode=SearchMode.HYBRID,
+        sources=(*SOURCES_OF["hybrid"], *given.extra_sources),
+        stand_in=None,
     )
-    sparse = replace(dense, name="sparse", mode=SearchMode.SPARSE, sources=(FULL_TEXT,), stand_in=None)
+    sparse = replace(dense, name="sparse", mode=SearchMode.SPARSE, sources=SOURCES_OF["sparse"], stand_in=None)
     linear = replace(
         hybrid, name="linear", method=FusionMethod.LINEAR, weights=given.linear_weights, thresholds=(), fallback=hybrid
     )
@@ -110,17 +108,17 @@ def standard_profiles(parameters: ProfileParameters | None = None) -> dict[str, 
         vectors,
         name="files",
         mode=SearchMode.HYBRID,
-        sources=(DENSE, GREP, *given.extra_sources),
+        sources=(*SOURCES_OF["files"], *given.extra_sources),
         thresholds=(*vectors.thresholds, HALF_OF_THE_TERMS),
     )
-    grep = replace(sparse, name="grep", sources=(GREP,))
-    code = replace(hybrid, name="code", sources=(DENSE, FULL_TEXT, STRUCTURE, *given.extra_sources))
+    grep = replace(sparse, name="grep", sources=SOURCES_OF["grep"])
+    code = replace(hybrid, name="code", sources=(*SOURCES_OF["code"], *given.extra_sources))
     every = (dense, sparse, hybrid, linear, collections, memory, everything, vectors, files, grep, code)
     return {profile.name: profile for profile in every}
 
 
 def _collections(hybrid: RetrievalProfile, given: ProfileParameters) -> RetrievalProfile:
-    sources = (DENSE, FULL_TEXT, ARTIFACTS_DENSE, ARTIFACTS_FULL_TEXT, *given.extra_sources)
+    sources = (*SOURCES_OF["collections"], *given.extra_sources)
     return replace(
         hybrid,
         name="collections",
@@ -131,18 +129,17 @@ def _collections(hybrid: RetrievalProfile, given: ProfileParameters) -> Retrieva
 
 
 def _memory(hybrid: RetrievalProfile, given: ProfileParameters) -> RetrievalProfile:
-    sparse, dense = (MEMORY_FULL_TEXT, HISTORY_FULL_TEXT), (MEMORY_DENSE, HISTORY_DENSE)
     return replace(
         hybrid,
         name="memory",
-        sources=(*sparse, *dense, GRAPH_FACTS, *given.extra_sources),
+        sources=(*SOURCES_OF["memory"], *given.extra_sources),
         thresholds=(),
         pools={
-            **dict.fromkeys(sparse, SPARSE_POOL),
-            **dict.fromkeys(dense, DENSE_POOL),
+            **dict.fromkeys((MEMORY_FULL_TEXT, HISTORY_FULL_TEXT), SPARSE_POOL),
+            **dict.fromkeys((MEMORY_DENSE, HISTORY_DENSE), DENSE_POOL),
             GRAPH_FACTS: GRAPH_POOL,
         },
         lookback_hours={HISTORY_FULL_TEXT: given.lookback_hours},
-        narrowing=dict.fromkeys((HISTORY_DENSE, HISTORY_FULL_TEXT), NO_ASKED_KINDS),
+        narrowing=dict.fromkeys((HISTORY_DENSE, HISTORY_FULL_TEXT), STATEMENTS_ONLY),
         steps=Steps(decay=given.decay, deduplicate=True, diversify=given.diversification),
     )

@@ -1,4 +1,4 @@
-"""Who gets the new profile: a stable share of the queries of mode auto (ADR-028)."""
+"""Assigns a stable share of the queries of mode auto to the new profile (ADR-028)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bucket(workspace: str, query: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmProfile:
-    """What mode auto means in an arm. ``method`` fuses where the caller names none."""
+    """The meaning of mode auto in one arm. ``method`` is used where the caller names none."""
 
     mode: SearchMode
     method: FusionMethod = FusionMethod.RRF
@@ -72,11 +72,10 @@ class Rollout:
 
 
 def planned_rollout(*, hybrid: bool, method: FusionMethod, shadow: bool, percent: float | None) -> Rollout:
-    """Return the roll-out that the settings mean.
+    """Return the roll-out that the settings describe.
 
-    New is hybrid search by ``method``. Old is the step before it: hybrid by RRF where ``hybrid`` is on and ``method``
-    is another, else dense. Where ``percent`` is None, everybody gets new if ``hybrid`` is on, and old if it is off
-    or new is only to run as a shadow.
+    The new arm is hybrid search by ``method``. The old arm is hybrid by RRF where ``hybrid`` is on and ``method`` is
+    another, else dense. A ``percent`` of None means 100 where ``hybrid`` is on and there is no shadow, else 0.
     """
     new = ArmProfile(mode=SearchMode.HYBRID, method=method)
     fused_before = hybrid and method is not FusionMethod.RRF

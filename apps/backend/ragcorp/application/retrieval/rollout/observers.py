@@ -1,4 +1,4 @@
-"""Tells whoever watches a roll-out; a library has nobody."""
+"""Fans roll-out events out to observers; none by default."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 
 
 class RolloutObservers:
-    """Any number of observers as one. They come after the search is wired, with the interface that counts."""
+    """Passes each event to all observers. An interface adds its own after the search is wired."""
 
     def __init__(self, rollout: Rollout) -> None:
         self._rollout = rollout

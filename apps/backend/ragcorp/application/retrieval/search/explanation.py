@@ -1,4 +1,4 @@
-"""Says how a ranking came about, so that every score can be added up by hand."""
+"""Explains a ranking, so that every score can be recomputed by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ragcorp.application.retrieval.fusion.thresholds import Threshold
-from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
+from ragcorp.application.retrieval.search.list_fusion import Ranking, usable_results
+from ragcorp.application.retrieval.search.step_ranks import StepOrder, with_ranks
 from ragcorp.domain.ports.sources import SourceResult
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.search.candidates import StepReport
@@ -21,21 +22,19 @@ FORMULAS = {
 
 
 async def explain_hits(
-    hits: Sequence[SearchHit], results: Sequence[SourceResult], *, linear: bool
+    hits: Sequence[SearchHit], results: Sequence[SourceResult], ranking: Ranking, orders: Sequence[StepOrder]
 ) -> tuple[SearchHit, ...]:
-    """Return the hits with the lexemes behind the scores of those lists that count lexemes.
-
-    ``linear``: the main lists are scored anew by their sources' scorers.
-    """
+    """Return the hits with the lexemes behind their lexical scores, and their ranks before and after each step."""
+    linear = ranking.plan.profile.method is FusionMethod.LINEAR
     chunk_ids = [hit.chunk.id for hit in hits if hit.chunk.collection == CHUNK_COLLECTION]
     evidence: dict[str, Mapping[str, LexicalEvidence]] = {}
-    for result in results:
+    for result in usable_results(results):
         if result.answer is None or result.answer.scorer is None or not chunk_ids:
             continue
         scorer = result.answer.scorer
         score_type = scorer.score_type if linear else result.answer.ranked_list.score_type
         evidence[result.report.source] = await scorer.evidence(chunk_ids, score_type=score_type)
-    return tuple(
+    with_evidence = [
         replace(
             hit,
             evidence={
@@ -45,19 +44,15 @@ async def explain_hits(
             },
         )
         for hit in hits
-    )
+    ]
+    return with_ranks(with_evidence, orders)
 
 
 def explanation(
-    profile: RetrievalProfile,
-    results: Sequence[SourceResult],
-    *,
-    weights: Mapping[str, float] | None,
-    thresholds: Sequence[Threshold],
-    window: int,
-    steps: Sequence[StepReport] = (),
+    ranking: Ranking, results: Sequence[SourceResult], *, window: int, steps: Sequence[StepReport]
 ) -> Mapping[str, object]:
-    """Return profile, formula, weights and thresholds as they were applied, the steps, and what the sources say."""
+    """Return profile, formula, weights and thresholds as applied, the steps, and the notes of the sources."""
+    profile, weights = ranking.plan.profile, ranking.weights
     return {
         "profile": profile.name,
         "formula": "score = the source's own score" if weights is None else FORMULAS[profile.method],
@@ -65,7 +60,7 @@ def explanation(
         "weights": dict(weights or {}),
         "thresholds": [
             {"source": threshold.source, "score_type": threshold.score_type, **_bound(threshold)}
-            for threshold in thresholds
+            for threshold in ranking.thresholds
         ],
         "rank_window_size": profile.rank_window_size,
         "window": window,

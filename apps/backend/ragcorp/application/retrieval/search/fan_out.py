@@ -1,4 +1,4 @@
-"""Asks sources side by side, each under a deadline, and reports what became of each."""
+"""Queries sources in parallel, each under a deadline, and reports the outcome of each."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import partial
 
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
 from ragcorp.application.resilience.degradation_log import log_outage
+from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.domain.exceptions import (
     ConfigurationError,
     InvalidInputError,
@@ -30,29 +31,28 @@ from ragcorp.tracing import ParentSpan
 logger = logging.getLogger(__name__)
 
 FILTERED = "filter:"
-"""Begins the reason of a source that was left out by the filters; the fields that it lacks follow."""
+"""Prefix of the reason of a source that cannot apply the filters; the fields that it lacks follow."""
 OPERATORS = "syntax:"
-"""Begins the reason of a source that was left out by the query's syntax, whose name follows."""
+"""Prefix of the reason of a source that cannot apply the query's syntax, whose name follows."""
 SCOPED = "scope:"
-"""Begins the reason of a source that the caller's key leaves out; the scope that it lacks follows."""
+"""Prefix of the reason of a source that the caller's key excludes; the missing scope follows."""
 CIRCUIT_OPEN = "circuit_open"
 NOT_CONFIGURED = "not_configured"
 
 NO_EMBEDDER = "no_embedder"
 
-NO_FAULT_OF_ITS_OWN = frozenset({NO_EMBEDDER, "pool_exhausted"})
-"""Reasons of a source that is out for good, at once, and of one that never got a connection: to skip it would save
-nothing and hide why."""
+EXCUSED = frozenset({NO_EMBEDDER, "pool_exhausted"})
+"""Reasons that the circuit breaker ignores: skipping the source would save nothing and hide the reason."""
 LONG_QUERY = 400
-"""A query of more characters, or with filters, may be what takes too long."""
+"""A longer query (characters), or one with filters, may itself cause a timeout."""
 
 Identify = Callable[[RankedList, Principal], Awaitable[RankedList]]
-_Asked = asyncio.Task[SourceResult | InvalidInputError]
+_Running = asyncio.Task[SourceResult | InvalidInputError]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    """What one source is asked, and the seconds that it has."""
+class _Call:
+    """One source's query, and the seconds that it has."""
 
     source: RetrievalSource
     query: SourceQuery
@@ -60,10 +60,10 @@ class _Question:
 
 
 class SourceFanOut:
-    """Runs sources in parallel. A slow one is cut off; a failing one is reported; neither disturbs the others.
+    """Runs sources in parallel. A slow source is cut off and a failing one is reported; the others go on.
 
-    A source has the seconds that ``timeouts`` gives it, by name, else ``source_timeout_seconds``. One that goes on
-    failing is skipped for a while, as ``breaker`` says. Raises ConfigurationError.
+    ``timeouts`` are seconds by source name, default ``source_timeout_seconds``. ``breaker`` skips a source that keeps
+    failing. Raises ConfigurationError.
     """
 
     def __init__(
@@ -79,46 +79,37 @@ class SourceFanOut:
         self._filter_fields = {name: _filter_fields(name, source) for name, source in sources.items()}
         self._timeouts = dict(timeouts or {})
         self._breaker = breaker or CircuitBreaker(failures=0)
-        self._left: set[_Asked] = set()
+        self._abandoned: set[_Running] = set()
 
-    async def ask(
-        self,
-        names: Sequence[str],
-        query_of: Callable[[str], SourceQuery],
-        *,
-        deadline: float,
-        identify: Identify,
-        replaceable: bool = False,
+    async def query(
+        self, names: Sequence[str], plan: QueryPlan, *, identify: Identify, replaceable: bool = False
     ) -> list[SourceResult]:
-        """Return one result a name, in order. ``deadline`` is on the event loop's clock.
+        """Return one result for each name, in order.
 
-        ``replaceable``: another source stands in for these, so that they may all be skipped as out of order.
-
-        ``query_of`` makes each source's query. A source that cannot filter as its query wants is skipped and named, as
-        is one whose passages cannot be held to the operators of the query's syntax (those that are no chunks); one
-        whose collection the filters leave out is skipped, and that is no fault. ``identify`` gives the hits of a list
-        their chunk ids; where it fails, the source that made the list has failed. One of files is not asked for a
-        principal that may not read them.
-        Raises InvalidInputError if a source of our own finds the query itself at fault.
+        A source is skipped and named where it cannot apply its filters, or the operators of the query's syntax (those
+        apply to chunks), and where the principal may not read files. A source whose collection the filters exclude is
+        skipped without a reason. ``identify`` resolves the hits of a list; if it fails, the source has failed.
+        ``replaceable``: another source stands in for these, so the breaker may skip them all.
+        Raises InvalidInputError if a built-in source rejects the query.
         """
         clock = asyncio.get_running_loop().time
         started = clock()
-        planned = {name: self._planned(name, query_of(name), deadline - started) for name in names}
-        questions = {name: plan for name, plan in planned.items() if isinstance(plan, _Question)}
+        planned = {name: self._planned(name, plan.source_query(name), plan.deadline - started) for name in names}
+        calls = {name: call for name, call in planned.items() if isinstance(call, _Call)}
         results: dict[str, SourceResult | InvalidInputError] = {
-            name: plan for name, plan in planned.items() if isinstance(plan, SourceResult)
+            name: skipped for name, skipped in planned.items() if isinstance(skipped, SourceResult)
         }
-        admitted = self._breaker.admit(questions, now=started, replaceable=replaceable)
+        admitted = self._breaker.admit(calls, now=started, replaceable=replaceable)
         try:
             async with asyncio.TaskGroup() as group:
-                for name, question in questions.items():
+                for name, call in calls.items():
                     if admitted[name] is Admission.REFUSED:
                         results[name] = _skipped(name, CIRCUIT_OPEN)
                     else:
-                        group.create_task(self._supervise(name, question, identify, results))
+                        group.create_task(self._supervise(name, call, identify, results))
         finally:
             for name, admission in admitted.items():
-                verdict = self._verdict(name, results.get(name), questions[name])
+                verdict = self._verdict(name, results.get(name), calls[name])
                 self._breaker.settle(name, admission, verdict, now=clock())
         ordered = [results[name] for name in names]
         for result in ordered:
@@ -126,7 +117,7 @@ class SourceFanOut:
                 raise result
         return [result for result in ordered if isinstance(result, SourceResult)]
 
-    def _planned(self, name: str, query: SourceQuery, remaining: float) -> _Question | SourceResult:
+    def _planned(self, name: str, query: SourceQuery, remaining: float) -> _Call | SourceResult:
         source = self._sources.get(name)
         if source is None:
             return _skipped(name, NOT_CONFIGURED)
@@ -143,7 +134,7 @@ class SourceFanOut:
         if lacking:
             return _skipped(name, FILTERED + ",".join(sorted(lacking)))
         seconds = max(0.0, min(remaining, self._own_seconds(name)))
-        return _Question(source=source, query=replace(query, filters=narrowed), seconds=seconds)
+        return _Call(source=source, query=replace(query, filters=narrowed), seconds=seconds)
 
     def _own_seconds(self, name: str) -> float:
         return self._timeouts.get(name, self._source_timeout_seconds)
@@ -151,19 +142,19 @@ class SourceFanOut:
     async def _supervise(
         self,
         name: str,
-        question: _Question,
+        call: _Call,
         identify: Identify,
         results: dict[str, SourceResult | InvalidInputError],
     ) -> None:
-        """Put what became of a source into ``results``. Raises nothing but its own cancellation."""
+        """Put the result of a source into ``results``. Raises only CancelledError."""
         started = time.perf_counter()
-        task = asyncio.get_running_loop().create_task(_ask_one(name, question, identify))
+        task = asyncio.get_running_loop().create_task(_query_one(name, call, identify))
         try:
-            await asyncio.wait([task], timeout=question.seconds)
+            await asyncio.wait([task], timeout=call.seconds)
         finally:
             unfinished = not task.done()
             if unfinished:
-                self._leave(name, task)
+                self._abandon(name, task)
         result = (
             _failed(name, SourceOutcome.TIMEOUT, started, "timeout") if unfinished else _outcome(name, task, started)
         )
@@ -171,35 +162,35 @@ class SourceFanOut:
             log_outage(result.report)
         results[name] = result
 
-    def _leave(self, name: str, task: _Asked) -> None:
-        """Cancel a source and go on without it: one that swallows its cancellation must hold no search."""
+    def _abandon(self, name: str, task: _Running) -> None:
+        """Cancel a source without waiting: one that swallows its cancellation must not delay the search."""
         task.cancel()
-        self._left.add(task)  # the event loop itself keeps no task alive
+        self._abandoned.add(task)  # the event loop itself keeps no task alive
         task.add_done_callback(partial(self._ended, name))
 
-    def _ended(self, name: str, task: _Asked) -> None:
-        self._left.discard(task)
+    def _ended(self, name: str, task: _Running) -> None:
+        self._abandoned.discard(task)
         if not task.cancelled():
             logger.warning("source %s ended after it was cancelled, of its own accord", name, exc_info=task.exception())
 
-    def _verdict(self, name: str, result: SourceResult | InvalidInputError | None, question: _Question) -> Verdict:
-        """Return what a result says of its source.
+    def _verdict(self, name: str, result: SourceResult | InvalidInputError | None, call: _Call) -> Verdict:
+        """Return the breaker's verdict on a source.
 
-        A timeout says nothing where the source had little of its time, or the query may have been too much for it.
+        A timeout is ignored where the source had little time, or the query may have been too expensive.
         """
-        if not isinstance(result, SourceResult) or result.report.reason in NO_FAULT_OF_ITS_OWN:
+        if not isinstance(result, SourceResult) or result.report.reason in EXCUSED:
             return Verdict.NOTHING
         if result.report.answered:
             return Verdict.WELL
-        hurried = question.seconds < self._own_seconds(name) / 2
-        heavy = bool(question.query.filters) or len(question.query.text) > LONG_QUERY
+        hurried = call.seconds < self._own_seconds(name) / 2
+        heavy = bool(call.query.filters) or len(call.query.text) > LONG_QUERY
         if result.report.outcome is SourceOutcome.TIMEOUT and (hurried or heavy):
             return Verdict.NOTHING
         return Verdict.FAILED
 
 
 def _filter_fields(name: str, source: RetrievalSource) -> frozenset[str] | None:
-    """Return the names that a source can filter by, None for any. Raises ConfigurationError."""
+    """Return the fields that a source can filter by, None for any. Raises ConfigurationError."""
     fields = getattr(source, "filter_fields", None)
     if fields is None:
         return None
@@ -212,12 +203,12 @@ def _filter_fields(name: str, source: RetrievalSource) -> frozenset[str] | None:
     return frozenset(fields)
 
 
-async def _ask_one(name: str, question: _Question, identify: Identify) -> SourceResult | InvalidInputError:
+async def _query_one(name: str, call: _Call, identify: Identify) -> SourceResult | InvalidInputError:
     started = time.perf_counter()
-    query = question.query
+    query = call.query
     try:
         with ParentSpan(f"source {name}", limit=query.limit) as span:
-            answer = await question.source.retrieve(query)
+            answer = await call.source.retrieve(query)
             if not isinstance(answer, SourceAnswer):
                 raise TypeError("a source returns a SourceAnswer")  # noqa: TRY301 - one place reports what is wrong
             span.note(hits=len(answer.ranked_list.hits), cut=answer.cut)
@@ -231,7 +222,7 @@ async def _ask_one(name: str, question: _Question, identify: Identify) -> Source
     except InvalidRankingError:
         logger.warning("source %s returned an invalid ranking", name, exc_info=True)
         return _failed(name, SourceOutcome.INVALID, started, "invalid")
-    except (Exception, SystemExit) as error:  # a source may be the user's own: its bug is its outage, logged, named
+    except (Exception, SystemExit) as error:  # the bug of a custom source is its outage: logged and named
         if isinstance(error, InvalidInputError) and name in OWN_SOURCES:
             return error
         logger.exception("source %s raised an unexpected error", name)
@@ -244,23 +235,23 @@ async def _ask_one(name: str, question: _Question, identify: Identify) -> Source
 
 
 def _named(name: str, answer: SourceAnswer, limit: int) -> list[RankedList]:
-    """Return the lists under the names that weights and reports go by: the first as the source is wired.
+    """Return the lists under the names used by weights and reports; the first has the name of the wired source.
 
-    Those of a user's own source hold ``limit`` hits at most, however many it gave, and its further lists go below its
-    name, so that none can take the name of one of ours.
+    Lists of a custom source are cut to ``limit`` hits, and its further lists get its name as a prefix, so that they
+    cannot take the name of a built-in list.
     """
     lists = []
     for number, ranked in enumerate(answer.lists):
-        ours = name in OWN_SOURCES
-        called = name if number == 0 else ranked.source if ours else f"{name}.{ranked.source}"
-        hits = ranked.hits if ours else ranked.hits[:limit]
-        same = ranked.source == called and len(ranked.hits) == len(hits)
-        lists.append(ranked if same else replace(ranked, source=called, hits=hits))
+        built_in = name in OWN_SOURCES
+        list_name = name if number == 0 else ranked.source if built_in else f"{name}.{ranked.source}"
+        hits = ranked.hits if built_in else ranked.hits[:limit]
+        same = ranked.source == list_name and len(ranked.hits) == len(hits)
+        lists.append(ranked if same else replace(ranked, source=list_name, hits=hits))
     return lists
 
 
-def _outcome(name: str, task: _Asked, started: float) -> SourceResult | InvalidInputError:
-    """Return what a task that ended made. One that cancelled itself, or raised no Exception, has failed."""
+def _outcome(name: str, task: _Running, started: float) -> SourceResult | InvalidInputError:
+    """Return the result of a finished task. One that cancelled itself, or raised no Exception, has failed."""
     if not task.cancelled() and task.exception() is None:
         return task.result()
     logger.error(
@@ -272,7 +263,7 @@ def _outcome(name: str, task: _Asked, started: float) -> SourceResult | InvalidI
 
 
 def _reason(error: SourceUnavailableError) -> str:
-    """Return the error's reason; a subclass of the user's own may have set none."""
+    """Return the error's reason; a custom subclass may have set none."""
     reason = getattr(error, "reason", None)
     return reason if isinstance(reason, str) and reason else "unavailable"
 

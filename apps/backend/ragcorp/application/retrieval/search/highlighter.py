@@ -1,4 +1,4 @@
-"""Marks the words of a page that match, by the analysis of the index: after the ranking, and only if asked."""
+"""Highlights the matching words of a page, by the text analysis of the index."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ragcorp.application.resilience.time_bound import TimeBound
 from ragcorp.application.retrieval.search.highlights import Token, disjoint, literal, matching, spellings, tokens_of
+from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.application.retrieval.search.step_pipeline import step_out
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.sources import SourceResult
@@ -17,39 +18,31 @@ from ragcorp.domain.search.requests import Highlight, SearchHit
 from ragcorp.domain.search.sources import GREP
 
 HIGHLIGHT = "highlight"
-"""The name of marks that could not be made, in reports."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkedHits:
-    """The hits with their marks; or without any, and a report of why."""
-
-    hits: tuple[SearchHit, ...]
-    reports: tuple[SourceReport, ...] = ()
+"""The name of the highlighter in reports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Analysis:
-    """What the index sees in a language: the lexemes of each spelling, and those that are looked for."""
+    """Text analysis in one language: the lexemes of each spelling, and the wanted lexemes."""
 
     lexemes: Mapping[str, frozenset[str]]
     wanted: frozenset[str]
 
 
 class Highlighter:
-    """Analyses the distinct words of the shown passages, in one call a language."""
+    """Analyses the distinct words of the shown passages, with one call for each language."""
 
     def __init__(self, *, analyzer: TextAnalyzer) -> None:
         self._analyzer = analyzer
         self._time_bound = TimeBound()
 
     async def mark(
-        self, hits: Sequence[SearchHit], results: Sequence[SourceResult], *, query: str, deadline: float
-    ) -> MarkedHits:
-        """Return the hits with their highlights: words that hold a lexeme of the query or of what the sources made of
-        it (corrections, codes typed with spaces), and what was looked for literally, where it was found so.
+        self, hits: tuple[SearchHit, ...], results: Sequence[SourceResult], plan: QueryPlan
+    ) -> tuple[tuple[SearchHit, ...], tuple[SourceReport, ...]]:
+        """Return the hits with their highlights, and a report where the analysis failed or was too slow.
 
-        What cannot be analysed before the deadline leaves every hit without, and is named.
+        Highlights are words with a lexeme of the query or of a source's reading of it (corrections, codes typed with
+        spaces), and literal terms of a file search.
         """
         answers = [result.answer for result in results if result.answer is not None]
         looked_for = frozenset(term.lexeme for answer in answers for term in answer.terms)
@@ -57,16 +50,15 @@ class Highlighter:
         tokens = [tokens_of(hit.chunk.content) for hit in hits]
         started = time.perf_counter()
         try:
-            look = self._analyses(hits, tokens, query, looked_for)
-            analyses = await self._time_bound.run(look, deadline=deadline)
+            look = self._analyses(hits, tokens, plan.request.query, looked_for)
+            analyses = await self._time_bound.run(look, deadline=plan.deadline)
         except (TimeoutError, StorageUnavailableError) as error:
-            return MarkedHits(hits=tuple(hits), reports=(step_out(HIGHLIGHT, error, started),))
-        return MarkedHits(
-            hits=tuple(
-                replace(hit, highlights=_marks(hit, of_hit, analyses[hit.chunk.language], literals))
-                for hit, of_hit in zip(hits, tokens, strict=True)
-            )
+            return hits, (step_out(HIGHLIGHT, error, started),)
+        marked = tuple(
+            replace(hit, highlights=_marks(hit, of_hit, analyses[hit.chunk.language], literals))
+            for hit, of_hit in zip(hits, tokens, strict=True)
         )
+        return marked, ()
 
     async def _analyses(
         self, hits: Sequence[SearchHit], tokens: Sequence[Sequence[Token]], query: str, looked_for: frozenset[str]

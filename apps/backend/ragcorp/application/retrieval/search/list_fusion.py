@@ -1,4 +1,4 @@
-"""Makes one ranking of what the sources answered."""
+"""Fuses the lists of the sources into one ranking."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from ragcorp.application.retrieval.fusion.thresholds import Threshold, above_thresholds, applicable, distances_of
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search.candidate_scoring import can_score_all, complete
+from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import FusionService, SourceResult
 from ragcorp.domain.retrieval import Contribution, FusedHit, RankedList, ScoreType
@@ -24,18 +25,21 @@ SCORE_TYPE = {FusionMethod.RRF: ScoreType.RRF, FusionMethod.LINEAR: ScoreType.LI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The ranking, the mode that was used after all, the kind of score, and how lists were fused, if they were."""
+    """The fused hits, the mode that was used, and how the lists were fused; ``weights`` is None for a single list.
 
+    ``plan`` is the plan as it was carried out: its profile is the fallback where the fusion fell back.
+    """
+
+    plan: QueryPlan
     mode_used: SearchMode
     hits: Sequence[FusedHit]
     score_type: str
-    profile: RetrievalProfile
     weights: Mapping[str, float] | None = None
     thresholds: Sequence[Threshold] = ()
 
 
 class ListFusion:
-    """Fuses the lists of the usable results as a profile says. ``modes``: the mode that asks just one source."""
+    """Fuses the lists of the usable results by the plan's profile. ``modes`` gives the mode of a set of sources."""
 
     def __init__(
         self, *, fusions: Mapping[FusionMethod, FusionService], modes: Mapping[tuple[str, ...], SearchMode]
@@ -43,19 +47,13 @@ class ListFusion:
         self._fusions = dict(fusions)
         self._modes = dict(modes)
 
-    def knows(self, method: FusionMethod) -> bool:
-        return method in self._fusions
+    async def rank(self, plan: QueryPlan, results: Sequence[SourceResult]) -> Ranking:
+        """Return one ranking of the lists.
 
-    @property
-    def knows_any(self) -> bool:
-        return bool(self._fusions)
-
-    async def rank(self, profile: RetrievalProfile, results: Sequence[SourceResult], *, deadline: float) -> Ranking:
-        """Make one ranking of the lists.
-
-        A list that saw only a share of the evidence (vectors pending) weighs so much less: a first rank among a
-        few embedded chunks says little.
+        The weight of a list is multiplied by the share of its evidence that it saw (vectors may be pending): a first
+        rank among few embedded chunks means little.
         """
+        profile = plan.profile
         usable = usable_results(results)
         lists = _lists(usable)
         if len(usable) > 1:  # alone, a source has met its own conditions
@@ -70,17 +68,17 @@ class ListFusion:
                 mode_used=self._mode_of(usable, profile),
                 hits=_as_ranked(ranked),
                 score_type=ranked.score_type,
-                profile=profile,
+                plan=plan,
                 thresholds=distances,
             )
         if profile.method is FusionMethod.LINEAR:
-            completed = await _completed(results, lists, deadline)
+            completed = await _completed(results, lists, plan.deadline)
             if completed is None and profile.fallback is not None:
-                return await self.rank(profile.fallback, results, deadline=deadline)
+                return await self.rank(replace(plan, profile=profile.fallback), results)
             lists = completed or lists
-        # where a source is out, could not see everything or found nothing, each bit of evidence of the others counts
+        # where a source failed, was incomplete or found nothing, weak evidence of the others counts
         healthy = all(result.report.reason is None for result in results) and sum(map(bool, map(len, lists))) > 1
-        shares = [each for each in profile.thresholds if not each.is_distance]
+        shares = [threshold for threshold in profile.thresholds if not threshold.is_distance]
         thresholds = applicable(lists, shares) if healthy else []
         lists = above_thresholds(lists, thresholds)
         weights = _weights(profile, usable, lists)
@@ -90,27 +88,27 @@ class ListFusion:
             mode_used=self._mode_of(usable, profile),
             hits=fused,
             score_type=SCORE_TYPE[profile.method],
-            profile=profile,
+            plan=plan,
             weights=weights,
             thresholds=(*distances, *thresholds),
         )
 
     def _mode_of(self, usable: Sequence[SourceResult], profile: RetrievalProfile) -> SearchMode:
-        """Return the mode that asks just the sources that were usable; of several, hybrid."""
+        """Return the mode of the only usable source; hybrid where several were usable."""
         if len(usable) > 1:
             return SearchMode.HYBRID
         return self._modes.get((usable[0].report.source,), profile.mode)
 
 
 def usable_results(results: Sequence[SourceResult]) -> list[SourceResult]:
-    """Return the results to fuse. A source that could see nothing yet gives none, as long as another replied."""
+    """Return the results to fuse. One that is incomplete and empty is left out, as long as another replied."""
     answered = [result for result in results if result.answer is not None]
     seeing = [result for result in answered if result.report.hits or result.report.reason is None]
     return seeing or answered
 
 
 def _lists(usable: Sequence[SourceResult]) -> list[RankedList]:
-    """Return the lists to fuse. Where one source alone replied, its main list is the ranking, but for identifiers."""
+    """Return the lists to fuse. A single source gives its main list only, unless its identifiers matched."""
     answers = [result.answer for result in usable if result.answer is not None]
     if len(answers) == 1:
         (answer,) = answers
@@ -120,7 +118,7 @@ def _lists(usable: Sequence[SourceResult]) -> list[RankedList]:
 
 
 async def _admitted(lists: list[RankedList], usable: Sequence[SourceResult]) -> list[RankedList]:
-    """Return the lists without what the query's operators exclude: only of chunks can it be told what they meet."""
+    """Return the lists without hits that the query's operators exclude; operators apply to chunks only."""
     for result in usable:
         if result.answer is not None and result.answer.admits is not None:
             chunks = dict.fromkeys(hit.chunk_id for ranked in lists for hit in ranked.hits if hit.chunk_id is not None)
@@ -134,9 +132,9 @@ async def _admitted(lists: list[RankedList], usable: Sequence[SourceResult]) -> 
 def _weights(
     profile: RetrievalProfile, usable: Sequence[SourceResult], lists: Sequence[RankedList]
 ) -> dict[str, float]:
-    """Return the weight of each list: the profile's, times what its source says of it on this query.
+    """Return the weight of each list: the profile's, times the factors that its source gives for this query.
 
-    Only a fusion of scores emphasises: multiplied, the ranks of one list would decide alone.
+    Emphasis applies to linear fusion only: multiplied reciprocal ranks of one list would decide alone.
     """
     emphasised = profile.method is FusionMethod.LINEAR
     factors = {
@@ -154,7 +152,7 @@ def _weights(
 
 
 def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:
-    """A single list keeps its source's scores and order."""
+    """Return a single list with its scores and order unchanged."""
     return tuple(
         FusedHit(
             hit=hit,
@@ -177,7 +175,7 @@ def _as_ranked(ranked: RankedList) -> tuple[FusedHit, ...]:
 async def _completed(
     results: Sequence[SourceResult], lists: Sequence[RankedList], deadline: float
 ) -> list[RankedList] | None:
-    """Return the lists with every candidate's exact scores, or None where a score cannot be had."""
+    """Return the lists with exact scores of all candidates, or None where a score is unavailable."""
     if not can_score_all(results, (DENSE, FULL_TEXT)):
         return None
     try:

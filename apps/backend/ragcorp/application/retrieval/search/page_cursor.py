@@ -1,7 +1,6 @@
-"""Cursors: an offset into the fused window, bound to the search that it belongs to and to the moment of its first page.
+"""Cursors: an offset into the fused window, bound to its search, the moment of the first page, and reranking.
 
-The moment goes along, as ages are counted from it: a page that is asked for an hour later must not repeat what another
-one had. So does whether a reranker took part.
+The moment is included because ages are counted from it: a later page must not repeat results of an earlier one.
 """
 
 from __future__ import annotations
@@ -10,11 +9,27 @@ import base64
 import binascii
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.search.requests import SearchRequest
+
+PAGE_FIELDS = frozenset(
+    {
+        "limit",
+        "cursor",
+        "explain",
+        "highlight",
+        "expand_neighbors",
+        "require_all",
+        "facets",
+        "conversation_id",
+        "episode_id",
+    }
+)
+"""Fields of a request that do not affect its ranking."""
 
 MAX_AGE = timedelta(days=2)
 HOUR = 3600
@@ -22,9 +37,9 @@ HOUR = 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Where a page begins: ``offset`` in the ranking of ``moment`` (a begun hour), ``reranked`` or not.
+    """Start of a page: ``offset`` in the ranking of ``moment`` (an hour), ``reranked`` or not.
 
-    A first page has no moment of its own yet, and leaves reranking to the profile (None).
+    A first page has no moment yet, and leaves reranking to the profile (None).
     """
 
     offset: int = 0
@@ -33,34 +48,20 @@ class Position:
 
 
 def fingerprint(request: SearchRequest) -> str:
-    """Return a short hash of all that decides the ranking; ``limit``, ``cursor`` and ``explain`` do not."""
-    parts = (
-        request.query,
-        request.mode,
-        request.profile,
-        [repr(condition) for condition in request.filters],
-        request.syntax,
-        request.method,
-        request.rank_constant,
-        sorted(request.weights.items()),
-        request.rank_window_size,
-        request.include_memory,
-        request.rerank,
-        request.exact_keywords,
-        request.vector_score_threshold,
-    )
+    """Return a short hash of the fields that affect the ranking: all but ``PAGE_FIELDS``."""
+    parts = [_part(getattr(request, field.name)) for field in fields(request) if field.name not in PAGE_FIELDS]
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
 
 
 def encode(position: Position, request: SearchRequest) -> str:
-    """Return the cursor of a position that has a moment."""
+    """Return the cursor of a position."""
     hour = 0 if position.moment is None else int(position.moment.timestamp()) // HOUR
     text = f"{position.offset}:{fingerprint(request)}:{hour}:{int(bool(position.reranked))}"
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def belongs_to(request: SearchRequest) -> bool:
-    """Say whether the request's cursor was made for this very search; its offset is ``decode``'s to check."""
+    """Return whether the request's cursor was made for this search; ``decode`` checks its offset."""
     try:
         return request.cursor is not None and _parts(request.cursor)[1] == fingerprint(request)
     except (ValueError, binascii.Error, UnicodeError):
@@ -70,9 +71,8 @@ def belongs_to(request: SearchRequest) -> bool:
 def decode(request: SearchRequest, *, window: int, now: datetime) -> Position:
     """Return the position of the request's cursor (the beginning without one).
 
-    Raises InvalidInputError for a foreign cursor and for one of more than two days ago.
-
-    One of two days ahead counts too: the clock may have been set back since.
+    Raises InvalidInputError for a foreign cursor, and for one more than two days from ``now`` in either direction (the
+    clock may have been set back).
     """
     if request.cursor is None:
         return Position()
@@ -89,6 +89,12 @@ def decode(request: SearchRequest, *, window: int, now: datetime) -> Position:
         limit="two days",
         remedy="Send the cursor of the last response with the same query, mode, filters and fusion, or none.",
     )
+
+
+def _part(value: object) -> object:
+    if isinstance(value, Mapping):
+        return sorted(value.items())
+    return [repr(condition) for condition in value] if isinstance(value, tuple) else value
 
 
 def _parts(cursor: str) -> tuple[str, str, str, str]:

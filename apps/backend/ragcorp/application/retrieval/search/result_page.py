@@ -1,7 +1,8 @@
-"""Makes the results of a page: the content of its passages, and their neighbours."""
+"""Reads the results of a page: the content of its passages, and their neighbours."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,10 +25,13 @@ from ragcorp.domain.search.candidates import Candidate, StepReport
 from ragcorp.domain.search.requests import SearchHit
 from ragcorp.domain.search.sources import GREP
 
+READING_SECONDS = 0.5
+"""Minimum time to read a page, where the sources used up the search's time."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultPage:
-    """The results, where the next page begins, and what became of the neighbours, if they were wanted."""
+    """The results, the offset of the next page, and the outcome of neighbour expansion, if any."""
 
     hits: tuple[SearchHit, ...]
     end: int
@@ -36,32 +40,23 @@ class ResultPage:
 
 
 class PageReader:
-    """Fetches the content of what is returned, and of that only."""
+    """Fetches the content of the returned passages only."""
 
     def __init__(self, *, repository: DocumentRepository, store: CandidateStore, time_bound: TimeBound) -> None:
         self._repository = repository
         self._store = store
         self._time_bound = time_bound
 
-    async def read(
-        self,
-        window: Sequence[FusedHit | Candidate],
-        ranking: Ranking,
-        *,
-        offset: int,
-        limit: int,
-        neighbours: int,
-        principal: Principal,
-        deadline: float,
-    ) -> ResultPage:
-        """Return ``limit`` results from ``offset`` on, passing over passages that were replaced meanwhile.
+    async def read(self, window: Sequence[FusedHit | Candidate], ranking: Ranking) -> ResultPage:
+        """Return the plan's page of the window, without passages that were replaced meanwhile.
 
-        Neighbours that cannot be had in time are left out. Raises StorageUnavailableError where the passages cannot.
+        Neighbours that cannot be read in time are left out. Raises StorageUnavailableError for the passages.
         """
+        plan = ranking.plan
+        neighbours = plan.profile.steps.neighbours
+        deadline = max(plan.deadline, asyncio.get_running_loop().time() + READING_SECONDS)
         try:
-            hits, end = await self._time_bound.run(
-                self._page(window, offset, limit, principal, ranking), deadline=deadline
-            )
+            hits, end = await self._time_bound.run(self._page(window, ranking), deadline=deadline)
         except TimeoutError:
             raise StorageUnavailableError(
                 "The passages could not be read in time.", reason="timeout", remedy="Try again shortly."
@@ -71,17 +66,17 @@ class PageReader:
         started = time.perf_counter()
         report = neighbour_expansion.report(len(hits), distance=neighbours)
         try:
-            shown = await self._time_bound.run(self._expanded(hits, neighbours, principal), deadline=deadline)
+            shown = await self._time_bound.run(self._expanded(hits, neighbours, plan.principal), deadline=deadline)
         except (TimeoutError, StorageUnavailableError) as error:
             late = step_out(neighbour_expansion.STEP, error, started)
             return ResultPage(hits=hits, end=end, steps=(replace(report, skipped=late.reason),), reports=(late,))
         return ResultPage(hits=shown, end=end, steps=(report,))
 
     async def _page(
-        self, window: Sequence[FusedHit | Candidate], offset: int, limit: int, principal: Principal, ranking: Ranking
+        self, window: Sequence[FusedHit | Candidate], ranking: Ranking
     ) -> tuple[tuple[SearchHit, ...], int]:
         hits: list[SearchHit] = []
-        end = offset
+        principal, limit, end = ranking.plan.principal, ranking.plan.request.limit, ranking.plan.offset
         while len(hits) < limit and end < len(window):
             batch = window[end : end + limit - len(hits)]
             passages = await self._passages([_fused(item).hit.key for item in batch], principal)
@@ -133,4 +128,4 @@ def _hit(rank: int, item: FusedHit | Candidate, passage: Chunk, ranking: Ranking
 def _score_type(candidate: Candidate, ranking: Ranking) -> str:
     if reranking.STEP in candidate.notes:
         return ScoreType.RELEVANCE
-    return ScoreType.DECAYED if ranking.profile.steps.decay is not None else ranking.score_type
+    return ScoreType.DECAYED if ranking.plan.profile.steps.decay is not None else ranking.score_type

@@ -1,13 +1,11 @@
-"""Asks the sources of a profile, each with a query of its own, and sees to it that their hits may be used."""
+"""Queries the sources of a plan, and resolves and filters their hits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from functools import partial
 
-from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search.fan_out import (
     FILTERED,
     NO_EMBEDDER,
@@ -16,72 +14,48 @@ from ragcorp.application.retrieval.search.fan_out import (
     SCOPED,
     SourceFanOut,
 )
+from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
-from ragcorp.domain.filters import Filters, fields_of
+from ragcorp.domain.filters import Filters
 from ragcorp.domain.keys import ForbiddenError, Scope
 from ragcorp.domain.ports.collections import CandidateStore
-from ragcorp.domain.ports.sources import SourceQuery, SourceResult
+from ragcorp.domain.ports.sources import SourceResult
 from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, HitKey, RankedList, SourceOutcome
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.domain.search.sources import OWN_LISTS
 
-OPEN_NARROWING = frozenset({"artifact_type", "session"})
-"""Fields by which a request says itself what kind of passage it wants: a profile's narrowing then says nothing."""
-
 
 class SourceRetrieval:
-    """Asks the sources side by side, and the stand-in where the first of them cannot see everything."""
+    """Queries the sources in parallel, and then the stand-in if the first source is degraded."""
 
     def __init__(self, *, fan_out: SourceFanOut, repository: DocumentRepository, store: CandidateStore) -> None:
         self._fan_out = fan_out
         self._repository = repository
         self._store = store
 
-    async def retrieve(
-        self, profile: RetrievalProfile, request: SearchRequest, *, principal: Principal, now: datetime, deadline: float
-    ) -> list[SourceResult]:
-        """Return one result a source.
+    async def retrieve(self, plan: QueryPlan) -> list[SourceResult]:
+        """Return one result for each source.
 
-        Raises InvalidInputError where the filters, the operators or what is set up here leave no source to ask, or not
-        every one that the request requires, ForbiddenError where it is the caller's key that leaves none of them, and
-        AllSourcesFailedError where those did not reply.
+        Raises InvalidInputError where the filters, the operators or the configuration leave no source, or not every
+        required one, ForbiddenError where the caller's key leaves none, and AllSourcesFailedError where none replied.
         """
-        narrows = not fields_of(request.filters) & OPEN_NARROWING
-
-        def query_of(source: str) -> SourceQuery:
-            hours = profile.lookback_hours.get(source)
-            return SourceQuery(
-                text=request.query,
-                principal=principal,
-                filters=(*request.filters, *profile.narrowing.get(source, ())) if narrows else request.filters,
-                limit=profile.pool(source),
-                syntax=request.syntax,
-                explain=request.explain,
-                now=now,
-                since=None if hours is None else now - timedelta(hours=hours),
-                keywords=request.exact_keywords,
-            )
-
-        identify = partial(self._identified, filters=request.filters)
-        results = await self._fan_out.ask(
-            profile.sources,
-            query_of,
-            deadline=deadline,
-            identify=identify,
-            replaceable=profile.stand_in is not None,
+        profile = plan.profile
+        identify = partial(self._identified, filters=plan.request.filters)
+        results = await self._fan_out.query(
+            profile.sources, plan, identify=identify, replaceable=profile.stand_in is not None
         )
         if profile.stand_in and results[0].report.reason is not None:
-            results += await self._fan_out.ask([profile.stand_in], query_of, deadline=deadline, identify=identify)
-        _require_answers(results, request)
+            results += await self._fan_out.query([profile.stand_in], plan, identify=identify)
+        _require_answers(results, plan.request)
         return results
 
     async def _identified(self, ranked: RankedList, principal: Principal, *, filters: Filters) -> RankedList:
-        """Give hits that are named by document and position their chunk ids, so that one chunk has one identity.
+        """Resolve hits named by document and position to chunk ids, so that each chunk has one identity.
 
-        A position where no chunk is (any more) is left out, as is the second name of a chunk, and of a source of the
-        user's own what the principal may not read or the filters exclude: it must not even be counted.
+        Drops positions without a chunk and duplicates. Hits of a custom source are dropped if the principal may not
+        read them or the filters exclude them: they must not even be counted.
         """
         positions = [
             (hit.document_id, hit.chunk_index)
@@ -107,7 +81,7 @@ class SourceRetrieval:
 
 
 def _is_for_good(reason: str) -> bool:
-    """Say whether asking again later cannot help."""
+    """Return whether a later retry cannot help."""
     return reason in (NOT_CONFIGURED, NO_EMBEDDER) or reason.startswith((FILTERED, OPERATORS))
 
 

@@ -1,4 +1,4 @@
-"""Runs the steps after fusion over the whole window: decay, deduplication, visibility, reranking, diversification."""
+"""Applies the steps after fusion to the window: decay, deduplication, visibility, reranking, diversification."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from ragcorp.application.resilience.degradation_log import log_outage
 from ragcorp.application.resilience.time_bound import TimeBound
 from ragcorp.application.retrieval.search.list_fusion import Ranking
+from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.application.retrieval.search.step_ranks import StepOrder
 from ragcorp.application.retrieval.steps import deduplication as artifact_deduplication
 from ragcorp.application.retrieval.steps import diversification, temporal_decay, visibility_policy
@@ -36,10 +36,7 @@ DIVERSIFY = diversification.STEP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankLimits:
-    """How many candidates a reranker scores, and how long it may take.
-
-    ``reserve_seconds`` of a search are left for what follows.
-    """
+    """Candidates that a reranker scores, its seconds, and the seconds reserved for the rest of the search."""
 
     pool_size: int = 20
     timeout_seconds: float = 2.0
@@ -48,20 +45,20 @@ class RerankLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineResult:
-    """The window after the steps, what each step did, and reports of what did not do its part, or of the reranker.
+    """The window after the steps, a report of each step, and source reports of the reranker and of failed steps.
 
-    ``candidates`` is None where nothing could be learnt of them in time: then no step was taken. ``orders`` are those
-    of the steps that were taken, if they were asked for.
+    ``candidates`` is None where no step was applied: none was wanted, or the candidates could not be described in
+    time. ``orders`` are the orders before and after each applied step, for an explained search.
     """
 
-    candidates: tuple[Candidate, ...] | None
-    steps: tuple[StepReport, ...]
+    candidates: tuple[Candidate, ...] | None = None
+    steps: tuple[StepReport, ...] = ()
     reports: tuple[SourceReport, ...] = ()
     orders: tuple[StepOrder, ...] = ()
 
 
 class StepPipeline:
-    """Applies a profile's steps to a ranking. Two round trips at most, and one more for a reranker's texts."""
+    """Applies the steps of a ranking's profile: at most two round trips, and one more for the reranker's texts."""
 
     def __init__(
         self,
@@ -75,27 +72,18 @@ class StepPipeline:
         self._rerank_limits = rerank_limits or RerankLimits()
         self._time_bound = TimeBound()
 
-    def wanted(self, ranking: Ranking, *, facets: bool) -> bool:
-        """Say whether the ranking's profile has a step for which candidates must be known."""
-        steps = ranking.profile.steps
-        reranks = steps.rerank and self._reranker is not None
-        return facets or reranks or steps.deduplicate or steps.decay is not None or steps.diversify is not None
+    async def apply(self, ranking: Ranking) -> PipelineResult:
+        """Return the candidates in their final order, which does not depend on the request's limit.
 
-    async def apply(
-        self,
-        ranking: Ranking,
-        *,
-        query: str,
-        principal: Principal,
-        now: datetime,
-        deadline: float,
-        explain: bool = False,
-    ) -> PipelineResult:
-        """Return the candidates in their final order. The order never depends on how many of them are wanted.
-
-        What cannot be read before the deadline leaves its step out, and is named. ``explain`` asks for the orders.
+        A step whose data cannot be read before the deadline is skipped and named.
         """
-        steps = ranking.profile.steps
+        plan = ranking.plan
+        steps = plan.profile.steps
+        principal, deadline = plan.principal, plan.deadline
+        reranker = self._reranker if steps.rerank else None
+        unused = reranker is None and steps.decay is None and steps.diversify is None and not steps.deduplicate
+        if unused and not plan.request.facets:
+            return PipelineResult()
         started = time.perf_counter()
         try:
             with ParentSpan(f"step {DESCRIBE}"):
@@ -103,11 +91,11 @@ class StepPipeline:
         except (TimeoutError, StorageUnavailableError) as error:
             count = len(ranking.hits)
             skipped = StepReport(step=DESCRIBE, before=count, after=count, skipped=_reason(error))
-            return PipelineResult(candidates=None, steps=(skipped,), reports=(step_out(DESCRIBE, error, started),))
+            return PipelineResult(steps=(skipped,), reports=(step_out(DESCRIBE, error, started),))
         taken = [outcome]
         if steps.decay is not None:
             with ParentSpan(f"step {temporal_decay.STEP}"):
-                outcome = steps.decay.apply(outcome.candidates, now=now)
+                outcome = steps.decay.apply(outcome.candidates, now=plan.moment)
             taken.append(outcome)
         if steps.deduplicate:
             with ParentSpan(f"step {artifact_deduplication.STEP}"):
@@ -117,9 +105,9 @@ class StepPipeline:
             outcome = VisibilityPolicy().apply(outcome.candidates, principal=principal)
         taken.append(outcome)
         reports: list[SourceReport] = []
-        if steps.rerank and self._reranker is not None:
+        if reranker is not None:
             with ParentSpan(f"step {RERANK}"):
-                outcome, report = await self._reranked(self._reranker, outcome.candidates, query, principal, deadline)
+                outcome, report = await self._reranked(reranker, outcome.candidates, plan)
             taken.append(outcome)
             reports.append(report)
         if steps.diversify is not None:
@@ -139,18 +127,18 @@ class StepPipeline:
                 taken.append(outcome)
         return PipelineResult(
             candidates=outcome.candidates,
-            steps=tuple(each.report for each in taken),
+            steps=tuple(step.report for step in taken),
             reports=tuple(reports),
-            orders=_orders(ranking, taken) if explain else (),
+            orders=_orders(ranking, taken) if plan.request.explain else (),
         )
 
     async def _described(self, ranking: Ranking, principal: Principal) -> StepOutcome:
-        """Return the hits with what is stored of them; what is gone, or may not be read, is left out."""
-        known = await self._store.describe([item.hit.key for item in ranking.hits], principal=principal)
+        """Return the hits with their stored descriptions, without deleted or unreadable ones."""
+        descriptions = await self._store.describe([item.hit.key for item in ranking.hits], principal=principal)
         candidates = tuple(
-            Candidate(fused=item, score=item.score, description=known[item.hit.key])
+            Candidate(fused=item, score=item.score, description=descriptions[item.hit.key])
             for item in ranking.hits
-            if item.hit.key in known
+            if item.hit.key in descriptions
         )
         return StepOutcome(
             candidates=candidates,
@@ -163,14 +151,9 @@ class StepPipeline:
         )
 
     async def _reranked(
-        self,
-        reranker: Reranker,
-        candidates: tuple[Candidate, ...],
-        query: str,
-        principal: Principal,
-        deadline: float,
+        self, reranker: Reranker, candidates: tuple[Candidate, ...], plan: QueryPlan
     ) -> tuple[StepOutcome, SourceReport]:
-        """Return the candidates in the reranker's order; where it is out, in their own, and its report says why."""
+        """Return the candidates in the reranker's order, and its report; where it fails, in their own order."""
         reranking = Reranking(reranker=reranker.name, pool_size=self._rerank_limits.pool_size)
         pool = reranking.pool(candidates)
         started = time.perf_counter()
@@ -178,15 +161,15 @@ class StepPipeline:
         keys: list[HitKey] = []
         outcome = SourceOutcome.OK
         judged = reranking.apply(candidates, {})
-        until = self._rerank_deadline(deadline)
+        until = self._rerank_deadline(plan.deadline)
         try:
-            look = self._store.read([candidate.key for candidate in pool], principal=principal)
+            look = self._store.read([candidate.key for candidate in pool], principal=plan.principal)
             texts = await self._time_bound.run(look, deadline=until)
             keys = [candidate.key for candidate in pool if candidate.key in texts]
             if keys:
                 with Span("rerank", model=reranker.name, passages=len(keys)):
                     async with asyncio.timeout_at(until):
-                        scores = await reranker.scores(query, [texts[key].content for key in keys])
+                        scores = await reranker.scores(plan.request.query, [texts[key].content for key in keys])
                 judged = reranking.apply(candidates, dict(zip(keys, scores, strict=True)))
         except TimeoutError:
             outcome, reason = SourceOutcome.TIMEOUT, "timeout"
@@ -194,7 +177,7 @@ class StepPipeline:
             outcome, reason = SourceOutcome.FAILED, error.reason
         except InvalidRankingError:
             outcome, reason = SourceOutcome.INVALID, "invalid"
-        except Exception:  # a reranker may be the user's own: its bug is its outage, logged, named
+        except Exception:  # the bug of a custom reranker is its outage: logged and named
             logger.exception("the reranker raised an unexpected error")
             outcome, reason = SourceOutcome.FAILED, "error"
         report = SourceReport(
@@ -230,7 +213,7 @@ def _reason(error: TimeoutError | StorageUnavailableError) -> str:
 
 
 def step_out(step: str, error: TimeoutError | StorageUnavailableError, started: float) -> SourceReport:
-    """Return the report of a step that could not be taken, and log it."""
+    """Return the report of a step that failed, and log it."""
     report = SourceReport(
         source=step,
         outcome=SourceOutcome.TIMEOUT if isinstance(error, TimeoutError) else SourceOutcome.FAILED,

@@ -1,4 +1,4 @@
-"""Says where each step after fusion found a result, and where it left it. For explanations."""
+"""Adds to explained hits their rank before and after each step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragcorp.domain.search.requests import SearchHit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOrder:
-    """The whole window before and after a step that was taken."""
+    """The window's order before and after an applied step."""
 
     step: str
     before: tuple[HitKey, ...]
@@ -21,7 +21,7 @@ class StepOrder:
 def with_ranks(hits: Sequence[SearchHit], orders: Sequence[StepOrder]) -> tuple[SearchHit, ...]:
     """Return the hits with ``rank_before`` and ``rank_after`` (from 1) in the note of each step, in the steps' order.
 
-    Notes of what left no order behind come last, as they are.
+    Other notes follow unchanged.
     """
     ranks = [(order.step, _ranks(order.before), _ranks(order.after)) for order in orders]
     return tuple(replace(hit, steps=_noted(hit, ranks)) for hit in hits)

@@ -21,7 +21,11 @@ MAX_NOTED = 5
 
 
 class Duplicate(TypedDict):
-    """What an explanation says of a candidate that made way."""
+    """What an explanation says of a candidate that made way.
+
+    >>> Duplicate(collection='artifacts', id='7', score=0.5)['collection']
+    'artifacts'
+    """
 
     collection: str
     id: str
@@ -30,7 +34,11 @@ class Duplicate(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactDeduplication:
-    """Has no parameters. What belongs to no artifact is never a duplicate."""
+    """Has no parameters. What belongs to no artifact is never a duplicate.
+
+    >>> ArtifactDeduplication().apply([]).report.removed
+    0
+    """
 
     def apply(self, candidates: Sequence[Candidate]) -> StepOutcome:
         """Return what stays, by score, ties by key.
@@ -58,7 +66,20 @@ class ArtifactDeduplication:
 
 
 def collections_of(candidate: Candidate) -> tuple[str, ...]:
-    """Return the collections that a candidate was found in: its own, then those of what made way for it."""
+    """Return the collections that a candidate was found in: its own, then those of what made way for it.
+
+    >>> from ragcorp.domain.retrieval import FusedHit, Hit
+    >>> from ragcorp.domain.search.candidates import Description
+    >>> from ragcorp.domain.documents import VisibilityScope
+    >>> from ragcorp.domain.principal import Sensitivity
+    >>> description = Description(
+    ...     collection='memory', kind='fact', workspace='default', sensitivity=Sensitivity.NORMAL,
+    ...     visibility_scope=VisibilityScope.PRIVATE, owner='marta', language='es',
+    ... )
+    >>> fused = FusedHit(hit=Hit(item_id='7', collection='memory', score=0.5), score=0.5, contributions=())
+    >>> collections_of(Candidate(fused=fused, score=0.5, description=description))
+    ('memory',)
+    """
     noted = candidate.notes.get(STEP, {}).get("collections")
     return noted if isinstance(noted, tuple) else (candidate.description.collection,)
 

@@ -32,6 +32,9 @@ class Diversification:
     """``trade_off`` in [0, 1] is MMR's lambda: 1 is relevance alone. ``pool_size`` bounds what is reordered.
 
     Raises InvalidInputError.
+
+    >>> Diversification(trade_off=0.7).apply([], Features()).report.parameters['pool']
+    0
     """
 
     trade_off: float = 0.7
@@ -108,7 +111,11 @@ class Diversification:
 
 
 def relevances(scores: Sequence[float]) -> list[float]:
-    """Return the scores in [0, 1], the highest as 1; where all are equal, 1 for each."""
+    """Return the scores in [0, 1], the highest as 1; where all are equal, 1 for each.
+
+    >>> relevances([4.0, 1.0])
+    [1.0, 0.25]
+    """
     if not scores:
         return []
     lowest, highest = min(scores), max(scores)
@@ -123,6 +130,10 @@ def relevances(scores: Sequence[float]) -> list[float]:
 
 
 def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
-    """Return the Jaccard index in [0, 1]; of two empty sets it is 0, as nothing is known of either."""
+    """Return the Jaccard index in [0, 1]; of two empty sets it is 0, as nothing is known of either.
+
+    >>> jaccard(frozenset('ab'), frozenset('bc'))
+    0.3333333333333333
+    """
     common = len(left & right)
     return common / (len(left) + len(right) - common) if common else 0.0

@@ -33,10 +33,18 @@ _LEADING_SPACE = re.compile(r"\s*\n|\s+")
 
 
 def expanded(chunk: Chunk, neighbours: Mapping[tuple[UUID, int], Chunk], *, distance: int) -> Chunk:
-    """Return the chunk with the text of up to ``distance`` neighbours on each side; lines and pages span them all.
+    r"""Return the chunk with the text of up to ``distance`` neighbours on each side; lines and pages span them all.
 
     ``neighbours`` are by (document id, chunk index). A passage of another collection stays as it is.
     Raises InvalidInputError for a distance out of range.
+
+    >>> chunk = Chunk(
+    ...     id='1', document_id=UUID(int=0), external_id='a', chunk_index=0, content='uno', heading_path=(), title='',
+    ...     language='es', path=None, metadata={}, line_start=1, line_end=1, page_start=None, page_end=None,
+    ... )
+    >>> following = replace(chunk, id='2', chunk_index=1, content='dos', line_start=2, line_end=2)
+    >>> expanded(chunk, {(chunk.document_id, 1): following}, distance=1).content
+    'uno\n[CHUNK BOUNDARY]\ndos'
     """
     if not 0 <= distance <= MAX_DISTANCE:
         raise InvalidInputError(
@@ -65,7 +73,11 @@ def expanded(chunk: Chunk, neighbours: Mapping[tuple[UUID, int], Chunk], *, dist
 
 
 def report(results: int, *, distance: int) -> StepReport:
-    """Return the step's report for so many results."""
+    """Return the step's report for so many results.
+
+    >>> report(3, distance=1).after
+    3
+    """
     return StepReport(step=STEP, before=results, after=results, formula=FORMULA, parameters={"distance": distance})
 
 

@@ -22,7 +22,11 @@ MAX_POOL_SIZE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reranking:
-    """``pool_size`` candidates are judged by the reranker of that name. Raises InvalidInputError."""
+    """``pool_size`` candidates are judged by the reranker of that name. Raises InvalidInputError.
+
+    >>> Reranking(reranker='http').skipped([], reason='timeout').report.skipped
+    'timeout'
+    """
 
     reranker: str = ""
     pool_size: int = 20

@@ -30,6 +30,9 @@ class TemporalDecay:
     """``half_life_days`` is the age at which a score is halved; ``evergreen_floor`` in [0, 1] bounds its kinds' factor.
 
     Raises InvalidInputError.
+
+    >>> TemporalDecay(half_life_days=30.0).factor(60.0, 'turn')
+    0.25
     """
 
     half_life_days: float = 30.0

@@ -20,14 +20,31 @@ FORMULA = "same workspace, sensitivity <= clearance, scope workspace | group of 
 
 
 def readable(principal: Principal, description: Description) -> bool:
-    """Say whether the principal may read what is so described. An unknown scope is read by no one."""
+    """Say whether the principal may read what is so described. An unknown scope is read by no one.
+
+    >>> description = Description(
+    ...     collection='memory', kind='fact', workspace='default', sensitivity=Sensitivity.NORMAL,
+    ...     visibility_scope=VisibilityScope.PRIVATE, owner='marta', language='es',
+    ... )
+    >>> readable(Principal(subject='marta'), description), readable(Principal(subject='luis'), description)
+    (True, False)
+    """
     return description.workspace == principal.workspace and _passes(
         principal, description.sensitivity, description.visibility_scope, description.owner
     )
 
 
 def readable_passage(principal: Principal, passage: Chunk) -> bool:
-    """Say the same of a passage, which was read in the principal's workspace."""
+    """Say the same of a passage, which was read in the principal's workspace.
+
+    >>> from uuid import UUID
+    >>> chunk = Chunk(
+    ...     id='1', document_id=UUID(int=0), external_id='a', chunk_index=0, content='uno', heading_path=(), title='',
+    ...     language='es', path=None, metadata={}, line_start=1, line_end=1, page_start=None, page_end=None,
+    ... )
+    >>> readable_passage(Principal(), chunk)
+    True
+    """
     return _passes(principal, passage.sensitivity, passage.visibility_scope, passage.owner)
 
 
@@ -46,6 +63,9 @@ class VisibilityPolicy:
     """Has no parameters: what may be read is a matter of the principal.
 
     The report's count of what went should be 0: what may not be read is taken out of every list before it is fused.
+
+    >>> VisibilityPolicy().apply([], principal=Principal()).report.removed
+    0
     """
 
     def apply(self, candidates: Sequence[Candidate], *, principal: Principal) -> StepOutcome:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,21 +33,8 @@ async def migrate(
             show_default=False,
         ),
     ] = None,
-    upgrade_server: Annotated[
-        bool,
-        typer.Option(
-            "--upgrade-server", help="Move the data folder of an older PostgreSQL to the installed one; backs up first."
-        ),
-    ] = False,
-    old_bin_dir: Annotated[
-        Path | None,
-        typer.Option("--old-bin-dir", help="Folder of the older PostgreSQL's programs.", show_default=False),
-    ] = None,
 ) -> int:
     """Bring the database schema to this version, as its owner (DATABASE_OWNER_URL, else DATABASE_URL)."""
-    if upgrade_server:
-        await _upgrade_server(call, old_bin_dir)
-        return 0
     if check:
         state = await call.services.schema(call.target)
         up_to_date = state.current == state.head
@@ -98,32 +84,6 @@ def _note_what_is_left(call: Call, done: Migration) -> None:
             "Where nobody may run them: `ragcorp migrate --row-level-security off` (docs/operations.md).",
             style="bold red",
         )
-
-
-async def _upgrade_server(call: Call, old_bin_dir: Path | None) -> None:
-    done = await call.services.upgrade_server(call.target, old_bin_dir)
-    if done is None:
-        call.output.result(
-            {"upgraded": False},
-            lambda console: console.print(plain("The data folder is of the installed PostgreSQL: nothing to upgrade.")),
-        )
-        return
-
-    def render(console: Console) -> None:
-        console.print(plain(f"PostgreSQL {done.before} -> {done.after}", style="bold"))
-        console.print(plain(f"backup: {done.backup}"))
-        console.print(plain(f"the old files, to be removed when all is well: {done.old_files}"))
-
-    call.output.result(
-        {
-            "upgraded": True,
-            "before": done.before,
-            "after": done.after,
-            "backup": str(done.backup),
-            "old_files": str(done.old_files),
-        },
-        render,
-    )
 
 
 async def config(call: Call) -> None:

@@ -253,16 +253,6 @@ OnBytes = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerUpgrade:
-    """From which major version of PostgreSQL to which, and what was kept of the old one."""
-
-    before: str
-    after: str
-    backup: Path
-    old_files: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
     """An embedding model by name. Without them, its width is the known one, and its provider the one that has it."""
 
@@ -322,7 +312,6 @@ class Services:
     keys: Callable[[Target], AbstractAsyncContextManager[Keys]]
     migrate: Callable[[Target, RowLevelSecurity | None], Awaitable[Migration]]
     schema: Callable[[Target], Awaitable[SchemaState]]
-    upgrade_server: Callable[[Target, Path | None], Awaitable[ServerUpgrade | None]]
     backup: Callable[[Target, Path, bool, OnBytes], Awaitable[Backup]]
     restore: Callable[[Target, Path, bool, OnBytes], Awaitable[Restoration]]
     read_backup: Callable[[Path], Backup]

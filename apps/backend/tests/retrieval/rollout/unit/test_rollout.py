@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
 from ragcorp.application.retrieval.rollout.assignment import ArmProfile, Rollout, bucket, planned_rollout, query_digest
 from ragcorp.application.retrieval.rollout.observers import RolloutObservers
 from ragcorp.application.retrieval.rollout.overlap import overlap_at, rank_changes
-from ragcorp.application.retrieval.rollout.rolled_out_search import RolledOutSearch
+from ragcorp.application.retrieval.rollout.running import RunningRollout
 from ragcorp.application.retrieval.rollout.shadow import ShadowLimits, ShadowSearch
+from ragcorp.application.retrieval.search_chunks import SearchChunks
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError, StorageUnavailableError
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceOutcome
@@ -145,8 +146,10 @@ class Stage:
         rollout = Rollout(old=DENSE, new=RRF, percent=percent, shadow=shadow)
         observers = RolloutObservers(rollout)
         observers.add(self.seen)
-        self.shadow = ShadowSearch(search=self.inner, observers=observers, limits=limits or ShadowLimits())
-        self.search = RolledOutSearch(search=self.inner, rollout=rollout, observers=observers, shadow=self.shadow)
+        inner: Any = self.inner
+        self.shadow = ShadowSearch(planner=inner, ranked=inner, observers=observers, limits=limits or ShadowLimits())
+        running = RunningRollout(rollout=rollout, observers=observers, shadow=self.shadow)
+        self.search = SearchChunks(planner=inner, ranked=inner, rollout=running)
 
     async def ask(self, query: str = "plazo", **request: object) -> str:
         response = await self.search.search(SearchRequest(query=query, **request), principal=ANYONE)  # type: ignore[arg-type]

@@ -5,27 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import cast
 from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile, Steps
-from ragcorp.application.retrieval.search.fan_out import SourceFanOut
-from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
 from ragcorp.application.retrieval.search.step_pipeline import RerankLimits, StepPipeline
 from ragcorp.application.retrieval.steps.diversification import Diversification
 from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, HitKey
 from ragcorp.domain.search.candidates import Description, Features
-from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest, SearchResponse
+from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
 from support.retrieval.candidates import NOW, described
+from support.retrieval.searches import search_over
 from support.retrieval.sources import ScriptedSource
 
 PRINCIPAL = Principal(subject="ann")
@@ -111,14 +107,11 @@ def searches(draw: st.DrawFn) -> tuple[Steps, dict[str, Description | None]]:
 def searched(steps: Steps, names: Mapping[str, Description | None], *, explain: bool = True) -> SearchResponse:
     store = Store({(name, MEMORY, 0): each for name, each in names.items() if each is not None})
     hits = [Hit(item_id=name, collection=MEMORY, score=1.0 - place / 100) for place, name in enumerate(names)]
-    search = SearchChunks(
-        fan_out=SourceFanOut(sources={"s": ScriptedSource(*hits, name="s")}, source_timeout_seconds=5.0),
-        repository=cast("DocumentRepository", store),
+    search = search_over(
+        {"s": ScriptedSource(*hits, name="s")},
         store=store,
-        fusions={FusionMethod.RRF: RankFusionService()},
         profiles={"p": RetrievalProfile(name="p", mode=SearchMode.HYBRID, sources=("s",), steps=steps)},
-        default_mode=SearchMode.HYBRID,
-        limits=SearchLimits(total_timeout_seconds=10.0),
+        seconds=10.0,
         pipeline=StepPipeline(store=store, reranker=BackwardsReranker(), rerank_limits=RerankLimits(pool_size=4)),
         now=lambda: NOW + timedelta(days=1),
     )

@@ -11,7 +11,6 @@ import pytest
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError
 from ragcorp.domain.filters import METADATA, AnyOf, Condition, Filters
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList
 from support.retrieval.fan_out import FanOut, found, healthy, told
 from support.retrieval.sources import ScriptedSource
@@ -37,17 +36,8 @@ async def test_results_come_in_the_order_of_the_names_whoever_is_first() -> None
 
 async def test_each_source_is_asked_its_own_query() -> None:
     sources = [healthy("a"), healthy("b")]
-    fan_out = FanOut(sources).fan_out
-
-    def query_of(name: str) -> SourceQuery:
-        return SourceQuery(text=f"para {name}", principal=Principal(), filters=(), limit=len(name))
-
-    async def identify(ranked: RankedList, _: Principal) -> RankedList:
-        return ranked
-
-    deadline = asyncio.get_running_loop().time() + 5
-    await fan_out.ask(["a", "b"], query_of, deadline=deadline, identify=identify)
-    assert [[query.text for query in source.queries] for source in sources] == [["para a"], ["para b"]]
+    await FanOut(sources).ask(limit=8, pools={"a": 1.0, "b": 3.0})
+    assert [[query.limit for query in source.queries] for source in sources] == [[2], [6]]
 
 
 async def test_nothing_is_asked_of_nobody() -> None:

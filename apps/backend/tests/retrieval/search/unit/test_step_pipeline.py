@@ -5,27 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import cast
 from uuid import UUID
 
 import pytest
 
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile, Steps
-from ragcorp.application.retrieval.search.fan_out import SourceFanOut
 from ragcorp.application.retrieval.search.list_fusion import Ranking
-from ragcorp.application.retrieval.search.search_chunks import SearchChunks, SearchLimits
+from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.application.retrieval.search.step_pipeline import PipelineResult, RerankLimits, StepPipeline
+from ragcorp.application.retrieval.search_chunks import SearchChunks
 from ragcorp.application.retrieval.steps.diversification import Diversification
 from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
 from ragcorp.domain.documents import Chunk, VisibilityScope
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.storage import DocumentRepository
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import Hit, HitKey, RankedList, ScoreType
 from ragcorp.domain.search.candidates import Description, Features
-from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest
+from ragcorp.domain.search.requests import SearchMode, SearchRequest
+from support.retrieval.searches import search_over
 from support.retrieval.sources import ScriptedSource
 
 pytestmark = pytest.mark.anyio
@@ -140,10 +139,17 @@ def hit(name: str, collection: str = "memory") -> Hit:
     return Hit(item_id=name, collection=collection, score=1.0)
 
 
-def ranking(hits: Sequence[Hit], steps: Steps) -> Ranking:
+def ranking(hits: Sequence[Hit], steps: Steps, *, seconds: float) -> Ranking:
     fused = RankFusionService().fuse([RankedList(source="s", score_type="bm25", hits=tuple(hits))])
     profile = RetrievalProfile(name="p", mode=SearchMode.HYBRID, sources=("s",), steps=steps)
-    return Ranking(mode_used=SearchMode.HYBRID, hits=fused, score_type=ScoreType.RRF, profile=profile)
+    plan = QueryPlan(
+        request=SearchRequest(query="q"),
+        principal=ANN,
+        profile=profile,
+        moment=NOW,
+        deadline=asyncio.get_running_loop().time() + seconds,
+    )
+    return Ranking(plan=plan, mode_used=SearchMode.HYBRID, hits=fused, score_type=ScoreType.RRF)
 
 
 async def run(
@@ -156,8 +162,7 @@ async def run(
     seconds: float = 5.0,
 ) -> PipelineResult:
     pipeline = StepPipeline(store=store, reranker=reranker, rerank_limits=limits)
-    deadline = asyncio.get_running_loop().time() + seconds
-    return await pipeline.apply(ranking(hits, steps), query="q", principal=ANN, now=NOW, deadline=deadline)
+    return await pipeline.apply(ranking(hits, steps, seconds=seconds))
 
 
 def order(result: PipelineResult) -> list[str]:
@@ -216,7 +221,7 @@ async def test_a_reranker_reorders_its_pool_only() -> None:
 async def test_a_profile_without_reranking_does_not_ask_it() -> None:
     store = Store({key(name): described() for name in "ab"})
     reranker = LengthReranker()
-    result = await run(store, [hit("a"), hit("b")], Steps(rerank=False), reranker=reranker)
+    result = await run(store, [hit("a"), hit("b")], Steps(rerank=False, deduplicate=True), reranker=reranker)
     assert order(result) == ["a", "b"]
     assert (reranker.passages, result.reports) == ((), ())
 
@@ -284,14 +289,12 @@ def searching(
 ) -> SearchChunks:
     source = ScriptedSource(*hits, name="s")
     profile = RetrievalProfile(name="p", mode=SearchMode.HYBRID, sources=("s",), steps=steps)
-    return SearchChunks(
-        fan_out=SourceFanOut(sources={"s": source}, source_timeout_seconds=1.0),
-        repository=cast("DocumentRepository", store),
+    return search_over(
+        {"s": source},
         store=store,
-        fusions={FusionMethod.RRF: RankFusionService()},
         profiles={"p": profile},
-        default_mode=SearchMode.HYBRID,
-        limits=SearchLimits(total_timeout_seconds=seconds),
+        source_seconds=1.0,
+        seconds=seconds,
         pipeline=StepPipeline(store=store, reranker=reranker),
         now=lambda: clock[0],
     )

@@ -1,4 +1,4 @@
-"""What a search of lines must find, whether ripgrep or Python runs it."""
+"""What a search of lines finds."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from pathlib import Path
 import pytest
 
 from ragcorp.domain.files.values import FileMatches, GrepCase, Mark
-from ragcorp.infrastructure.files.python_search import PythonSearch
-from ragcorp.infrastructure.files.ripgrep import Ripgrep
-from ragcorp.infrastructure.files.safe_open import Roots
-from support.files.grep import found, python_over, ripgrep_over
-from support.files.line_search import LineSearchConformance
+from support.files.grep import found
+from support.files.line_search import LineSearchTests
 from support.files.roots import write
 
 pytestmark = pytest.mark.anyio
 
 
-class MatchConformance(LineSearchConformance):
+class TestMatch(LineSearchTests):
     async def test_tells_the_line_and_the_characters_of_each_match(self, tmp_path: Path) -> None:
         docs = write(tmp_path / "docs", {"año.md": "nada\nel señor y la señora\n", "b/c.txt": "otra cosa"})
         matches = await self.search(docs, terms=("señor",))
@@ -152,15 +149,3 @@ class MatchConformance(LineSearchConformance):
         (tmp_path / "docs").mkdir()
         assert await self.search(tmp_path / "docs", terms=("x",)) == FileMatches(files=(), searched=0)
         assert await self.search(terms=("x",)) == FileMatches(files=(), searched=0)
-
-
-class TestRipgrep(MatchConformance):
-    opens_all = False
-
-    def engine(self, roots: Roots) -> Ripgrep:
-        return ripgrep_over(roots)
-
-
-class TestPython(MatchConformance):
-    def engine(self, roots: Roots) -> PythonSearch:
-        return python_over(roots)
