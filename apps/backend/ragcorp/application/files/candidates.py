@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from uuid import UUID, uuid5
@@ -18,6 +17,7 @@ from ragcorp.domain.ports.file_search import FileDocuments, FileLines, FileRepos
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Description, Features
+from ragcorp.domain.text.folding import folded
 
 PASSAGE_NAMESPACE = UUID("0c7d3a52-8f0e-4a53-9d0c-5b7a2f1e6c94")
 """Of the document ids that passages of files are given."""
@@ -171,6 +171,4 @@ def _description(access: FileAccess, language: str) -> Description:
 
 
 def _words(text: str) -> frozenset[str]:
-    decomposed = unicodedata.normalize("NFD", text.casefold())
-    plain = "".join(character for character in decomposed if not unicodedata.combining(character))
-    return frozenset(_WORD.findall(plain))
+    return frozenset(_WORD.findall(folded(text)))

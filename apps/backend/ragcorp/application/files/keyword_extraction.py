@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from ragcorp.domain.files.values import MAX_GREP_QUERY, MAX_GREP_TERMS
 from ragcorp.domain.text.checks import is_blank
+from ragcorp.domain.text.folding import folded
 from ragcorp.domain.text.follow_up import anchors
 from ragcorp.domain.text.utterances import content_words, without_courtesies
 
@@ -29,12 +30,12 @@ MANY_DIGITS = 3
 _UNKNOWN: Mapping[str, int] = MappingProxyType({})
 
 _WORDS_THAT_ASK = """
-    aparece aparecen ayuda ayudame busca buscame buscar busco compara cosa cosas cuenta cuentame debe deben deberia debo
-    decir describe dice dicen dime dinos encontrar encuentra encuentro ensename enumera existe existen explica explicame
-    explicar favor forma haber hace hacemos hacen hacer hago indica indicame lista listame llama llaman manera mostrar
-    muestra muestrame necesita necesitamos necesito permite podemos poder podria podrias pueda puede pueden puedes puedo
-    queremos quiere quiero quisiera recuerda refiere resume resumeme saber sabes seria significa significan sirve sirven
-    tenemos tener tengo
+    aparece aparecen ayuda ayudame busca buscame buscar busco compara cosa cosas cuenta cuentame debe deben deberia
+    debo decir describe dice dicen dime dinos encontrar encuentra encuentro ensename enseñame enumera existe existen
+    explica explicame explicar favor forma haber hace hacemos hacen hacer hago indica indicame lista listame llama
+    llaman manera mostrar muestra muestrame necesita necesitamos necesito permite podemos poder podria podrias pueda
+    puede pueden puedes puedo queremos quiere quiero quisiera recuerda refiere resume resumeme saber sabes seria
+    significa significan sirve sirven tenemos tener tengo
     describe did does doing explain find get give happens have having know list look mean means need please search
     should show tell use used using want work works
     descreva diga explique fazer liste mostre pode posso preciso procure quero significa
@@ -84,9 +85,9 @@ def keywords(text: str, frequencies: Mapping[str, int] = _UNKNOWN, *, limit: int
     labelled = [label[0] for label in _LABELLED.finditer(rest) if _says_something(label[1])]
     rest, identifiers = _without_identifiers(rest)
     names = _names(rest)
-    of_names = {_folded(name) for name in names}
+    of_names = {folded(name) for name in names}
     spelt = [word for each in _WORD.findall(rest) for word in _without_apostrophe(each)]
-    words = [word for word in spelt if _folded(word) not in of_names and _says_something(word)]
+    words = [word for word in spelt if folded(word) not in of_names and _says_something(word)]
     ranked = sorted(words, key=lambda word: (not frequencies.get(word, 0), frequencies.get(word, 0)))
     return _each_once([*quoted, *amounts, *identifiers, *labelled, *names, *map(stem, ranked)])[:limit]
 
@@ -191,7 +192,7 @@ def _says_something(word: str) -> bool:
 
 
 def _has_content(word: str) -> bool:
-    return _folded(word) not in _EMPTY and (bool(content_words(word)) or not _WORD.search(word))
+    return folded(word) not in _EMPTY and (bool(content_words(word)) or not _WORD.search(word))
 
 
 def _taken(pattern: re.Pattern[str], text: str) -> tuple[str, list[str]]:
@@ -204,14 +205,9 @@ def _spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def _folded(word: str) -> str:
-    decomposed = unicodedata.normalize("NFD", word.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
-
-
 def _each_once(terms: Iterable[str]) -> tuple[str, ...]:
     kept: dict[str, str] = {}
     for term in terms:
         if not is_blank(term) and len(term) <= MAX_GREP_QUERY:
-            kept.setdefault(_folded(term), term)
+            kept.setdefault(folded(term), term)
     return tuple(kept.values())

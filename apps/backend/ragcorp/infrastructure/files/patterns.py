@@ -24,16 +24,18 @@ UTF_8 = "utf-8"
 
 _SPECIAL = frozenset(r"\.+*?()|[]{}^$#&-~")
 _COMBINING = "\u0300-\u036f"
+_NO_TILDE = "\u0300-\u0302\u0304-\u036f"
+"""Behind an n: with a tilde it is an ñ."""
 _ALIKE = ("-\u2010\u2011\u2012\u2013\u2212", "'\u2018\u2019", '"\u201c\u201d')
 """Signs that one types, and another prints: each matches the others of its kind."""
 
 
 def _accented() -> Mapping[str, str]:
-    """Return each letter of ASCII with its forms in Latin-1 and Latin Extended-A: ``a`` with à, á, â, ..."""
+    """Return each letter of ASCII with its accented forms in Latin-1 and Latin Extended-A; ``n`` without ñ."""
     forms: defaultdict[str, str] = defaultdict(str)
     for form in map(chr, range(0xC0, 0x180)):
         base = unicodedata.normalize("NFD", form)[0]
-        if base != form and base.isascii():
+        if base != form and base.isascii() and form not in "ñÑ":
             forms[base] += form
     return dict(forms)
 
@@ -46,7 +48,7 @@ class Term:
     """A literal as ``pattern`` for ripgrep, and where it stands in a text.
 
     A hyphen matches the typographic ones too and the minus sign, straight quotes the curly ones, and the other way
-    round. ``fold``: a letter also matches itself with another accent, or none.
+    round. ``fold``: a letter also matches itself with another accent, or none; ñ is a letter of its own.
     """
 
     def __init__(self, text: str, *, case: GrepCase, fold: bool) -> None:
@@ -74,7 +76,7 @@ class Term:
         if signs:
             alone = f"[{signs}]"
         elif accented:
-            alone = f"[{letter}{accented}][{_COMBINING}]*"
+            alone = f"[{letter}{accented}][{_NO_TILDE if letter in 'nN' else _COMBINING}]*"
         elif letter.isascii():
             escaped = f"\\{letter}" if letter in _SPECIAL else letter
             return escaped, escaped
@@ -91,11 +93,11 @@ class Term:
 
 
 def _without_accents(text: str) -> list[str]:
-    """Return the letters of a text; those that are folded without their accents, others in NFC."""
+    """Return the letters of a text; those that are folded without their accents, others (ñ) in NFC."""
     letters: list[str] = []
     for letter in unicodedata.normalize("NFC", text):
         base = unicodedata.normalize("NFD", letter)[0]
-        if base in _ACCENTED:
+        if base in _ACCENTED and letter not in "ñÑ":
             letters.append(base)
         elif not (unicodedata.combining(letter) and letters and letters[-1] in _ACCENTED):
             letters.append(letter)

@@ -8,14 +8,15 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.application.answering.conversations import ConversationLimits, Conversations
 from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.interface.http.answers.ask_schema import AnswerBody
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
+from ragcorp.interface.shapes.answers import AnswerBody
 from support.http.fakes import Spanish, World
 from support.memory.conversations import NO_PAGES, InMemoryHistory
 
@@ -55,8 +56,8 @@ async def test_a_follow_up_is_answered_as_rewritten(
     first = (await talking.post("/ask", json={"query": FIRST, "conversation_id": "c1"})).json()
     assert first["rewritten_query"] is None
     second = (await talking.post("/ask", json={"query": NEXT, "conversation_id": "c1"})).json()
-    AnswerBody.model_validate(second)
-    assert set(second) == set(AnswerBody.model_fields)
+    TypeAdapter(AnswerBody).validate_python(second)
+    assert set(second) == set(AnswerBody.__annotations__)
     assert second["rewritten_query"] == REWRITTEN
     assert second["citations"][0]["collection"] == "artifact_chunks"
     assert world.answerer.prompts[1].question == REWRITTEN

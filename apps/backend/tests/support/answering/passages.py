@@ -10,8 +10,8 @@ from uuid import UUID, uuid5
 from ragcorp.domain.answers import AnswerFinished, AnswerPrompt, Passage, QuotedPiece
 from ragcorp.domain.citations.checks import cited_lines
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.answerer import ExtractiveAnswerer
-from ragcorp.infrastructure.extractive.vocabulary.words import folded
 
 STOP_WORDS = frozenset(
     {
@@ -124,5 +124,5 @@ class PlainTexts:
 
 
 def lexemes_of(text: str) -> frozenset[str]:
-    words = re.findall(r"[^\W_]+", folded(text))
+    words = re.findall(r"[^\W_]+", folded_in_place(text))
     return frozenset(word.removesuffix("s") if len(word) > 3 else word for word in words if word not in STOP_WORDS)

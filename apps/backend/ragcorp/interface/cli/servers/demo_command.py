@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 
@@ -17,10 +18,10 @@ from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import EXIT_FAILED, Output, plain
 from ragcorp.interface.cli.console.progress import progress
 from ragcorp.interface.cli.console.services import Demo, OnListening, ServeOptions, Session
-from ragcorp.interface.cli.console.shapes import answered_document
 from ragcorp.interface.cli.documents.ingest import IngestTotals, ingest_path
 from ragcorp.interface.cli.search.commands import print_answer
 from ragcorp.interface.cli.servers.serve_command import Host, Port, announce, facts_document
+from ragcorp.interface.shapes.answers import answer_document
 
 DEMO_LANGUAGE = "es"
 POLL_SECONDS = 1.0
@@ -72,7 +73,7 @@ async def _ask(output: Output, session: Session, question: str) -> dict[str, obj
     if not output.json:
         output.console.print(plain(f"\n{question}", style="bold"))
         print_answer(output.console, answer)
-    return {"question": question} | answered_document(answer)
+    return {"question": question, **answer_document(answer, request_id=uuid4().hex)}
 
 
 def _print_pending(output: Output, pending: int, opened: Demo) -> None:
