@@ -19,7 +19,7 @@ from starlette.responses import Response
 from ragcorp.application.resilience.time_bound import leave_behind
 from ragcorp.interface.http.layers.access import require, scope_of
 from ragcorp.interface.http.layers.admission import slot_of
-from ragcorp.interface.http.protocol.bodies import DEADLINE_KEY
+from ragcorp.interface.http.protocol.bodies import DEADLINE_KEY, ReadRequest, read_json
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import FieldError, RequestRefusedError, timed_out
@@ -37,23 +37,30 @@ class BoundedRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        needed = scope_of(self.operation_id)
-        parameters = frozenset[str]().union(
-            *(_names(found.field_info, found.alias) for found in self.dependant.query_params)
+        needed = scope_of(self.unique_id)
+        self.query_names = frozenset[str]().union(
+            *(_names(field.field_info, field.alias) for field in self.dependant.query_params)
         )
-        reads_body = "requestBody" in (self.openapi_extra or {})
+        body_model: Any = None if self.body_field is None else self.body_field.field_info.annotation
+        has_body = body_model is not None or "requestBody" in (self.openapi_extra or {})
+
+        async def read_and_handle(request: Request) -> Response:
+            if body_model is None:
+                return await handle(request)
+            body = await read_json(request, body_model, request.app.state.limits)
+            return await handle(ReadRequest(request, body))
 
         async def bounded(request: Request) -> Response:
             require(caller_of(request.scope), needed)
-            check_parameters(request, parameters)
+            check_parameters(request, self.query_names)
             limits: HttpLimits = request.app.state.limits
             handling: asyncio.Task[Response] | None = None
             try:
-                if not reads_body:
+                if not has_body:
                     await slot_of(request.scope).take(request)
                 async with asyncio.timeout(limits.request_timeout_seconds) as deadline:
                     request.scope[DEADLINE_KEY] = deadline
-                    handling = asyncio.create_task(handle(request))
+                    handling = asyncio.create_task(read_and_handle(request))
                     return await asyncio.shield(handling)
             except TimeoutError:
                 return timed_out().response(request.scope)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ragcorp.interface.http.protocol.json_response import dumps
 from ragcorp.interface.http.protocol.problems import RETRY_AFTER_SECONDS, Problem
 from ragcorp.interface.http.protocol.request_id import request_id_of
+from ragcorp.interface.shapes.json_text import dumps
 
 EVENTS, LINES = b"text/event-stream", b"application/x-ndjson"
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Generic, TypeVar
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
-from ragcorp.interface.http.protocol.json_response import dumps
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.problems import problem_of
+from ragcorp.interface.shapes.json_text import dumps
 
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-Event = tuple[str, dict[str, Any]]
+Event = tuple[str, Mapping[str, object]]
 """Name and data."""
 
 EVENT_NAMES = ("status", "search_results", "message", "citation", "final_answer", "error", "ping")
@@ -144,5 +144,5 @@ async def _next(events: AsyncGenerator[Event, None], deadline: float) -> Event |
         return await anext(events, None)
 
 
-def _event(name: str, data: dict[str, Any]) -> ServerSentEvent:
+def _event(name: str, data: Mapping[str, object]) -> ServerSentEvent:
     return ServerSentEvent(event=name, data=dumps(data).decode())

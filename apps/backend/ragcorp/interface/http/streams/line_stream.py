@@ -17,12 +17,13 @@ from starlette.types import Receive, Scope, Send
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
 from ragcorp.interface.http.protocol.bodies import entity_headers, require_media_type, too_large, upload_time
-from ragcorp.interface.http.protocol.json_response import dumps
+from ragcorp.interface.http.protocol.descriptions import content, one_of
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.ndjson import lines
 from ragcorp.interface.http.protocol.problems import Problem, RequestRefusedError, problem_of
 from ragcorp.interface.http.protocol.watched_body import WatchedBody
 from ragcorp.interface.http.streams.response_buffer import HeldAnswers, UnreadError
+from ragcorp.interface.shapes.json_text import dumps
 
 logger = logging.getLogger(__name__)
 
@@ -38,13 +39,24 @@ STALLED = Problem(
     status=408, code="request_timeout", detail="Nothing came for too long. What was answered so far is stored."
 )
 
-LINES_SCHEMA = {
-    "type": "string",
-    "description": "One JSON object a line.",
-    "examples": ['{"line":1,"external_id":"a.md","status":"created"}\n{"summary":{"created":1,"failed":0}}\n'],
-}
+OUTCOMES = content(
+    NDJSON,
+    {
+        "type": "string",
+        "description": "One JSON object a line.",
+        "examples": ['{"line":1,"external_id":"a.md","status":"created"}\n{"summary":{"created":1,"failed":0}}\n'],
+    },
+    "What became of each.",
+)
+"""Describes the response of a bulk request."""
 
 Entry = TypeVar("Entry")
+
+
+def line_body(description: str, *models: type) -> dict[str, Any]:
+    """Describe the body of a bulk request: each line is JSON of one of ``models``."""
+    schema = {"type": "string", "description": description}
+    return {"requestBody": {"required": True, "content": {NDJSON: {"schema": schema, "itemSchema": one_of(*models)}}}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
