@@ -30,9 +30,9 @@ from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.domain.ports.sources import RetrievalSource, SourceQuery
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.sources import GRAPH_FACTS
-from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
+from ragcorp.infrastructure.postgres.dense.search import VectorScan
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel, LexicalOptions
+from ragcorp.infrastructure.postgres.documents.scoring import PostgresChunkScoring
 from ragcorp.infrastructure.postgres.models.registry import active_model
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
@@ -208,20 +208,16 @@ def sources_alone(sources: Mapping[str, RetrievalSource], profile: RetrievalProf
 
 async def _wired_sources(container: Container) -> dict[str, RetrievalSource]:
     model = await active_model(container.database, configured=container.embedder.model)
-    channels = ChunkChannels(
-        container.database,
+    scan = VectorScan(
         model=model,
         ef_search=container.settings.hnsw_ef_search,
         max_scan_tuples=container.settings.hnsw_max_scan_tuples,
     )
-    repository = PostgresDocumentRepository(
-        database=container.database,
-        channels=channels,
-        lexical=LexicalChannel(container.database, options=LexicalOptions()),
-    )
+    repository = PostgresDocumentRepository(container.database, scan=scan)
+    scoring = PostgresChunkScoring(container.database, model=model)
     return {
-        **chunk_sources(container.embedder, repository),
-        **collection_sources(container.settings, container.database, container.embedder, model),
+        **chunk_sources(container.embedder, repository, scoring),
+        **collection_sources(container.settings, container.database, container.embedder, scan),
         GRAPH_FACTS: graph_source(container.settings, container.database, container.embedder, model),
     }
 

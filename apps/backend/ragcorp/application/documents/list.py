@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragcorp.application.validation.attribute_checks import require_external_id
 from ragcorp.application.validation.list_cursor import decode, encode, require_page_size
 from ragcorp.domain.documents import Document, SourceFile
-from ragcorp.domain.ports.storage import DocumentRepository, DocumentSelection
+from ragcorp.domain.ports.storage import DocumentSelection, DocumentStore
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import require_storable
 
@@ -13,8 +13,8 @@ from ragcorp.domain.text.checks import require_storable
 class ListDocuments:
     """Pages through documents in the order of ``external_id``; a page is stable under writes elsewhere."""
 
-    def __init__(self, *, repository: DocumentRepository) -> None:
-        self._repository = repository
+    def __init__(self, *, store: DocumentStore) -> None:
+        self._store = store
 
     async def list(
         self, selection: DocumentSelection, *, principal: Principal, limit: int = 50, cursor: str | None = None
@@ -22,7 +22,7 @@ class ListDocuments:
         """Return a page and the cursor of the next one. Raises InvalidInputError for a bad limit, prefix or cursor."""
         require_page_size(limit)
         require_storable(selection.prefix, field="prefix")
-        page = await self._repository.list_page(
+        page = await self._store.list_page(
             selection, principal=principal, limit=limit, after=decode(cursor) if cursor is not None else None
         )
         return page.documents, encode(page.next_after) if page.next_after is not None else None
@@ -30,9 +30,9 @@ class ListDocuments:
     async def get(self, external_id: str, *, principal: Principal) -> Document:
         """Raises NotFoundError, or InvalidInputError for what can name no document."""
         require_external_id(external_id)
-        return await self._repository.get(external_id, principal=principal)
+        return await self._store.get(external_id, principal=principal)
 
     async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
         """Return the original as it was sent. Raises what ``get`` does."""
         require_external_id(external_id)
-        return await self._repository.get_source(external_id, principal=principal)
+        return await self._store.get_source(external_id, principal=principal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio.to_thread
 
@@ -10,7 +10,7 @@ from ragcorp.application.documents.preparation import DocumentPreparation, as_re
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
-from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.domain.ports.storage import DocumentStore
 from ragcorp.domain.ports.use_cases import DocumentIngestion
 from ragcorp.domain.principal import Principal
 
@@ -31,18 +31,16 @@ class ReadDocument:
 class DocumentRevision:
     """Revises one document at a time."""
 
-    def __init__(
-        self, *, repository: DocumentRepository, preparation: DocumentPreparation, ingest: DocumentIngestion
-    ) -> None:
-        self._repository = repository
+    def __init__(self, *, store: DocumentStore, preparation: DocumentPreparation, ingest: DocumentIngestion) -> None:
+        self._store = store
         self._preparation = preparation
         self._ingest = ingest
 
     async def read(self, external_id: str, *, principal: Principal) -> ReadDocument:
         """Raises NotFoundError."""
         # the hash is read before the original: what is written in between makes the write fail, not pass unseen
-        document = await self._repository.get(external_id, principal=principal)
-        source = await self._repository.get_source(external_id, principal=principal)
+        document = await self._store.get(external_id, principal=principal)
+        source = await self._store.get_source(external_id, principal=principal)
         parsed = await anyio.to_thread.run_sync(self._preparation.read, source)
         return ReadDocument(
             document=document, source=source, text=parsed.text, requested=as_requested(document, parsed)
@@ -63,7 +61,7 @@ class DocumentRevision:
         source = read.source
         if text is not None and text != read.text:
             require_editable(read.document)
-            source = replace(source, content=text.encode())
+            source = SourceFile.of_text(text, media_type=source.media_type, filename=source.filename)
         request = IngestRequest(
             external_id=read.document.external_id, file=source, attributes=attributes or read.requested
         )

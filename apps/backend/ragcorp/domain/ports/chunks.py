@@ -1,4 +1,4 @@
-"""Ports for passages as things that are listed, named and placed, apart from any search."""
+"""Ports that list passages and read pages, without a search."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ChunkPosition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkSelection:
-    """Which chunks: those of artifacts whose external_id starts with ``prefix``, or is ``artifact``, with filters.
+    """Chunks of artifacts whose external_id starts with ``prefix``, or is ``artifact``, and that meet ``filters``.
 
-    ``lines`` are the first and the last line, of which a chunk holds at least one.
+    ``lines``: only chunks that overlap the lines from the first to the last.
     """
 
     prefix: str = ""
@@ -65,5 +65,5 @@ class PageTexts(Protocol):
     """Reads pages of documents that are not deleted. Outages are a StorageUnavailableError."""
 
     async def read(self, spans: Sequence[PageSpan], *, principal: Principal) -> Mapping[PageSpan, PagedText]:
-        """Return the spans that the principal may read, and that the document still has."""
+        """Return the spans that exist and that the principal may read."""
         ...

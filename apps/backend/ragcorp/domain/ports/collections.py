@@ -1,4 +1,4 @@
-"""Ports of the collections: their items, their channels, and what the steps after fusion read."""
+"""Ports of the collections: items, search channels, and the candidates that the steps after fusion read."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class ItemRepository(Protocol):
     """The items of one collection (memory or history). Outages are a StorageUnavailableError."""
 
     async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[ItemOutcome]:
-        """Create or replace the items, all in one transaction; an equal item is left as it is.
+        """Create or replace the items, in one transaction; equal items stay unchanged.
 
-        Of two drafts with one ``external_id`` the later stands. Raises ConflictError if one of them exists and the
-        principal may not read it. A name that is made is never taken, nor does it tell anybody what it is made of.
+        The last of several drafts with one ``external_id`` wins. Raises ConflictError for an existing item that the
+        principal may not read. Generated names are always free and do not reveal the content that they derive from.
         """
         ...
 
     async def change(
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
     ) -> ItemOutcome:
-        """Replace the item by what ``change``, a pure function, makes of it: read and written under one lock.
+        """Replace the item by the result of ``change``, a pure function, under one lock.
 
-        Raises NotFoundError, and what ``change`` raises.
+        Raises NotFoundError, and the errors of ``change``.
         """
         ...
 
@@ -48,16 +48,16 @@ class ItemRepository(Protocol):
     async def latest_of_conversation(self, session: str, *, principal: Principal, limit: int) -> list[Item]:
         """Return the principal's own last private items of a session, oldest first (by occurred_at, then id).
 
-        What is private was stored by its owner. Anybody may give an item that others read any session.
+        Only private items are certain to be stored by their owner: any writer may choose the session of a shared item.
         """
         ...
 
     async def delete_one(self, external_id: str, *, principal: Principal) -> None:
-        """Remove an item for good. Raises NotFoundError."""
+        """Delete an item. Raises NotFoundError."""
         ...
 
     async def delete(self, selection: ItemSelection, *, principal: Principal) -> int:
-        """Remove the selected items for good; return how many."""
+        """Delete the selected items; return their number."""
         ...
 
 
@@ -71,28 +71,31 @@ class CollectionChannels(Protocol):
     async def matching(
         self, query: str, *, principal: Principal, filters: Filters, limit: int, since: datetime | None = None
     ) -> tuple[RankedList, bool]:
-        """Return up to ``limit`` items by BM25 over what the principal may read, and whether a budget cut the look.
+        """Return up to ``limit`` items by BM25 over the readable ones, and whether a budget cut the search.
 
-        ``since``: only what occurred at that moment or later.
+        ``since``: only items that occurred at that moment or later.
         """
         ...
 
 
 class CandidateStore(Protocol):
-    """Reads stored passages of every collection by key. What the principal may not read is not there."""
+    """Reads passages of every collection by key. Passages that the principal may not read are left out."""
 
     async def describe(
         self, keys: Sequence[HitKey], *, principal: Principal, filters: Filters = ()
     ) -> dict[HitKey, Description]:
-        """Return what passes the filters; of a collection that lacks a field of theirs, nothing. One round trip."""
+        """Return the candidates that pass the filters, in one round trip.
+
+        A collection without one of the filtered fields has none.
+        """
         ...
 
     async def features(self, keys: Sequence[HitKey], *, principal: Principal) -> Features:
-        """One round trip; meant for a pool of some twenty."""
+        """Return cosines and lexemes for diversification, in one round trip; for some twenty candidates."""
         ...
 
     async def read(self, keys: Sequence[HitKey], *, principal: Principal) -> dict[HitKey, Chunk]:
-        """Return the content, one round trip. Of a whole artifact, its opening."""
+        """Return the passages, in one round trip; of a whole artifact, its beginning."""
         ...
 
     async def neighbours(
@@ -103,10 +106,10 @@ class CandidateStore(Protocol):
 
 
 class FacetCounts(Protocol):
-    """Counts what a caller may read."""
+    """Counts the readable passages by facet."""
 
     async def count(self, *, principal: Principal, filters: Filters = ()) -> Facets:
-        """Raises StorageUnavailableError, with reason ``timeout`` where it takes too long."""
+        """Raises StorageUnavailableError, with reason ``timeout`` if the count takes too long."""
         ...
 
 

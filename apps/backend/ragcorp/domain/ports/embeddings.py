@@ -1,4 +1,4 @@
-"""The port through which vectors of another model are made beside those in use, and take their place."""
+"""Ports that compute the vectors of another model, switch to it, and maintain the embedding cache."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ragcorp.domain.embeddings import CachedVectors, EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import PendingChunk
 
 Rejected = Mapping[str, Mapping[int, bytes]]
-"""What the model refused, by kind: id and the hash of its text."""
+"""Texts that the model rejected, by kind: row id and hash of the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelState:
-    """A model that is active, or of which anything is stored: vectors of texts, or what is made or kept of them.
+    """A model that is active or has stored vectors.
 
-    ``vectors`` counts the texts with a vector of it, ``missing`` those without; ``indexes`` the valid ones of
+    ``vectors`` counts the texts with a vector of it, ``missing`` those without, ``indexes`` the valid indexes among
     ``all_indexes``.
     """
 
@@ -31,30 +31,30 @@ class ModelState:
 
 
 class Reembedding(Protocol):
-    """All workspaces' vectors of one more model. Searches and ingestion go on. Outages: StorageUnavailableError."""
+    """Re-embeds all workspaces while searches and ingestion go on. Outages are a StorageUnavailableError."""
 
     kinds: Sequence[str]
-    """What has texts with vectors: chunks, memories, and so on."""
+    """Kinds of text with vectors: chunks, memory items and so on."""
 
     def exclusively(self) -> AbstractAsyncContextManager[None]:
-        """Hold the right to change models for the block.
+        """Hold the exclusive right to change models for the block.
 
-        Raises ConflictError while another process holds it, ConfigurationError for a role that may not.
+        Raises ConflictError while another process has it, ConfigurationError for a role without the privilege.
         """
         ...
 
     async def models(self) -> Sequence[ModelState]:
-        """Return them by name and width."""
+        """Return the models, by name and width."""
         ...
 
     async def active(self) -> EmbeddingModel | None: ...
 
     async def register(self, model: EmbeddingModel) -> None:
-        """Make the model known; it stays inactive. Raises ConfigurationError for a width that cannot be indexed."""
+        """Add an inactive model. Raises ConfigurationError for a width that cannot be indexed."""
         ...
 
     async def count(self, model: EmbeddingModel) -> tuple[int, int]:
-        """Return how many texts there are, and how many of them lack a vector of the model."""
+        """Return the number of texts, and of those without a vector of the model."""
         ...
 
     async def missing(self, kind: str, *, model: EmbeddingModel, after: int, limit: int) -> list[PendingChunk]:
@@ -62,46 +62,46 @@ class Reembedding(Protocol):
         ...
 
     async def store(self, kind: str, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
-        """Store vectors; what was deleted, or has another text by now, is passed over."""
+        """Store vectors; deleted and changed texts are skipped."""
         ...
 
     async def refresh(self, model: EmbeddingModel, *, rejected: Rejected) -> None:
-        """Set what is made of the model's vectors: each document's direction and each workspace's mean."""
+        """Compute the model's vectors of documents and the mean vector of each workspace."""
         ...
 
     async def build_indexes(self, model: EmbeddingModel, *, report: Callable[[int, int], None]) -> None:
-        """Make the indexes that are missing or INVALID; ``report`` is told how many of how many stand."""
+        """Build the missing and INVALID indexes; ``report`` receives the number done and the total."""
         ...
 
     async def activate(self, model: EmbeddingModel, *, rejected: Rejected) -> None:
-        """Make the model the active one, in one transaction that lists what still lacks a vector of it.
+        """Activate the model, in one transaction that enqueues the texts without a vector of it.
 
-        Writers wait for it, searches do not. What was ``rejected`` is listed as failed. Raises
-        StorageUnavailableError (``locked``) if others keep the tables for minutes; then nothing is changed.
+        Writers wait meanwhile, searches do not. ``rejected`` texts are enqueued as failed. Raises
+        StorageUnavailableError (``locked``) if the tables stay locked for minutes; then nothing has changed.
         """
         ...
 
     async def drop_indexes(self, model: EmbeddingModel) -> None: ...
 
     async def delete_vectors(self, model: EmbeddingModel, *, limit: int) -> int:
-        """Remove up to ``limit`` vectors of an inactive model, cached ones included; return how many went."""
+        """Delete up to ``limit`` vectors of an inactive model, cached ones included; return their number."""
         ...
 
 
 class EmbeddingCacheUpkeep(Protocol):
-    """What an operator sees and removes of that cache, in all workspaces. Vectors in use by an index are no part of it.
+    """Inspects and prunes the cache of all workspaces, which has no vectors of the indexes.
 
     ``model`` is a model's name, None for all. Outages are a StorageUnavailableError.
     """
 
     async def status(self) -> Sequence[CachedVectors]:
-        """Return one entry for each model of the database, by name and width, also where nothing is kept of it."""
+        """Return one entry per model of the database, by name and width, even without cached vectors."""
         ...
 
     async def count_unused(self, *, days: float, model: str | None) -> int:
-        """Return how many vectors were used last at least so many days ago."""
+        """Return the number of vectors unused for at least ``days``."""
         ...
 
     async def prune(self, *, days: float, model: str | None, limit: int) -> int:
-        """Remove at most ``limit`` of those, the longest unused first; return how many."""
+        """Delete at most ``limit`` of those, the longest unused first; return their number."""
         ...

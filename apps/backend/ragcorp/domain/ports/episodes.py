@@ -1,4 +1,4 @@
-"""Port for episodes: what was shown in each turn, and to whom it is told again."""
+"""Port of episodes: the entities shown in each turn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EpisodeStore(Protocol):
     """
 
     async def hydrated(self, episode_id: str, *, principal: Principal, limit: int) -> tuple[EntityIdentity, ...]:
-        """Return what earlier turns showed, each once: the latest turn first, then by position."""
+        """Return the distinct entities of earlier turns: the latest turn first, then by position."""
         ...
 
     async def record(
@@ -38,16 +38,16 @@ class EpisodeStore(Protocol):
         use: HydrationUse,
         principal: Principal,
     ) -> int:
-        """Store the next turn as a whole, and return its number (from 1)."""
+        """Store the next turn and return its number (from 1)."""
         ...
 
     async def read(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
-        """Return a turn, the latest by default, without what the principal may not read today.
+        """Return a turn, the latest by default, without entities that the principal may not read now.
 
-        Raises NotFoundError where the caller has no such episode, or the episode no such turn.
+        Raises NotFoundError for an unknown episode or turn.
         """
         ...
 
     async def purge(self, *, older_than_days: float) -> int:
-        """Remove turns that are older, and episodes without any; return how many turns."""
+        """Delete older turns, and episodes without turns; return the number of turns."""
         ...

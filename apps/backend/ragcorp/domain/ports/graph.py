@@ -1,4 +1,4 @@
-"""Ports of the knowledge graph: what is stored, the search through it, and the model that extracts facts."""
+"""Ports of the knowledge graph: storage, search and extraction of facts."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from ragcorp.domain.retrieval import RankedList
 class GraphRepository(Protocol):
     """Entities and facts of one workspace at a time. Outages are a StorageUnavailableError.
 
-    A fact is readable where it, both its entities and the document that it is from are. An entity that was never
-    declared, only named by facts, is readable where one of those facts is.
+    A fact is readable if it, both its entities and its document are. An undeclared entity, which only facts name, is
+    readable if one of those facts is.
     """
 
     async def save_entities(
         self, drafts: Sequence[EntityDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
-        """Create or replace the entities; an equal one is left as it is. The failure of one stops no other."""
+        """Create or replace the entities; equal ones stay unchanged. The failure of one stops no other."""
         ...
 
     async def get_entity(self, external_id: str, *, principal: Principal) -> Entity:
@@ -46,18 +46,18 @@ class GraphRepository(Protocol):
     ) -> EntityPage: ...
 
     async def delete_entity(self, external_id: str, *, principal: Principal) -> None:
-        """Remove an entity and its facts for good. Raises NotFoundError.
+        """Delete an entity and its facts. Raises NotFoundError.
 
-        Facts that the principal may not read stay, and so, undeclared and without its description, does the entity.
+        Facts that the principal may not read stay; then the entity stays too, undeclared and without a description.
         """
         ...
 
     async def save_facts(
         self, drafts: Sequence[FactDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
-        """Create or replace the facts; an equal one is left as it is. The failure of one stops no other.
+        """Create or replace the facts; equal ones stay unchanged. The failure of one stops no other.
 
-        An entity that is named and not known is made, undeclared.
+        Unknown entities that a fact names are created, undeclared.
         """
         ...
 
@@ -70,7 +70,7 @@ class GraphRepository(Protocol):
     ) -> FactPage: ...
 
     async def delete_fact(self, external_id: str, *, principal: Principal) -> None:
-        """Remove a fact for good, and undeclared entities without any other. Raises NotFoundError."""
+        """Delete a fact, and its undeclared entities without another fact. Raises NotFoundError."""
         ...
 
 
@@ -103,9 +103,9 @@ class GraphSearch(Protocol):
         limit: int,
         now: datetime | None = None,
     ) -> RankedList:
-        """Return up to ``limit`` facts by score, then id; of equal scores those that are over at ``now`` come last.
+        """Return up to ``limit`` facts by score, then id; of equal scores, facts that ended before ``now`` come last.
 
-        ``embedding`` None: entities are looked up by name alone.
+        Without an ``embedding``, entities are looked up by name only.
         """
         ...
 
@@ -117,19 +117,19 @@ class FactExtractor(Protocol):
     def version(self) -> ExtractorVersion: ...
 
     async def extract(self, *, title: str, text: str) -> Extraction:
-        """Return the facts that ``text`` bears out: every name and quote stands in it."""
+        """Return the facts that ``text`` supports: it contains every name and quote."""
         ...
 
     async def aclose(self) -> None: ...
 
 
 class ExtractionStore(Protocol):
-    """What was extracted from which chunk. Outages are a StorageUnavailableError."""
+    """Stores extracted facts by chunk. Outages are a StorageUnavailableError."""
 
     async def waiting(
         self, version: ExtractorVersion, *, principal: Principal, document: str | None, limit: int, after: int = 0
     ) -> list[ExtractionTask]:
-        """Return chunks that the principal may read and the extractor has not, by chunk id, behind ``after``.
+        """Return readable chunks that this extractor has not processed, by chunk id, above ``after``.
 
         ``document`` is an external_id. Raises NotFoundError if there is no such document.
         """
@@ -140,12 +140,12 @@ class ExtractionStore(Protocol):
     async def store(
         self, task: ExtractionTask, extraction: Extraction, *, version: ExtractorVersion, principal: Principal
     ) -> int:
-        """Replace the facts that were extracted from the chunk; return how many stand now. 0 if the chunk is gone.
+        """Replace the facts that were extracted from the chunk; return their number, 0 if the chunk is gone.
 
-        They are cited to the chunk and as visible as its document.
+        They cite the chunk and have its visibility.
         """
         ...
 
     async def remove_stale(self, *, principal: Principal) -> int:
-        """Remove extracted facts whose chunk is gone, and what is kept of texts that are; return how many facts."""
+        """Delete extracted facts and cached extractions whose chunk is gone; return the number of facts."""
         ...

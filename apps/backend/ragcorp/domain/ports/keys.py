@@ -22,7 +22,7 @@ class KeyStore(Protocol):
     """Keys of all workspaces. Outages are a StorageUnavailableError."""
 
     async def secret(self) -> bytes:
-        """Return the database's own secret for HMACs, for installations that set none."""
+        """Return the database's secret for HMACs, for installations without KEYS_SECRET."""
         ...
 
     async def add(self, stored: StoredKey) -> None: ...
@@ -30,37 +30,37 @@ class KeyStore(Protocol):
     async def find(self, key_id: str) -> StoredKey | None: ...
 
     async def list(self, *, workspace: str | None = None) -> Sequence[ApiKey]:
-        """Return all keys, or a workspace's, revoked ones too: the newest first."""
+        """Return all keys, or a workspace's, with revoked ones, the newest first."""
         ...
 
     async def revoke(self, key_id: str, *, at: datetime) -> bool:
-        """Return whether there is such a key; one that is revoked stays so."""
+        """Return whether the key exists; a revoked key stays revoked."""
         ...
 
     async def used(self, key_id: str, *, at: datetime) -> None:
-        """Remember when a key was used last."""
+        """Store when a key was last used."""
         ...
 
     async def any_exists(self) -> bool:
-        """Say whether a key was ever made here, revoked or not."""
+        """Return whether a key was ever created, revoked or not."""
         ...
 
 
 class Authenticator(Protocol):
-    """Tells who calls."""
+    """Identifies the caller of a request."""
 
     async def caller(self, credential: str | None) -> Caller:
         """Return the caller for ``id.secret``, or for no credential at all.
 
-        Raises UnauthenticatedError: the same for a credential that is unknown, wrong, expired, revoked or malformed,
-        and for none where a key exists. Raises StorageUnavailableError where that cannot be told.
+        Raises the same UnauthenticatedError for an unknown, wrong, expired, revoked or malformed credential, and for
+        none if any key exists. Raises StorageUnavailableError if the store cannot be read.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenAccount:
-    """Whose tokens are counted."""
+    """The key whose tokens are counted."""
 
     workspace: str
     key_id: str
@@ -72,5 +72,5 @@ class TokenUsageStore(Protocol):
     async def used(self, account: TokenAccount, *, day: date) -> int: ...
 
     async def add(self, tokens: Mapping[tuple[TokenAccount, date], int]) -> None:
-        """Add to what is stored; a key that was removed meanwhile is left out."""
+        """Add to the stored sums; removed keys are skipped."""
         ...

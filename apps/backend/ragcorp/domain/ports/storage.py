@@ -1,4 +1,4 @@
-"""Ports for what is stored: documents and their chunks, and the backlog of missing vectors."""
+"""Ports of documents and their chunks (search, scoring, storage), and of the embedding backlog."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ from ragcorp.domain.structure.entities import DocumentStructure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentWrite:
-    """A document ready to be stored. ``index_hashes[i]`` is the SHA-256 of what is embedded for ``chunks[i]``.
-
-    ``structure`` has its entities; none where nothing extracts them.
-    """
+    """A document ready to be stored. ``index_hashes[i]`` is the SHA-256 of the text embedded for ``chunks[i]``."""
 
     external_id: str
     attributes: DocumentAttributes
@@ -63,11 +60,11 @@ class SimilarChunks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalChunks:
-    """What the words of a query found.
+    """The chunks that a query's words match.
 
-    ``ranked_list`` is the sparse ranking; ``identifiers`` are the chunks that hold a code or name of the query exactly;
-    ``all_words`` those that hold every word. ``terms`` are what was looked for, over ``chunks`` chunks of
-    ``average_length`` lexemes. ``cut``: a budget ended the ranking early.
+    ``ranked_list`` is the sparse ranking; ``identifiers`` ranks the chunks with an exact code or name of the query,
+    ``all_words`` those with every word. ``terms`` are the query's terms; the workspace has ``chunks`` chunks of
+    ``average_length`` lexemes on average. ``cut``: a budget ended the ranking early.
     """
 
     ranked_list: RankedList
@@ -81,7 +78,7 @@ class LexicalChunks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexemeCounts:
-    """A chunk's length in lexeme occurrences, and how often (tf) it holds each lexeme in question that it holds."""
+    """A chunk's length in lexeme occurrences, and the tf of each given lexeme that occurs in it."""
 
     length: int
     counts: Mapping[str, int]
@@ -89,9 +86,9 @@ class LexemeCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibleFrequencies:
-    """How many chunks a principal may read, and how many of them hold each lexeme (``counted_up_to`` at most).
+    """The number of chunks that a principal may read, and how many contain each lexeme (up to ``counted_up_to``).
 
-    ``everything``: nothing of its workspace is hidden from it.
+    ``everything``: the principal may read all of the workspace.
     """
 
     chunks: int
@@ -118,7 +115,7 @@ class DocumentPage:
 
 
 class DocumentRepository(Protocol):
-    """Documents and chunks of one workspace at a time. Outages are a StorageUnavailableError."""
+    """Finds chunks of one workspace at a time. Outages are a StorageUnavailableError."""
 
     async def find_similar_chunks(
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
@@ -138,16 +135,29 @@ class DocumentRepository(Protocol):
         limit: int,
         syntax: QuerySyntax = QuerySyntax.PLAIN,
     ) -> LexicalChunks:
-        """Return up to ``limit`` chunks a list that hold words of ``query``, each list by its score, then chunk id.
+        """Return lists of up to ``limit`` chunks that match words of ``query``, each by score, then chunk id.
 
-        The ranking is BM25, or ``ts_rank_cd`` where it is configured or the syntax is websearch. A misspelt word stands
-        for the nearest one in a chunk that the principal may read. A query without
-        content words yields empty lists.
+        The ranking is BM25, or ``ts_rank_cd`` if configured or for websearch syntax. A misspelt word is replaced by the
+        nearest one in a chunk that the principal may read. A query without content words yields empty lists.
         """
         ...
 
+    async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
+        """Return the chunks that exist and that the principal may read."""
+        ...
+
+    async def find_chunk_ids(
+        self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
+    ) -> dict[tuple[UUID, int], str]:
+        """Return the ids of the readable chunks at these (document id, chunk index)."""
+        ...
+
+
+class ChunkScoring(Protocol):
+    """Scores any chunks for a query, found by it or not. Outages are a StorageUnavailableError."""
+
     async def admitted_chunks(self, query: str, chunk_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
-        """Return those of the chunks that the operators of a query in websearch syntax admit."""
+        """Return the given chunks that match the operators of a query in websearch syntax."""
         ...
 
     async def half_centred_similarities(
@@ -159,38 +169,32 @@ class DocumentRepository(Protocol):
     async def count_lexemes(
         self, lexemes: Sequence[str], chunk_ids: Sequence[str], *, principal: Principal
     ) -> dict[str, LexemeCounts]:
-        """Return how often each of the chunks holds each of the lexemes."""
+        """Return each chunk's length and its counts of the lexemes."""
         ...
 
     async def visible_frequencies(self, lexemes: Sequence[str], *, principal: Principal) -> VisibleFrequencies:
-        """Return what the principal may know of the lexemes' frequencies. For explanations; bounded, one statement."""
+        """Return the lexemes' frequencies over readable chunks. For explanations; bounded, one statement."""
         ...
 
-    async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
-        """Return those of the chunks that (still) exist and that the principal may read."""
-        ...
 
-    async def find_chunk_ids(
-        self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
-    ) -> dict[tuple[UUID, int], str]:
-        """Return the ids of the chunks at these (document id, chunk index), where there are such."""
-        ...
+class DocumentStore(Protocol):
+    """Documents of one workspace at a time: written, read and deleted. Outages are a StorageUnavailableError."""
 
     async def find_unchanged(
         self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
     ) -> dict[str, WriteOutcome]:
-        """Return, of documents given as content hash by external_id, those that are stored just so."""
+        """Return the documents, given as content hash by external_id, that are stored unchanged."""
         ...
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[WriteOutcome]:
-        """Create the documents or swap their chunks, all in one transaction; an equal document is left as it is.
+        """Create the documents or swap their chunks, in one transaction; equal documents stay unchanged.
 
-        Raises ConflictError if one of them exists and the principal may not read it.
+        Raises ConflictError for an existing document that the principal may not read.
         """
         ...
 
     async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> WriteOutcome:
-        """Swap a document's chunks as ``save_many`` does, if it is still what the caller has read.
+        """Swap a document's chunks as ``save_many`` does, unless it changed since the caller read it.
 
         Raises ConflictError unless it exists, is not deleted and has the content hash ``expected``.
         """
@@ -208,11 +212,11 @@ class DocumentRepository(Protocol):
         ...
 
     async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
-        """Return the original as it was sent. Raises NotFoundError."""
+        """Return the original file. Raises NotFoundError."""
         ...
 
     async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
-        """Return a soft-deleted document with all that is needed to index it again. Raises NotFoundError."""
+        """Return a soft-deleted document with its text and original. Raises NotFoundError."""
         ...
 
     async def list_page(
@@ -220,7 +224,7 @@ class DocumentRepository(Protocol):
     ) -> DocumentPage: ...
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        """Hide all of the selection; return how many.
+        """Hide the selected documents; return their number.
 
         Their chunks leave every index in the same transaction; text and original stay until a purge.
         """
@@ -231,15 +235,15 @@ class DocumentRepository(Protocol):
         ...
 
     async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
-        """Remove soft-deleted documents for good; return how many. Without a principal, those of every workspace."""
+        """Delete soft-deleted documents for good; return their number. Without a principal, in every workspace."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingChunk:
-    """A chunk, or an item of another collection, that waits for its vector.
+    """A text that waits for its vector: a chunk's, an item's or an entity's.
 
-    ``chunk_id`` is the item's own in its backlog; ``index_hash`` is the SHA-256 of ``index_text``.
+    ``chunk_id`` is the id of its row; ``index_hash`` is the SHA-256 of ``index_text``.
     """
 
     chunk_id: int
@@ -250,17 +254,14 @@ class PendingChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacklogCounts:
-    """What waits for a vector: all of it, and what failed too often to be tried again by itself."""
+    """The number of texts that wait for a vector, and how many of them failed too often to be retried."""
 
     pending: int
     failed: int
 
 
 class EmbeddingBacklog(Protocol):
-    """The durable list of chunks, or of one kind of item, without a vector.
-
-    Work is leased, so that a dead worker's share comes back.
-    """
+    """The durable queue of texts of one kind without a vector. Work is leased: a dead worker's share comes back."""
 
     async def claim(
         self,
@@ -271,31 +272,31 @@ class EmbeddingBacklog(Protocol):
         workspace: str | None = None,
         model: EmbeddingModel | None = None,
     ) -> list[PendingChunk]:
-        """Lease up to ``limit``; none if ``model`` is not the active one, whose vectors these wait for."""
+        """Lease up to ``limit`` texts; none if ``model`` is not the active model."""
         ...
 
     async def complete(self, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
-        """Store the vectors, keep them in the cache, and take the chunks off the list if ``model`` is the active one.
+        """Store the vectors, cache those of documents, and dequeue the texts if ``model`` is the active model.
 
-        A chunk that was deleted, or has another text than was claimed, is passed over.
+        Deleted rows and rows whose text changed are skipped.
         """
         ...
 
     async def fail(
         self, chunks: Sequence[PendingChunk], *, reason: str, retry_in_seconds: float, max_attempts: int
     ) -> None:
-        """Put the chunks off, twice as long each time; after ``max_attempts`` they wait for ``enqueue_missing``.
+        """Delay the texts, twice as long each time; after ``max_attempts`` they wait for ``enqueue_missing``.
 
-        One whose text is another by now is left as it is.
+        Rows whose text changed are skipped.
         """
         ...
 
     async def release(self, chunk_ids: Sequence[int]) -> None:
-        """Give a lease back unused."""
+        """Return a lease unused."""
         ...
 
     async def enqueue_missing(self) -> int:
-        """List every chunk without a vector of the active model, failed ones included; return how many were added."""
+        """Enqueue every text without a vector of the active model, failed ones included; return the number added."""
         ...
 
     async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts: ...

@@ -17,7 +17,7 @@ Found = TypeVar("Found")
 
 
 class Tokenizer(Protocol):
-    """Counts the tokens that a language model would see. Pure and fast; any text is taken."""
+    """Counts the tokens of any text as a language model does. Pure and fast."""
 
     @property
     def name(self) -> str: ...
@@ -26,11 +26,11 @@ class Tokenizer(Protocol):
 
 
 class StructureExtractor(Protocol):
-    """Finds the entities of a document. Blocking; broken code yields what can be parsed, and nothing raises."""
+    """Extracts the entities of a document. Blocking; never raises: broken code yields the entities that parse."""
 
     @property
     def fingerprint(self) -> str:
-        """Names algorithm, tokenizer and grammars: another one means that other entities may come out."""
+        """Identifies algorithm, tokenizer and grammars; with another fingerprint the entities may differ."""
         ...
 
     def extract(self, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure: ...
@@ -38,9 +38,9 @@ class StructureExtractor(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named(Generic[Found]):
-    """What a name finds, at most the asked number in a total order; ``matches`` counts all (1,000 at most).
+    """The matches of a name: up to a limit in a total order; ``matches`` counts all (1,000 at most).
 
-    ``nearness`` is how much of what was asked for as ``near`` each of ``found`` has; empty where nothing was.
+    ``nearness[i]`` is the weight of the ``near`` words that ``found[i]`` has; empty without such words.
     """
 
     found: tuple[Found, ...]
@@ -50,10 +50,10 @@ class Named(Generic[Found]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntaxNeighbours:
-    """Neighbours of an entity in the syntax tree, each list nearest first: by path, then by place.
+    """Neighbours of an entity in the syntax tree, nearest first: by path, then by position.
 
-    A name that it calls is the nearest symbol of that name, and none else; who calls it are those to whom no other of
-    its name is nearer.
+    A call resolves to the nearest symbol of that name only; callers are those for which no other symbol of the
+    entity's name is nearer.
     """
 
     calls: tuple[EntityRef, ...] = ()
@@ -70,9 +70,9 @@ class SimilarEntity:
 
 
 class StructureIndex(Protocol):
-    """Entities of documents that the principal may read and that meet the filters; every order is total.
+    """Looks up entities of readable documents that meet the filters; every order is total.
 
-    Filters that documents do not have leave nothing. Outages are a StorageUnavailableError.
+    Filters on fields that documents lack match nothing. Outages are a StorageUnavailableError.
     """
 
     async def files(
@@ -87,10 +87,9 @@ class StructureIndex(Protocol):
     ) -> Mapping[str, Named[FileRef]]:
         """Return the documents of each stored file or stem name, the nearest first, then by path.
 
-        Near is a document whose path or title has the words (``application.place_words``) that are ``near``, at most
-        64 of them: a word adds ln(matches of the name / those that have the word), so that what all have adds nothing;
-        nor does one that says nothing in a language of the workspace ("de").
-        Where that is equal the words that are ``shown`` decide alike.
+        A document is nearer the more of the ``near`` words (``domain.text.place_words``, at most 64) its path or title
+        has: a word adds ln(matches of the name / matches with the word), so a word of all matches adds nothing; nor
+        does a stop word of a language of the workspace ("de"). The ``shown`` words break ties in the same way.
         """
         ...
 
@@ -116,16 +115,16 @@ class StructureIndex(Protocol):
     async def within(
         self, entities: Sequence[EntityRef], *, principal: Principal, limit: int
     ) -> Mapping[int, tuple[EntityRef, ...]]:
-        """Return, by entity id, the first ``limit`` entities inside each entity (of any depth), in text order.
+        """Return, by entity id, the first ``limit`` entities inside each entity (at any depth), in text order.
 
-        Without identifiers: they repeat a line of it.
+        Without identifiers, which repeat one of its lines.
         """
         ...
 
     async def known(
         self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[EntityIdentity, EntityRef]:
-        """Return those that are (still) there."""
+        """Return the entities that exist."""
         ...
 
     async def neighbours(
@@ -139,24 +138,24 @@ class StructureIndex(Protocol):
     ) -> tuple[SimilarEntity, ...]:
         """Return the ``limit`` most similar entities, best first, then by path and position.
 
-        Symbols by vectors of their own, what of other texts by those of the chunks in which they stand; by index.
+        Symbols have vectors of their own; entities of other texts are found by the vectors of their chunks.
         """
         ...
 
     async def at_chunks(
         self, chunk_ids: Sequence[str], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[str, tuple[EntityRef, ...]]:
-        """Return the entities whose own text a chunk holds, by chunk id, in text order, without identifiers."""
+        """Return, by chunk id, the entities with text of their own in the chunk, in text order, without identifiers."""
         ...
 
     async def texts(self, ids: Sequence[int], *, principal: Principal) -> Mapping[int, EntityText]:
-        """Return what is shown of those that are still there."""
+        """Return the texts of the entities that exist."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnstructuredDocument:
-    """A stored document whose entities are missing or out of date, with what they are extracted from."""
+    """A stored document whose entities are missing or outdated, with the text to extract them from."""
 
     document_id: UUID
     content_hash: bytes
@@ -167,20 +166,16 @@ class UnstructuredDocument:
 
 
 class StructureBacklog(Protocol):
-    """Documents without entities (those of before), or whose entities those of a fingerprint replace.
-
-    What replaces what says ``StructureFingerprint.replaces``.
-    """
+    """Documents without entities, or whose entities a fingerprint replaces (``StructureFingerprint.replaces``)."""
 
     async def outdated(self, fingerprint: str, *, after: UUID | None = None, limit: int) -> list[UnstructuredDocument]:
         """Return the first ``limit`` whose id is greater than ``after``, by id."""
         ...
 
     async def save(self, structures: Mapping[UUID, tuple[bytes, DocumentStructure]]) -> frozenset[UUID]:
-        """Swap the entities of documents, and return which.
+        """Swap the entities of documents; return the ids of those documents.
 
-        Left alone are those that no longer have the content hash given with each, and those whose entities another
-        wrote meanwhile that these do not replace.
+        Documents whose content hash changed are skipped, as are those with newer entities that these do not replace.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Port for a workspace as a whole."""
+"""Port of whole workspaces."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from ragcorp.domain.embeddings import Vector
 
 
 class Workspaces(Protocol):
-    """Every row of a workspace. Outages are a StorageUnavailableError."""
+    """Removes, lists and refreshes workspaces. Outages are a StorageUnavailableError."""
 
     async def remove(self, workspace: str) -> None:
-        """Remove all of it for good: documents, chunks, vectors, backlog, caches and statistics."""
+        """Delete everything in it: documents, chunks, vectors, backlog, caches and statistics."""
         ...
 
     async def abandoned(self, pattern: str, *, older_than_days: float) -> list[str]:
-        """Return the workspaces whose whole name matches a regular expression and whose last document is older."""
+        """Return the workspaces whose full name matches a regular expression and whose newest content is older."""
         ...
 
     async def refresh_statistics(self, workspace: str) -> None:
-        """Bring up to date, now, all that ranking keeps as a snapshot."""
+        """Refresh the snapshots that ranking uses, now."""
         ...
 
     async def vectors(self, workspace: str, *, limit: int) -> list[Vector]:

@@ -15,13 +15,11 @@ from ragcorp.application.embedding.switch_back import SwitchBack
 from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.embeddings.reembedding import PostgresReembedding
-from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
-from ragcorp.infrastructure.postgres.items.rows import WITH_VECTORS
 from ragcorp.infrastructure.postgres.models.embedding_models import HALFVEC_INDEX_LIMIT
+from ragcorp.infrastructure.postgres.tables.embedded import OF_DOCUMENTS, OF_ITEMS
 from ragcorp.interface.cli.console.services import ModelChoice, Models, Target
 from ragcorp.main.opening.storage import Storage, open_storage, prepare_storage
 from ragcorp.main.settings.for_commands import settings_for
@@ -62,8 +60,8 @@ async def open_models(target: Target, choice: ModelChoice | None) -> AsyncIterat
             cache = PostgresEmbeddingCache(database=database)
             pending = EmbedPending(
                 embedder=embedder,
-                backlogs=(PostgresEmbeddingBacklog(database=database), PostgresStructureVectors(database=database)),
-                item_backlogs=[PostgresItemBacklog(database=database, tables=tables) for tables in WITH_VECTORS],
+                backlogs=[PostgresEmbeddingBacklog(database=database, table=table) for table in OF_DOCUMENTS],
+                item_backlogs=[PostgresEmbeddingBacklog(database=database, table=table) for table in OF_ITEMS],
                 cache=cache,
             )
             reembed = Reembed(embedder=embedder, store=store, cache=cache, backlog=pending)

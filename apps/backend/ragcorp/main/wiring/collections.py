@@ -14,7 +14,7 @@ from ragcorp.application.memory.list_items import ListItems
 from ragcorp.application.memory.save_items import SaveItems
 from ragcorp.application.retrieval.search.count_facets import CountFacets
 from ragcorp.domain.collections import Collection
-from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.domain.ports.storage import DocumentRepository, DocumentStore
 from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresChunkCatalogue
 from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
 from ragcorp.infrastructure.postgres.connections.database import Database
@@ -26,20 +26,21 @@ def make_collections(
     *,
     database: Database,
     repository: DocumentRepository,
+    store: DocumentStore,
     preparation: DocumentPreparation,
     ingest: IngestDocument,
     search_timeout_seconds: float,
     max_metadata_bytes: int,
 ) -> CollectionUseCases:
     catalogue = PostgresChunkCatalogue(database=database)
-    revision = DocumentRevision(repository=repository, preparation=preparation, ingest=ingest)
+    revision = DocumentRevision(store=store, preparation=preparation, ingest=ingest)
     history = _items(database, Collection.HISTORY, max_metadata_bytes)
     return CollectionUseCases(
         memory=_items(database, Collection.MEMORY, max_metadata_bytes),
         history=history,
         import_history=ImportHistory(save=history.save),
         chunks=ListChunks(repository=repository, catalogue=catalogue),
-        edit_chunk=EditChunk(repository=repository, catalogue=catalogue, revision=revision),
+        edit_chunk=EditChunk(repository=repository, store=store, catalogue=catalogue, revision=revision),
         revise_document=ReviseDocument(revision=revision),
         facets=CountFacets(counts=PostgresFacetCounts(database, timeout_ms=max(1, int(search_timeout_seconds * 1000)))),
     )

@@ -36,10 +36,11 @@ from ragcorp.infrastructure.language.detector import LangidDetector
 from ragcorp.infrastructure.postgres.chunks.page_texts import PostgresPageTexts
 from ragcorp.infrastructure.postgres.collections.candidate_store import PostgresCandidateStore
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
-from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
-from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.dense.search import VectorScan
+from ragcorp.infrastructure.postgres.documents.repository import LexicalOptions, PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.documents.scoring import PostgresChunkScoring
+from ragcorp.infrastructure.postgres.documents.store import PostgresDocumentStore
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
-from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel, LexicalOptions
 from ragcorp.infrastructure.postgres.lexical.text_analysis import PostgresTextAnalyzer
 from ragcorp.infrastructure.postgres.models.registry import active_model
 from ragcorp.infrastructure.postgres.workspaces.languages import WorkspaceLanguages
@@ -48,7 +49,7 @@ from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import Statist
 from ragcorp.interface.library.use_cases import UseCases
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.collections import make_collections
-from ragcorp.main.wiring.conversations import make_context, make_conversation
+from ragcorp.main.wiring.conversations import make_context, make_conversations
 from ragcorp.main.wiring.embedding import cached, make_embedding
 from ragcorp.main.wiring.files import make_files
 from ragcorp.main.wiring.graph import graph_source, make_graph
@@ -152,16 +153,12 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         stack.push_async_callback(authenticator.aclose)
         dense_is_out = embedder.model.dimensions == 0
         model = await active_model(database, configured=None if dense_is_out else embedder.model)
-        channels = ChunkChannels(
-            database,
-            model=model,
-            ef_search=settings.hnsw_ef_search,
-            max_scan_tuples=settings.hnsw_max_scan_tuples,
-        )
+        scan = VectorScan(model=model, ef_search=settings.hnsw_ef_search, max_scan_tuples=settings.hnsw_max_scan_tuples)
         statistics = StatisticsKeeper(refresh_if_stale=PostgresSearchStatistics(database=database).refresh_if_stale)
         stack.push_async_callback(statistics.aclose)
-        lexical = LexicalChannel(
+        repository = PostgresDocumentRepository(
             database,
+            scan=scan,
             options=LexicalOptions(
                 ranking=settings.sparse_ranking,
                 operator=settings.sparse_operator,
@@ -169,17 +166,15 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 default_language=settings.default_language,
             ),
         )
-        repository = PostgresDocumentRepository(
-            database=database, channels=channels, lexical=lexical, statistics=statistics
-        )
+        store = PostgresDocumentStore(database=database, statistics=statistics)
         reranker = parts.reranker or make_reranker(settings)
         if reranker is not None:
             stack.push_async_callback(reranker.aclose)
         files = make_files(settings, database)
         profiles = profiles_of(settings, model, extra_sources=tuple(parts.sources)) | dict(parts.profiles)
         sources = {
-            **chunk_sources(embedder, repository),
-            **collection_sources(settings, database, embedder, model),
+            **chunk_sources(embedder, repository, PostgresChunkScoring(database, model=model)),
+            **collection_sources(settings, database, embedder, scan),
             GRAPH_FACTS: graph_source(settings, database, embedder, model),
             **({} if files.source is None else {GREP: files.source}),
             STRUCTURE: structure_source(settings, database),
@@ -200,7 +195,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             analyzer=PostgresTextAnalyzer(database=database),
         )
         rollout, rollout_observers = make_rollout(settings, stack, planner=planner, ranked=ranked)
-        hydration = make_hydration(settings, database=database, embedder=embedder, model=model, keywords=repository)
+        hydration = make_hydration(settings, database=database, embedder=embedder, scan=scan, keywords=repository)
         model_health = ModelHealth()
         search = SearchChunks(
             planner=planner,
@@ -219,7 +214,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
         ingestion = make_ingestion(
             settings,
             database=database,
-            repository=repository,
+            store=store,
             statistics=statistics,
             embed_pending=None if dense_is_out else embedding.embed_pending,
         )
@@ -234,31 +229,28 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 max_limit=settings.max_limit,
                 timeout_seconds=settings.answer_timeout_seconds,
             ),
+            conversations=make_conversations(
+                settings, stack, database=database, languages=languages, tokens=token_observers
+            ),
+            require_budget=budget.require,
+            observer=model_health,
         )
         use_cases = UseCases(
             search=search,
-            answer=make_conversation(
-                settings,
-                stack,
-                database=database,
-                answer=answer,
-                languages=languages,
-                tokens=token_observers,
-                budget=budget,
-                health=model_health,
-            ),
+            answer=answer,
             context=make_context(settings, search),
             introspect=hydration.introspect,
             grep=files.grep,
             read_file=files.read,
             ingest=ingestion.ingest,
             ingest_folder=ingestion.ingest_folder,
-            delete=DeleteDocument(repository=repository),
-            restore=RestoreDocument(repository=repository, preparation=ingestion.preparation),
-            documents=ListDocuments(repository=repository),
+            delete=DeleteDocument(store=store),
+            restore=RestoreDocument(store=store, preparation=ingestion.preparation),
+            documents=ListDocuments(store=store),
             collections=make_collections(
                 database=database,
                 repository=repository,
+                store=store,
                 preparation=ingestion.preparation,
                 ingest=ingestion.ingest,
                 search_timeout_seconds=settings.search_timeout_seconds,
@@ -291,17 +283,17 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             tracing=tracing,
             breaker_states=lambda: breaker.states(sources, now=asyncio.get_running_loop().time()),
             reranks=reranker is not None,
-            purge_workers=_purge_workers(settings, repository, hydration.episodes),
+            purge_workers=_purge_workers(settings, store, hydration.episodes),
         )
 
 
 def _purge_workers(
-    settings: Settings, repository: PostgresDocumentRepository, episodes: PostgresEpisodeStore
+    settings: Settings, store: PostgresDocumentStore, episodes: PostgresEpisodeStore
 ) -> tuple[PurgeWorker, ...]:
     turns = PurgeWorker(
         purge=partial(episodes.purge, older_than_days=settings.hydration_retention_days), what="turns of episodes"
     )
     if settings.purge_deleted_after_days is None:
         return (turns,)
-    documents = partial(repository.purge_deleted, older_than_days=settings.purge_deleted_after_days, principal=None)
+    documents = partial(store.purge_deleted, older_than_days=settings.purge_deleted_after_days, principal=None)
     return turns, PurgeWorker(purge=documents, what="deleted documents")

@@ -11,11 +11,9 @@ from ragcorp.application.embedding.vector_memory import VectorMemory
 from ragcorp.domain.observers import EmbeddingCacheObservers
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
-from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
-from ragcorp.infrastructure.postgres.items.rows import WITH_VECTORS
+from ragcorp.infrastructure.postgres.tables.embedded import OF_ITEMS, STRUCTURE
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 from ragcorp.main.settings.schema import Settings
 
@@ -53,9 +51,9 @@ def make_embedding(
             embedder=embedder,
             backlogs=(
                 PostgresEmbeddingBacklog(database=database, statistics=statistics),
-                PostgresStructureVectors(database=database),
+                PostgresEmbeddingBacklog(database=database, table=STRUCTURE),
             ),
-            item_backlogs=tuple(PostgresItemBacklog(database=database, tables=tables) for tables in WITH_VECTORS),
+            item_backlogs=tuple(PostgresEmbeddingBacklog(database=database, table=table) for table in OF_ITEMS),
             cache=cache,
             memory=VectorMemory(size=PASSAGES_IN_MEMORY, ttl_seconds=settings.embedding_cache_ttl),
             observer=observers,

@@ -14,6 +14,7 @@ from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.structure.hydration import HydrationLimits
 from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.dense.search import VectorScan
 from ragcorp.infrastructure.postgres.episodes.store import PostgresEpisodeStore
 from ragcorp.infrastructure.postgres.lexical.term_frequencies import PostgresTermFrequencies
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
@@ -31,18 +32,9 @@ class HydrationParts:
     episodes: PostgresEpisodeStore
 
 
-def structure_index(settings: Settings, database: Database, model: ActiveModel | None) -> PostgresStructureIndex:
-    return PostgresStructureIndex(
-        database,
-        model=model,
-        ef_search=settings.hnsw_ef_search,
-        max_scan_tuples=settings.hnsw_max_scan_tuples,
-    )
-
-
 def structure_source(settings: Settings, database: Database) -> StructureSource:
     """Return the source of profile code; the settings that disable anchors apply here too."""
-    index = structure_index(settings, database, None)
+    index = PostgresStructureIndex(database)
     anchors = AnchorLookup(
         index=index, episodes=None, frequencies=_frequencies(settings, database), options=_anchor_options(settings)
     )
@@ -54,13 +46,13 @@ def make_hydration(
     *,
     database: Database,
     embedder: Embedder,
-    model: ActiveModel | None,
+    scan: VectorScan,
     keywords: KeywordChunks,
 ) -> HydrationParts:
     """Return hydration and the store of episodes. Without vectors only anchors are hydrated."""
     episodes = PostgresEpisodeStore(database=database)
     hydrate = HydrateEpisode(
-        index=structure_index(settings, database, model),
+        index=PostgresStructureIndex(database, scan=scan),
         episodes=episodes,
         embedder=embedder,
         keywords=keywords,
@@ -68,7 +60,7 @@ def make_hydration(
         options=HydrationOptions(
             anchors=_anchor_options(settings),
             semantic=settings.enable_semantic_ranking,
-            threshold=similarity_threshold(settings, model),
+            threshold=similarity_threshold(settings, scan.model),
             limits=HydrationLimits(
                 max_tokens=settings.hydration_max_tokens,
                 max_entities=settings.hydration_max_entities,

@@ -14,7 +14,7 @@ from ragcorp.application.folders.ingest import IngestFolder
 from ragcorp.application.folders.sync import SyncFolder
 from ragcorp.application.folders.watch import WatchFolder
 from ragcorp.application.structure.refresh import RefreshStructure
-from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.domain.ports.storage import DocumentStore
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.files.roots import parse_roots
 from ragcorp.infrastructure.files.watching import LocalWatching
@@ -45,7 +45,7 @@ def make_ingestion(
     settings: Settings,
     *,
     database: Database,
-    repository: DocumentRepository,
+    store: DocumentStore,
     statistics: StatisticsKeeper,
     embed_pending: EmbedPending | None,
 ) -> IngestionParts:
@@ -59,7 +59,7 @@ def make_ingestion(
         structure=extractor,
     )
     ingest = IngestDocument(
-        repository=repository,
+        store=store,
         preparation=preparation,
         embed_pending=embed_pending,
         embed_wait_seconds=settings.embed_wait_seconds,

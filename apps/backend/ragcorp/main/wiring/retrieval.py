@@ -23,14 +23,15 @@ from ragcorp.domain.filters import DOCUMENT_FIELDS, ITEM_FIELDS
 from ragcorp.domain.ports.collections import CandidateStore, Reranker
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.sources import FusionService, RetrievalSource
-from ragcorp.domain.ports.storage import DocumentRepository
+from ragcorp.domain.ports.storage import ChunkScoring, DocumentRepository
 from ragcorp.domain.ports.text import TextAnalyzer
 from ragcorp.domain.search.requests import FusionMethod, SearchMode
 from ragcorp.domain.search.sources import DENSE, FULL_TEXT, IDENTIFIERS, OWN_LISTS
 from ragcorp.infrastructure.postgres.collections.channels import PostgresCollectionChannels
-from ragcorp.infrastructure.postgres.collections.rows import TABLES
 from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.dense.search import VectorScan
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
+from ragcorp.infrastructure.postgres.tables.collections import TABLES
 from ragcorp.main.settings.schema import Settings
 
 FILTER_FIELDS = {
@@ -50,15 +51,17 @@ def require_names_of_their_own(sources: Mapping[str, RetrievalSource]) -> None:
         )
 
 
-def chunk_sources(embedder: Embedder, repository: DocumentRepository) -> dict[str, RetrievalSource]:
+def chunk_sources(
+    embedder: Embedder, repository: DocumentRepository, scoring: ChunkScoring
+) -> dict[str, RetrievalSource]:
     return {
-        DENSE: DenseChunkSource(embedder=embedder, repository=repository),
-        FULL_TEXT: FullTextChunkSource(repository=repository),
+        DENSE: DenseChunkSource(embedder=embedder, repository=repository, scoring=scoring),
+        FULL_TEXT: FullTextChunkSource(repository=repository, scoring=scoring),
     }
 
 
 def collection_sources(
-    settings: Settings, database: Database, embedder: Embedder, model: ActiveModel | None
+    settings: Settings, database: Database, embedder: Embedder, scan: VectorScan
 ) -> dict[str, RetrievalSource]:
     """Return the dense and the full-text source of each collection beside the chunks, by name."""
     sources: dict[str, RetrievalSource] = {}
@@ -66,9 +69,7 @@ def collection_sources(
         channels = PostgresCollectionChannels(
             database,
             table=TABLES[collection],
-            model=model,
-            ef_search=settings.hnsw_ef_search,
-            max_scan_tuples=settings.hnsw_max_scan_tuples,
+            scan=scan,
             default_language=settings.default_language,
             budget=settings.sparse_budget,
         )

@@ -8,7 +8,7 @@ import pytest
 
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from support.conformance.document_repository import DocumentRepositoryConformance
 from support.storage.postgres import open_database, repository_over
 

@@ -10,7 +10,7 @@ import pytest
 from alembic import command
 
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from support.retrieval.bm25 import assert_in_step, insert_chunks
 from support.storage.migrations import MODEL, connected, fill, one
 from support.storage.postgres import open_database, repository_over

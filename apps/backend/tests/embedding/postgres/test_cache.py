@@ -19,11 +19,10 @@ from ragcorp.domain.collections import Collection
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.items.rows import WITH_VECTORS
+from ragcorp.infrastructure.postgres.tables.embedded import OF_ITEMS
 from support.conformance.stored_items import draft
 from support.models.embedders import TEST_MODEL, HashingEmbedder
 from support.models.passage_vectors import Served, wanted
@@ -225,7 +224,7 @@ async def embed_all(
     embed_pending = EmbedPending(
         embedder=embedder,
         backlogs=[PostgresEmbeddingBacklog(database=database)],
-        item_backlogs=[PostgresItemBacklog(database=database, tables=tables) for tables in WITH_VECTORS],
+        item_backlogs=[PostgresEmbeddingBacklog(database=database, table=table) for table in OF_ITEMS],
         cache=cache,
         memory=memory,
     )

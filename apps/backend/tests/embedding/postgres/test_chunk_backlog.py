@@ -15,8 +15,8 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
 from support.models.embedders import TEST_MODEL
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import ANYONE, EAST, embed_all, full_text, towards, written

@@ -14,7 +14,7 @@ from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.ports.storage import PendingChunk
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from support.models.embedders import TEST_MODEL, HashingEmbedder
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import ANYONE, EAST, embed_all, towards, written

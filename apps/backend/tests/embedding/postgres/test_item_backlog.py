@@ -16,11 +16,11 @@ from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import IncompatibleEmbeddingsError, NotFoundError
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.items.rows import HISTORY_TABLES, MEMORY_TABLES, WITH_VECTORS, content_hash
+from ragcorp.infrastructure.postgres.items.rows import content_hash
+from ragcorp.infrastructure.postgres.tables.embedded import HISTORY, MEMORY, OF_ITEMS
 from support.conformance.stored_items import NOON, OTHER, draft
 from support.models.embedders import TEST_MODEL, BrokenEmbedder, HashingEmbedder
 from support.storage.postgres import open_database, repository_over
@@ -48,8 +48,8 @@ def history(database: Database) -> PostgresItemRepository:
 
 
 @pytest.fixture
-def backlog(database: Database) -> PostgresItemBacklog:
-    return PostgresItemBacklog(database=database, tables=MEMORY_TABLES)
+def backlog(database: Database) -> PostgresEmbeddingBacklog:
+    return PostgresEmbeddingBacklog(database=database, table=MEMORY)
 
 
 async def fetch(database: Database, query: str) -> list[Any]:
@@ -58,7 +58,7 @@ async def fetch(database: Database, query: str) -> list[Any]:
 
 
 async def test_a_lease_hides_its_items_until_it_runs_out(
-    memory: PostgresItemRepository, backlog: PostgresItemBacklog
+    memory: PostgresItemRepository, backlog: PostgresEmbeddingBacklog
 ) -> None:
     await memory.save_many([draft(f"{n}", f"texto {n}", speaker="Ana") for n in range(6)], principal=ANYONE)
     first = await backlog.claim(limit=4, lease_seconds=0.5)
@@ -74,7 +74,7 @@ async def test_a_lease_hides_its_items_until_it_runs_out(
 
 
 async def test_parallel_workers_never_hold_the_same_item(
-    memory: PostgresItemRepository, backlog: PostgresItemBacklog
+    memory: PostgresItemRepository, backlog: PostgresEmbeddingBacklog
 ) -> None:
     await memory.save_many([draft(f"{n:02}", f"texto {n}") for n in range(60)], principal=ANYONE)
     batches = await asyncio.gather(*(backlog.claim(limit=7, lease_seconds=60) for _ in range(12)))
@@ -84,7 +84,7 @@ async def test_parallel_workers_never_hold_the_same_item(
 
 
 async def test_claims_and_counts_are_narrowed_by_workspace_and_no_item_is_of_a_document(
-    memory: PostgresItemRepository, backlog: PostgresItemBacklog
+    memory: PostgresItemRepository, backlog: PostgresEmbeddingBacklog
 ) -> None:
     await memory.save_many([draft("a", "uno")], principal=OTHER)
     await memory.save_many([draft("a", "dos"), draft("b", "tres")], principal=ANYONE)
@@ -102,7 +102,7 @@ async def written_document(memory: PostgresItemRepository) -> Any:
 
 
 async def test_a_vector_of_a_text_that_changed_meanwhile_is_not_stored(
-    database: Database, memory: PostgresItemRepository, backlog: PostgresItemBacklog
+    database: Database, memory: PostgresItemRepository, backlog: PostgresEmbeddingBacklog
 ) -> None:
     await memory.save_many([draft("a", "uno"), draft("b", "dos"), draft("c", "tres")], principal=ANYONE)
     batch = await backlog.claim(limit=9, lease_seconds=60)
@@ -119,7 +119,7 @@ async def test_a_vector_of_a_text_that_changed_meanwhile_is_not_stored(
 
 
 async def test_a_text_that_changes_drops_its_vector_at_once(
-    database: Database, memory: PostgresItemRepository, backlog: PostgresItemBacklog
+    database: Database, memory: PostgresItemRepository, backlog: PostgresEmbeddingBacklog
 ) -> None:
     await memory.save_many([draft("a", "uno"), draft("b", "dos")], principal=ANYONE)
     await embed_all(backlog, {"uno": EAST, "dos": towards(0.0)})
@@ -128,7 +128,7 @@ async def test_a_text_that_changes_drops_its_vector_at_once(
 
 
 async def test_failures_are_put_off_and_given_up_and_listed_again(
-    database: Database, memory: PostgresItemRepository, backlog: PostgresItemBacklog
+    database: Database, memory: PostgresItemRepository, backlog: PostgresEmbeddingBacklog
 ) -> None:
     await memory.save_many([draft("a", "uno"), draft("b", "dos")], principal=ANYONE)
     (item, other) = await backlog.claim(limit=9, lease_seconds=60)
@@ -155,7 +155,7 @@ async def test_failures_are_put_off_and_given_up_and_listed_again(
 
 
 async def test_a_text_that_is_refused_takes_no_later_one_with_it(
-    memory: PostgresItemRepository, backlog: PostgresItemBacklog
+    memory: PostgresItemRepository, backlog: PostgresEmbeddingBacklog
 ) -> None:
     await memory.save_many([draft("a", "malo"), draft("b", "peor")], principal=ANYONE)
     batch = await backlog.claim(limit=9, lease_seconds=60)
@@ -170,7 +170,7 @@ def embedding(database: Database, embedder: HashingEmbedder) -> EmbedPending:
         embedder=embedder,
         backlogs=[
             PostgresEmbeddingBacklog(database=database),
-            *(PostgresItemBacklog(database=database, tables=tables) for tables in WITH_VECTORS),
+            *(PostgresEmbeddingBacklog(database=database, table=table) for table in OF_ITEMS),
         ],
         cache=PostgresEmbeddingCache(database=database),
     )
@@ -211,10 +211,10 @@ async def test_an_embedder_that_is_out_leaves_items_pending(database: Database, 
 
 @pytest.mark.parametrize("table", ["memory", "history"])
 async def test_vectors_of_items_hold_a_database_to_its_model(database: Database, owner_dsn: str, table: str) -> None:
-    tables = {"memory": MEMORY_TABLES, "history": HISTORY_TABLES}[table]
+    tables = {"memory": MEMORY, "history": HISTORY}[table]
     repository = PostgresItemRepository(database=database, collection=Collection(table))
     await repository.save_many([draft("a", "uno")], principal=ANYONE)
-    backlog = PostgresItemBacklog(database=database, tables=tables)
+    backlog = PostgresEmbeddingBacklog(database=database, table=tables)
     await embed_all(backlog)
     with pytest.raises(IncompatibleEmbeddingsError):
         migrate(owner_dsn, embedding_model=("another-model", 16))
@@ -230,7 +230,7 @@ async def test_vectors_of_items_hold_a_database_to_its_model(database: Database,
 
 
 async def test_a_second_models_vectors_stand_beside_the_first(
-    database: Database, owner_dsn: str, memory: PostgresItemRepository, backlog: PostgresItemBacklog
+    database: Database, owner_dsn: str, memory: PostgresItemRepository, backlog: PostgresEmbeddingBacklog
 ) -> None:
     await memory.save_many([draft("a", "uno")], principal=ANYONE)
     await embed_all(backlog)
@@ -253,7 +253,7 @@ async def test_a_second_models_vectors_stand_beside_the_first(
 async def stir(database: Database, *, rounds: int, seed: int, make: Callable[[int], str]) -> None:
     """Let savers, changers, deleters and embedders loose on the same few items."""
     memory = PostgresItemRepository(database=database, collection=Collection.MEMORY)
-    backlog = PostgresItemBacklog(database=database, tables=MEMORY_TABLES)
+    backlog = PostgresEmbeddingBacklog(database=database, table=MEMORY)
     names = [f"{n}" for n in range(8)]
     chance = random.Random(seed)
 
@@ -300,7 +300,7 @@ async def stir(database: Database, *, rounds: int, seed: int, make: Callable[[in
 
 @pytest.mark.parametrize("rounds", [15, pytest.param(120, marks=[pytest.mark.soak, pytest.mark.timeout(900)])])
 async def test_writers_and_embedders_never_fail_for_one_another_nor_leave_a_wrong_vector(
-    database: Database, memory: PostgresItemRepository, backlog: PostgresItemBacklog, rounds: int
+    database: Database, memory: PostgresItemRepository, backlog: PostgresEmbeddingBacklog, rounds: int
 ) -> None:
     await stir(database, rounds=rounds, seed=11, make=lambda turn: f"texto número {turn}")
     await asyncio.sleep(0.1)  # the last leases end

@@ -13,11 +13,10 @@ from ragcorp.domain.collections import Collection, ItemSelection
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.items.rows import WITH_VECTORS
+from ragcorp.infrastructure.postgres.tables.embedded import OF_ITEMS
 from support.conformance.stored_items import OTHER, draft
 from support.models.embedders import TEST_MODEL, HashingEmbedder
 from support.storage.postgres import open_database, repository_over
@@ -53,7 +52,7 @@ def embed_pending(database: Database, embedder: HashingEmbedder) -> EmbedPending
         embedder=embedder,
         backlogs=[
             PostgresEmbeddingBacklog(database=database),
-            *(PostgresItemBacklog(database=database, tables=tables) for tables in WITH_VECTORS),
+            *(PostgresEmbeddingBacklog(database=database, table=table) for table in OF_ITEMS),
         ],
         cache=PostgresEmbeddingCache(database=database),
     )

@@ -59,7 +59,7 @@ def search_over(database: Database, *folders: Path) -> Search:
         store = RoutedCandidateStore(
             default=await store_over(database), by_collection={FILES: candidates_of(roots, database)}
         )
-        dense = DenseChunkSource(embedder=GivenVectors({}), repository=repository)
+        dense = DenseChunkSource(embedder=GivenVectors({}), repository=repository, scoring=repository)
         grep = source_of(grep_over(roots, database), database)
         chunks = chunk_search(
             {"dense": dense, "grep": grep},

@@ -17,9 +17,9 @@ from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.file_search import FileLines, KnownLines
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.collections import candidate_statements
-from ragcorp.infrastructure.postgres.collections.rows import ARTIFACTS
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.files.documents import PostgresFileDocuments, known_lines
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS
 from support.files.documents import HTML, file_of, known, lines, place, store
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import ANYONE

@@ -11,9 +11,9 @@ from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.graph import GraphSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
-from ragcorp.infrastructure.postgres.items.rows import ENTITY_TABLES
+from ragcorp.infrastructure.postgres.tables.embedded import ENTITIES
 from support.graph.facts import day, entity, found, graph_search, named, said
 from support.storage.stored import ANYONE, EAST, embed_all, towards, where
 
@@ -77,7 +77,7 @@ async def test_entities_near_the_query_lead_on_from_a_threshold(
 ) -> None:
     await graph.save_facts([said("Priya", "vive en", "Goa"), said("Anil", "vive en", "Lima")], principal=ANYONE)
     vectors: dict[str, Vector] = {"Priya": towards(0.9), "Anil": towards(0.8)}
-    backlog = PostgresItemBacklog(database=database, tables=ENTITY_TABLES)
+    backlog = PostgresEmbeddingBacklog(database=database, table=ENTITIES)
     assert await embed_all(backlog, vectors, default=towards(0.0)) == 4
     search = await graph_search(database, similarity=0.85)
     # nothing is named; viv, of the query's two lexemes, stands in the fact

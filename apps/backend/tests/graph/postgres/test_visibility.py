@@ -15,9 +15,9 @@ from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.graph import GraphFailure, GraphSelection, Provenance
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
-from ragcorp.infrastructure.postgres.items.rows import ENTITY_TABLES
+from ragcorp.infrastructure.postgres.tables.embedded import ENTITIES
 from support.graph.facts import entity, graph_search, named, said
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import EAST, embed_all, written
@@ -137,7 +137,7 @@ async def build(database: Database, world: World, workspace: str, *, only: set[i
 
 async def seen(database: Database, principal: Principal) -> object:
     """Return all that a reader can learn, without ids and times. Every entity is near to a query that names none."""
-    await embed_all(PostgresItemBacklog(database=database, tables=ENTITY_TABLES))
+    await embed_all(PostgresEmbeddingBacklog(database=database, table=ENTITIES))
     graph = PostgresGraphRepository(database=database)
     search = await graph_search(database)
     entities = (await graph.list_entities(GraphSelection(), principal=principal, limit=200)).entities

@@ -8,9 +8,9 @@ import pytest
 
 from ragcorp.domain.collections import Collection
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.items.rows import HISTORY_TABLES, MEMORY_TABLES
+from ragcorp.infrastructure.postgres.tables.embedded import HISTORY, MEMORY
 from support.conformance.item_repository import ItemRepositoryConformance
 from support.storage.postgres import open_database
 
@@ -32,13 +32,13 @@ class TestPostgresMemory(PostgresItems):
     collection = Collection.MEMORY
 
     @pytest.fixture
-    async def backlog(self, database: Database) -> PostgresItemBacklog:
-        return PostgresItemBacklog(database=database, tables=MEMORY_TABLES)
+    async def backlog(self, database: Database) -> PostgresEmbeddingBacklog:
+        return PostgresEmbeddingBacklog(database=database, table=MEMORY)
 
 
 class TestPostgresHistory(PostgresItems):
     collection = Collection.HISTORY
 
     @pytest.fixture
-    async def backlog(self, database: Database) -> PostgresItemBacklog:
-        return PostgresItemBacklog(database=database, tables=HISTORY_TABLES)
+    async def backlog(self, database: Database) -> PostgresEmbeddingBacklog:
+        return PostgresEmbeddingBacklog(database=database, table=HISTORY)

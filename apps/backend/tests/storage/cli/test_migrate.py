@@ -12,9 +12,9 @@ from alembic import command
 from psycopg.conninfo import conninfo_to_dict
 
 from ragcorp.infrastructure.postgres.administration import row_level_security
-from ragcorp.infrastructure.postgres.administration.inspection import unprotected_tables
 from ragcorp.infrastructure.postgres.administration.leakproof import NEEDED
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config
+from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
 from ragcorp.interface.cli.console.services import ServeOptions, Target
 from ragcorp.main.service.serving import open_service
 from support.processes.command_line import Done
@@ -111,9 +111,9 @@ def test_a_table_that_was_changed_by_hand_turns_nothing_off(own: Command, owner_
     with psycopg.connect(owner_dsn, autocommit=True) as owner:
         owner.execute("ALTER TABLE documents DISABLE ROW LEVEL SECURITY")
     assert own("migrate", "--json").json["row_level_security"] == "on"
-    assert unprotected_tables(owner_dsn) == ("documents",)
+    assert inspect_service(owner_dsn).unprotected == ("documents",)
     assert own("migrate", "--row-level-security", "on").code == 0
-    assert unprotected_tables(owner_dsn) == ()
+    assert inspect_service(owner_dsn).unprotected == ()
 
 
 def test_older_processes_are_to_be_stopped_before_policies_come(

@@ -19,9 +19,9 @@ from psycopg.rows import TupleRow
 from sqlalchemy import Engine, event
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.infrastructure.postgres.administration.inspection import unprotected_tables
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate, scripts_folder, state
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from support.storage.migrations import MODEL, connected, fill, one
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import ANYONE, EAST, embed_all
@@ -249,7 +249,7 @@ def require_whole(dsn: str) -> None:
     assert one(dsn, "SELECT count(*) FROM pg_index WHERE NOT indisvalid") == 0
     assert state(dsn).up_to_date
     command.check(alembic_config(dsn, embedding_model=MODEL))
-    assert unprotected_tables(dsn) == ()
+    assert inspect_service(dsn).unprotected == ()
 
 
 @pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError, IncompatibleEmbeddingsError
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.tables.schema import metadata
 from support.models.embedders import TEST_MODEL
 from support.storage.migrations import MODEL, connected, fill, one

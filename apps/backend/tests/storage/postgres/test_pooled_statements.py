@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from psycopg import pq, waiting
-from sqlalchemy import text
 
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
@@ -102,8 +101,8 @@ async def test_who_is_cancelled_at_whatever_turn_leaves_nothing_to_the_next(
                 assert await (await connection.execute(WHOSE)).fetchone() == ("nested",)
 
     async def begun() -> None:
-        async with database.transaction("begun") as connection:
-            assert (await connection.execute(text(WHOSE))).scalar_one() == "begun"
+        async with database.driver_transaction("begun") as connection:
+            assert await (await connection.execute(WHOSE)).fetchone() == ("begun",)
 
     for work in (piped, nested, begun):
         turns, is_over = 0, False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from ragcorp.infrastructure.postgres.connections.positional_parameters import execute, positional
+from ragcorp.infrastructure.postgres.connections.statement_text import execute, positional
 
 pytestmark = pytest.mark.anyio
 

@@ -11,21 +11,21 @@ import pytest
 from pgvector import Vector as PgVector
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
-from sqlalchemy import text
 
 from ragcorp.domain.exceptions import ConflictError, NotFoundError, StorageUnavailableError
 from ragcorp.infrastructure.postgres.administration import row_level_security
 from ragcorp.infrastructure.postgres.administration.inspection import (
     OF_NO_WORKSPACE,
     role_is_bound,
-    slow_under_policies,
-    unprotected_tables,
 )
 from ragcorp.infrastructure.postgres.administration.leakproof import NEEDED, mark_leakproof
+from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
+from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.dense import statements
 from ragcorp.infrastructure.postgres.lexical import bm25
 from ragcorp.infrastructure.postgres.models.registry import active_model
+from ragcorp.infrastructure.postgres.tables.collections import CHUNKS
 from ragcorp.infrastructure.postgres.workspaces.registry import PostgresWorkspaces
 from support.models.embedders import TEST_MODEL
 from support.storage.postgres import open_database, repository_over
@@ -68,13 +68,13 @@ async def fetch(database: Database, workspace: str, statement: str, values: Any 
 
 
 def test_every_table_is_under_a_forced_policy_or_named_as_one_without_rows_of_anybody(dsn: str, owner_dsn: str) -> None:
-    assert unprotected_tables(dsn) == ()
+    assert inspect_service(dsn).unprotected == ()
     with psycopg.connect(owner_dsn, autocommit=True) as owner:
         found = {row[0] for row in owner.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
         assert found >= set(OF_NO_WORKSPACE)
         owner.execute("CREATE TABLE new_notes (workspace text NOT NULL)")
         owner.execute("ALTER TABLE facts NO FORCE ROW LEVEL SECURITY")
-    assert unprotected_tables(dsn) == ("facts", "new_notes")
+    assert inspect_service(dsn).unprotected == ("facts", "new_notes")
 
 
 async def test_no_statement_sees_rows_of_another_workspace(
@@ -144,8 +144,8 @@ async def test_adapters_statements_without_their_predicates_find_nothing_foreign
     model = await active_model(database, configured=TEST_MODEL)
     assert foreign
     assert model is not None
-    by_id = statements.CHUNKS_BY_ID.format(visible="true")
-    dense = statements.similar_chunks(model_id=model.id, dimensions=8, limit=9, visible="true")
+    by_id = chunk_rows.CHUNKS_BY_ID.format(visible="true")
+    dense = statements.similar(CHUNKS, model_id=model.id, dimensions=8, limit=9, visible="true")
     sparse = bm25.bm25_top(limit=9, visible="true")
     asked = VALUES | {"embedding": PgVector(list(EAST)), "lexemes": ["secret"], "weights": None, "theta": None}
     for workspace, found in (("theirs", len(foreign)), ("ours", 0)):
@@ -174,8 +174,8 @@ async def test_the_workspace_ends_with_its_transaction(database: Database) -> No
         assert await fetch(database, "ours", setting) == [("ours", 2)]
         async with database.driver_transaction("theirs") as connection:
             assert await (await connection.execute(setting)).fetchall() == [("theirs", 2)]
-        async with database.transaction(EVERY_WORKSPACE) as core:
-            assert [tuple(row) for row in await core.execute(text(setting))] == [("*", 4)]
+        async with database.driver_transaction(EVERY_WORKSPACE) as connection:
+            assert await (await connection.execute(setting)).fetchall() == [("*", 4)]
         for broken in (database.autocommit("ours"), database.driver_transaction("ours")):
             with pytest.raises(StorageUnavailableError):
                 async with broken as connection:
@@ -217,7 +217,7 @@ def test_roles_that_no_policy_binds_are_told(
 def test_what_an_index_needs_is_marked_by_a_superuser_and_else_told(
     postgres_server: Any, database_name: str, dsn: str, owner_dsn: str
 ) -> None:
-    assert slow_under_policies(dsn) == ()
+    assert inspect_service(dsn).unmarked == ()
     superuser_dsn = postgres_server.dsn(database_name, role="postgres")
     with psycopg.connect(superuser_dsn, autocommit=True) as superuser:
         superuser.execute("ALTER FUNCTION bm25_impacts(integer[], integer) NOT LEAKPROOF")
@@ -227,9 +227,9 @@ def test_what_an_index_needs_is_marked_by_a_superuser_and_else_told(
         'ALTER FUNCTION "public"."bm25_impacts"(terms integer[], length integer) LEAKPROOF',
     ]
     assert mark_leakproof(owner_dsn) == left
-    assert slow_under_policies(dsn) == tuple(left)
+    assert inspect_service(dsn).unmarked == tuple(left)
     assert mark_leakproof(owner_dsn, superuser_dsn=superuser_dsn) == []
-    assert slow_under_policies(dsn) == ()
+    assert inspect_service(dsn).unmarked == ()
 
 
 @pytest.fixture
@@ -292,4 +292,4 @@ def test_a_lock_that_is_not_to_be_had_leaves_every_table_as_it_was(dsn: str, own
         owner.execute("SELECT set_config('lock_timeout', '100ms', false)")
         with pytest.raises(psycopg.errors.LockNotAvailable):
             row_level_security.switch(owner, on=False)
-    assert unprotected_tables(dsn) == ()
+    assert inspect_service(dsn).unprotected == ()

@@ -19,9 +19,9 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.entities import DocumentStructure, EntityKind
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.structure.backlog import FIND, PostgresStructureBacklog
+from ragcorp.infrastructure.postgres.tables.embedded import STRUCTURE
 from support.models.embedders import TEST_MODEL, HashingEmbedder
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import ANYONE, embed_all, written
@@ -118,7 +118,7 @@ async def test_what_changed_since_it_was_read_is_left_alone(
 
 
 async def test_another_extractor_keeps_the_vectors_of_equal_entities(database: Database) -> None:
-    repository, vectors = await repository_over(database), PostgresStructureVectors(database=database)
+    repository, vectors = await repository_over(database), PostgresEmbeddingBacklog(database=database, table=STRUCTURE)
     await repository.save_many([written("a.md", "uno dos")], principal=ANYONE)
     await refresher(database, WordExtractor()).refresh()
     assert await embed_all(vectors) == 2
@@ -133,7 +133,7 @@ FINGERPRINTS = "SELECT path, fingerprint FROM structured_documents ORDER BY path
 
 
 async def test_who_has_fewer_grammars_undoes_nothing_and_who_has_more_adds(database: Database) -> None:
-    repository, vectors = await repository_over(database), PostgresStructureVectors(database=database)
+    repository, vectors = await repository_over(database), PostgresEmbeddingBacklog(database=database, table=STRUCTURE)
     await repository.save_many([written("a.md", "uno"), written("b.md", "uno dos")], principal=ANYONE)
     await refresher(database, WordExtractor(fingerprint=ALL)).refresh()
     await embed_all(vectors)
@@ -245,7 +245,10 @@ KILL = """
 async def stir(database: Database, *, rounds: int, seed: int) -> None:
     """Let savers, deleters, refreshers and embedders of chunks and entities loose on the same few documents."""
     repository = await repository_over(database)
-    entities, chunks = PostgresStructureVectors(database=database), PostgresEmbeddingBacklog(database=database)
+    entities, chunks = (
+        PostgresEmbeddingBacklog(database=database, table=STRUCTURE),
+        PostgresEmbeddingBacklog(database=database),
+    )
     names = [f"{n}.py" for n in range(8)]
     chance = random.Random(seed)
 
@@ -264,7 +267,7 @@ async def stir(database: Database, *, rounds: int, seed: int) -> None:
         for turn in range(rounds // 3):
             await refresher(database, WordExtractor(fingerprint=f"words-{turn}")).refresh()
 
-    async def embed(backlog: PostgresStructureVectors | PostgresEmbeddingBacklog) -> None:
+    async def embed(backlog: PostgresEmbeddingBacklog) -> None:
         for turn in range(rounds * 2):
             batch = await backlog.claim(limit=6, lease_seconds=0.01)
             chance.shuffle(batch)
@@ -292,7 +295,7 @@ async def test_writers_embedders_and_refreshers_never_fail_for_one_another_nor_l
 ) -> None:
     async with asyncio.timeout(600):
         await stir(database, rounds=rounds, seed=7)
-    entities, embedder = PostgresStructureVectors(database=database), HashingEmbedder()
+    entities, embedder = PostgresEmbeddingBacklog(database=database, table=STRUCTURE), HashingEmbedder()
     await entities.enqueue_missing()
     async with database.autocommit(EVERY_WORKSPACE) as connection:
         await connection.execute("UPDATE structural_entity_backlog SET available_at = now()")

@@ -12,8 +12,8 @@ from ragcorp.domain.ports.structure import SimilarEntity
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.tables.embedded import STRUCTURE
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import ANYONE, EAST, embed_all, towards, where, written
 from support.structure.entities import chunked, code, entity, index_over, structured
@@ -37,7 +37,7 @@ async def stored(
     principal: Principal = ANYONE,
 ) -> None:
     await (await repository_over(database)).save_many(writes, principal=principal)
-    await embed_all(PostgresStructureVectors(database=database), vectors, default=default)
+    await embed_all(PostgresEmbeddingBacklog(database=database, table=STRUCTURE), vectors, default=default)
     await embed_all(PostgresEmbeddingBacklog(database=database), vectors, default=default)
 
 

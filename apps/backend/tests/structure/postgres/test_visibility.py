@@ -12,9 +12,9 @@ from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.structure.entities import EntityRef
 from ragcorp.domain.text.entity_names import file_name, symbol_name
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
+from ragcorp.infrastructure.postgres.tables.embedded import STRUCTURE
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import EAST, embed_all, where, written
 from support.structure.entities import code, entity, index_over, structured
@@ -47,7 +47,7 @@ async def saved(database: Database, **attributes: Any) -> None:
     ]
     write = structured(written(path, "a\nb\nc", **attributes), *drafts)
     await (await repository_over(database)).save_many([write], principal=ANA)
-    await embed_all(PostgresStructureVectors(database=database))
+    await embed_all(PostgresEmbeddingBacklog(database=database, table=STRUCTURE))
     await embed_all(PostgresEmbeddingBacklog(database=database))
 
 

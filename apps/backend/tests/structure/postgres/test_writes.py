@@ -14,8 +14,9 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
+from ragcorp.infrastructure.postgres.tables.embedded import STRUCTURE
 from ragcorp.infrastructure.postgres.workspaces.registry import PostgresWorkspaces
 from support.models.embedders import TEST_MODEL, HashingEmbedder
 from support.storage.postgres import open_database, repository_over
@@ -47,8 +48,8 @@ async def repository(database: Database) -> PostgresDocumentRepository:
 
 
 @pytest.fixture
-def vectors(database: Database) -> PostgresStructureVectors:
-    return PostgresStructureVectors(database=database)
+def vectors(database: Database) -> PostgresEmbeddingBacklog:
+    return PostgresEmbeddingBacklog(database=database, table=STRUCTURE)
 
 
 async def fetch(database: Database, query: str) -> list[Any]:
@@ -158,7 +159,7 @@ async def test_a_key_that_no_index_takes_is_shortened_and_stays_unique(
 
 
 async def test_only_what_is_embedded_for_itself_waits_for_a_vector(
-    database: Database, repository: PostgresDocumentRepository, vectors: PostgresStructureVectors
+    database: Database, repository: PostgresDocumentRepository, vectors: PostgresEmbeddingBacklog
 ) -> None:
     section = structured(written("a.md", "uno"), entity("a.md#Uno", EntityKind.SECTION))
     (a, b) = await repository.save_many([section, code("b.py", "one", "two")], principal=ANYONE)
@@ -174,7 +175,7 @@ async def test_only_what_is_embedded_for_itself_waits_for_a_vector(
 
 
 async def test_equal_entities_keep_their_vectors_when_their_document_is_swapped(
-    database: Database, repository: PostgresDocumentRepository, vectors: PostgresStructureVectors
+    database: Database, repository: PostgresDocumentRepository, vectors: PostgresEmbeddingBacklog
 ) -> None:
     await repository.save_many([code("a.py", "one", "two")], principal=ANYONE)
     assert await embed_all(vectors) == 2
@@ -184,7 +185,7 @@ async def test_equal_entities_keep_their_vectors_when_their_document_is_swapped(
 
 
 async def test_a_purge_forgets_vectors_that_no_entity_has(
-    database: Database, repository: PostgresDocumentRepository, vectors: PostgresStructureVectors
+    database: Database, repository: PostgresDocumentRepository, vectors: PostgresEmbeddingBacklog
 ) -> None:
     await repository.save_many([code("a.py", "one"), code("b.py", "two")], principal=ANYONE)
     await embed_all(vectors)
@@ -196,7 +197,7 @@ async def test_a_purge_forgets_vectors_that_no_entity_has(
 
 
 async def test_a_vector_of_another_text_is_passed_over(
-    database: Database, repository: PostgresDocumentRepository, vectors: PostgresStructureVectors
+    database: Database, repository: PostgresDocumentRepository, vectors: PostgresEmbeddingBacklog
 ) -> None:
     await repository.save_many([code("a.py", "one")], principal=ANYONE)
     (claimed,) = await vectors.claim(limit=9, lease_seconds=60)
@@ -207,7 +208,7 @@ async def test_a_vector_of_another_text_is_passed_over(
 
 
 async def test_failures_are_put_off_given_up_and_listed_again(
-    repository: PostgresDocumentRepository, vectors: PostgresStructureVectors
+    repository: PostgresDocumentRepository, vectors: PostgresEmbeddingBacklog
 ) -> None:
     await repository.save_many([code("a.py", "one", "two")], principal=ANYONE)
     first, second = await vectors.claim(limit=9, lease_seconds=60)
@@ -220,7 +221,7 @@ async def test_failures_are_put_off_given_up_and_listed_again(
 
 
 async def test_a_worker_of_another_model_takes_nothing_and_leaves_the_entity_waiting(
-    database: Database, repository: PostgresDocumentRepository, vectors: PostgresStructureVectors
+    database: Database, repository: PostgresDocumentRepository, vectors: PostgresEmbeddingBacklog
 ) -> None:
     await repository.save_many([code("a.py", "one")], principal=ANYONE)
     (claimed,) = await vectors.claim(limit=9, lease_seconds=0, model=TEST_MODEL)
@@ -233,7 +234,7 @@ async def test_a_worker_of_another_model_takes_nothing_and_leaves_the_entity_wai
 
 
 async def test_chunks_and_entities_are_embedded_by_one_worker(
-    database: Database, repository: PostgresDocumentRepository, vectors: PostgresStructureVectors
+    database: Database, repository: PostgresDocumentRepository, vectors: PostgresEmbeddingBacklog
 ) -> None:
     await repository.save_many([code("a.py", "one", "two")], principal=ANYONE)
     embedder = HashingEmbedder()

@@ -1,4 +1,4 @@
-"""What every DocumentRepository must do. A subclass gives ``repository`` and the ``backlog`` that feeds its vectors."""
+"""What the ports of documents must do. A subclass gives ``repository`` and the ``backlog`` that feeds its vectors."""
 
 from __future__ import annotations
 

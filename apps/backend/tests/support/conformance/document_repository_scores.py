@@ -1,4 +1,4 @@
-"""What a DocumentRepository says of the chunks that it found, and of others that it is asked about."""
+"""How a ChunkScoring scores chunks, found or not, and the scores of a DocumentRepository."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.embeddings import Vector
-from ragcorp.domain.ports.storage import DocumentRepository, EmbeddingBacklog
+from ragcorp.domain.ports.storage import EmbeddingBacklog
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import QuerySyntax
-from support.conformance.stored_documents import OTHER, StoredDocuments
+from support.conformance.stored_documents import OTHER, DocumentPorts, StoredDocuments
 from support.storage.stored import ANYONE, EAST, embed_all, full_text, ids, towards, where, written
 
 pytestmark = pytest.mark.anyio
@@ -29,7 +29,7 @@ def half_centred(query: Vector, passage: Vector, mean: Sequence[float]) -> float
 
 
 class DocumentScores(StoredDocuments):
-    async def test_bm25_ranks_rare_before_frequent_and_short_before_long(self, repository: DocumentRepository) -> None:
+    async def test_bm25_ranks_rare_before_frequent_and_short_before_long(self, repository: DocumentPorts) -> None:
         await repository.save_many(
             [
                 written("largo.txt", "plazo " + "relleno " * 30),
@@ -51,7 +51,7 @@ class DocumentScores(StoredDocuments):
         mass = 2.2 * (idf["plaz"] ** 2 + idf["penal"] ** 2)
         assert found.ranked_list.hits[0].evidence == pytest.approx(idf["penal"] ** 2 * saturation / mass, abs=1e-8)
 
-    async def test_unknown_words_stay_in_the_denominator_of_the_evidence(self, repository: DocumentRepository) -> None:
+    async def test_unknown_words_stay_in_the_denominator_of_the_evidence(self, repository: DocumentPorts) -> None:
         await repository.save_many([written("a.txt", "plazo firme"), written("b.txt", "nada")], principal=ANYONE)
         known = (await full_text(repository, "plazo", principal=ANYONE, limit=9)).hits[0]
         half = (await full_text(repository, "plazo zzyzx", principal=ANYONE, limit=9)).hits[0]
@@ -61,7 +61,7 @@ class DocumentScores(StoredDocuments):
         assert half.evidence < known.evidence / 2
 
     async def test_identifiers_are_the_chunks_that_hold_the_code_and_no_look_alike(
-        self, repository: DocumentRepository
+        self, repository: DocumentPorts
     ) -> None:
         texts = {
             "mio.txt": "Se aprueba REQ-2024-001.",
@@ -85,7 +85,7 @@ class DocumentScores(StoredDocuments):
         none = await repository.find_chunks_full_text("aprueba nada", principal=ANYONE, limit=9)
         assert none.identifiers.hits == ()
 
-    async def test_all_words_are_the_chunks_that_hold_every_word(self, repository: DocumentRepository) -> None:
+    async def test_all_words_are_the_chunks_that_hold_every_word(self, repository: DocumentPorts) -> None:
         texts = {"a.txt": "plazo de entrega", "b.txt": "la entrega; su plazo", "c.txt": "plazo", "d.txt": "entrega"}
         await repository.save_many([written(name, text) for name, text in texts.items()], principal=ANYONE)
         found = await repository.find_chunks_full_text("plazos de entregas", principal=ANYONE, limit=9)
@@ -93,7 +93,7 @@ class DocumentScores(StoredDocuments):
         assert sorted(await self.external_ids(repository, found.all_words)) == ["a.txt", "b.txt"]
         assert len(found.ranked_list) == 4
 
-    async def test_a_websearch_knows_operators_and_a_plain_query_none(self, repository: DocumentRepository) -> None:
+    async def test_a_websearch_knows_operators_and_a_plain_query_none(self, repository: DocumentPorts) -> None:
         texts = {"a.txt": "plazo entrega", "b.txt": "plazo pago", "c.txt": "aval"}
         await repository.save_many([written(name, text) for name, text in texts.items()], principal=ANYONE)
         expected = {"plazo -pago": ["a.txt"], "entrega or aval": ["a.txt", "c.txt"], '"plazo pago"': ["b.txt"]}
@@ -107,7 +107,7 @@ class DocumentScores(StoredDocuments):
         assert await self.external_ids(repository, plain) == ["b.txt", "a.txt"]
 
     async def test_half_centred_similarities_are_those_of_the_stored_vectors(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         vectors = {f"texto {n}": towards(cosine) for n, cosine in enumerate((0.9, 0.5, 0.1, -0.3))}
         await repository.save_many(
@@ -132,7 +132,7 @@ class DocumentScores(StoredDocuments):
         assert await repository.half_centred_similarities(query, [], principal=ANYONE) == {}
 
     async def test_a_chunk_without_a_vector_has_no_similarity(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         await repository.save_many([written("a.txt", "uno", "aguja")], principal=ANYONE)
         (hit,) = await full_text(repository, "aguja", principal=ANYONE, limit=2)
@@ -142,7 +142,7 @@ class DocumentScores(StoredDocuments):
             hit.chunk_id
         }
 
-    async def test_lexemes_are_counted_exactly_however_many_there_are(self, repository: DocumentRepository) -> None:
+    async def test_lexemes_are_counted_exactly_however_many_there_are(self, repository: DocumentPorts) -> None:
         contents = ("aguja pajar aguja", "aguja " * 14, "aguja " * 15, "aguja " * 16 + "pajar", "aguja " * 300)
         await repository.save_many(
             [written(f"{n}.txt", text) for n, text in enumerate(contents)]
@@ -171,7 +171,7 @@ class DocumentScores(StoredDocuments):
             chunk_id: (each.length, {}) for chunk_id, each in counted.items()
         }
 
-    async def test_what_was_found_besides_is_visible_and_filtered_too(self, repository: DocumentRepository) -> None:
+    async def test_what_was_found_besides_is_visible_and_filtered_too(self, repository: DocumentPorts) -> None:
         ana = Principal(subject="ana")
         await repository.save_many(
             [

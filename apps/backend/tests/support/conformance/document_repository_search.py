@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from ragcorp.domain.documents import VisibilityScope
-from ragcorp.domain.ports.storage import DocumentRepository, DocumentSelection, EmbeddingBacklog
+from ragcorp.domain.ports.storage import DocumentSelection, EmbeddingBacklog
 from ragcorp.domain.principal import Sensitivity
-from support.conformance.stored_documents import OTHER, StoredDocuments
+from support.conformance.stored_documents import OTHER, DocumentPorts, StoredDocuments
 from support.models.embedders import TEST_MODEL
 from support.storage.stored import ANYONE, EAST, embed_all, full_text, ids, towards, where, written
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 class DocumentSearches(StoredDocuments):
     async def test_similar_chunks_come_by_cosine_and_say_it(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         cosines = {"opuesto": -1.0, "cerca": 0.96, "lejos": 0.28, "recto": 0.0, "igual": 1.0}
         await repository.save_many([written(f"{name}.txt", name) for name in cosines], principal=ANYONE)
@@ -31,7 +31,7 @@ class DocumentSearches(StoredDocuments):
         assert found.seen == 1.0
 
     async def test_equal_similarity_is_ordered_by_chunk_id(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         await repository.save_many([written(f"{n:02}.txt", f"texto {n}") for n in range(12)], principal=ANYONE)
         await embed_all(backlog)
@@ -40,7 +40,7 @@ class DocumentSearches(StoredDocuments):
         assert found == sorted(found, key=lambda chunk_id: int(str(chunk_id)))
 
     async def test_of_equally_similar_chunks_a_filter_keeps_those_with_the_lowest_ids(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         writes = [written(f"{n:02}.txt", f"texto {n}", metadata={"keep": True}) for n in range(30)]
         await repository.save_many(writes, principal=ANYONE)
@@ -54,7 +54,7 @@ class DocumentSearches(StoredDocuments):
         )
         assert some == every[:7]
 
-    async def test_limit_bounds_both_channels(self, repository: DocumentRepository, backlog: EmbeddingBacklog) -> None:
+    async def test_limit_bounds_both_channels(self, repository: DocumentPorts, backlog: EmbeddingBacklog) -> None:
         await repository.save_many([written(f"{n}.txt", f"aguja {n}") for n in range(9)], principal=ANYONE)
         await embed_all(backlog, {f"aguja {n}": towards(1 - n / 10) for n in range(9)})
         for limit in (1, 4, 9, 20):
@@ -76,7 +76,7 @@ class DocumentSearches(StoredDocuments):
         ("aguja", "inicio " + "x" * 5000 + " fin aguja"),
     )
 
-    async def test_full_text_finds_words_codes_and_addresses(self, repository: DocumentRepository) -> None:
+    async def test_full_text_finds_words_codes_and_addresses(self, repository: DocumentPorts) -> None:
         for query, content in self.FINDABLE:
             await repository.save_many(
                 [written("si", content), written("no", "Nada que ver con ello.")], principal=ANYONE
@@ -84,7 +84,7 @@ class DocumentSearches(StoredDocuments):
             found = await full_text(repository, query, principal=ANYONE, limit=10)
             assert await self.external_ids(repository, found) == ["si"], query
 
-    async def test_a_query_without_content_words_finds_nothing(self, repository: DocumentRepository) -> None:
+    async def test_a_query_without_content_words_finds_nothing(self, repository: DocumentPorts) -> None:
         await repository.save_many([written("a.txt", "de la que el contrato a")], principal=ANYONE)
         for query in ("de la que el", "", "   ", "¿?", "...", "a", "&", "-"):
             assert len(await full_text(repository, query, principal=ANYONE, limit=10)) == 0, query
@@ -98,7 +98,7 @@ class DocumentSearches(StoredDocuments):
         "\\000", "{1,2}", "$1", "E'\\x'", "file:///'1'/'-2'/ ' 3'", "1e400 -1e-400", "a@b.'1'.com", "/'1' /'1'",
     )  # fmt: skip
 
-    async def test_operators_and_quotes_are_words_or_nothing(self, repository: DocumentRepository) -> None:
+    async def test_operators_and_quotes_are_words_or_nothing(self, repository: DocumentPorts) -> None:
         await repository.save_many([written("a.txt", "El plazo vence.")], principal=ANYONE)
         for query in self.OPERATORS:
             await full_text(repository, query, principal=ANYONE, limit=10)
@@ -106,7 +106,7 @@ class DocumentSearches(StoredDocuments):
 
     # filters
 
-    async def filterable(self, repository: DocumentRepository, backlog: EmbeddingBacklog) -> UUID:
+    async def filterable(self, repository: DocumentPorts, backlog: EmbeddingBacklog) -> UUID:
         outcomes = await repository.save_many(
             [
                 written("es/uno.txt", "aguja uno", owner="ana", occurred_at=datetime(2025, 1, 10, tzinfo=UTC)),
@@ -173,7 +173,7 @@ class DocumentSearches(StoredDocuments):
     )
 
     async def test_filters_mean_the_same_to_both_channels_and_to_the_list(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         await self.filterable(repository, backlog)
         for given, expected in self.FILTERED:
@@ -185,7 +185,7 @@ class DocumentSearches(StoredDocuments):
             assert listed == sorted(f"{name}.txt" for name in expected), given
 
     async def test_the_filter_document_id_names_one_document(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         document_id = await self.filterable(repository, backlog)
         filters = where(document_id=[str(document_id), "00000000-0000-4000-8000-000000000000"])
@@ -194,7 +194,7 @@ class DocumentSearches(StoredDocuments):
         assert await self.contents(repository, similar) == await self.contents(repository, matching) == ["aguja uno"]
 
     async def test_a_selective_filter_still_fills_the_limit(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         """The chunks that pass are the farthest of all: an index scan alone would give up long before them."""
         near = [written(f"cerca/{n}.txt", f"cerca {n}") for n in range(300)]
@@ -205,14 +205,14 @@ class DocumentSearches(StoredDocuments):
         found = await repository.find_similar_chunks(EAST, principal=ANYONE, filters=where(kind="rare"), limit=5)
         assert await self.contents(repository, found.ranked_list) == [f"lejos {n}" for n in range(5)]
 
-    async def test_ids_of_no_chunk_are_passed_over(self, repository: DocumentRepository) -> None:
+    async def test_ids_of_no_chunk_are_passed_over(self, repository: DocumentPorts) -> None:
         await repository.save_many([written("a.txt", "aguja")], principal=ANYONE)
         (hit,) = await full_text(repository, "aguja", principal=ANYONE, limit=2)
         for chunk_id in ("", "x", "-1", "0", "999999999", "9" * 40, "1.5", "1; DROP", "٣", "\x00"):
             found = await repository.get_chunks([chunk_id, str(hit.chunk_id)], principal=ANYONE)
             assert list(found) == [hit.chunk_id]
 
-    async def test_positions_lead_to_chunk_ids(self, repository: DocumentRepository) -> None:
+    async def test_positions_lead_to_chunk_ids(self, repository: DocumentPorts) -> None:
         (outcome,) = await repository.save_many([written("a.txt", "aguja", "pajar")], principal=ANYONE)
         (hit,) = await full_text(repository, "pajar", principal=ANYONE, limit=2)
         here, nowhere = (outcome.document_id, 1), UUID(int=7)
@@ -222,7 +222,7 @@ class DocumentSearches(StoredDocuments):
         assert await repository.find_chunk_ids([], principal=ANYONE) == {}
 
     async def test_seen_is_the_share_of_the_chunks_that_have_a_vector(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         empty = await repository.find_similar_chunks(EAST, principal=ANYONE, limit=5)
         assert (len(empty.ranked_list), empty.seen) == (0, 1.0)

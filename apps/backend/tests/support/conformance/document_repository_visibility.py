@@ -1,4 +1,4 @@
-"""Who sees which documents of a DocumentRepository, and how they are listed."""
+"""Which documents of a DocumentStore a principal sees, and how they are listed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
-from ragcorp.domain.ports.storage import DocumentRepository, DocumentSelection, EmbeddingBacklog
+from ragcorp.domain.ports.storage import DocumentSelection, EmbeddingBacklog
 from ragcorp.domain.principal import Principal, Sensitivity
-from support.conformance.stored_documents import OTHER, StoredDocuments
+from support.conformance.stored_documents import OTHER, DocumentPorts, StoredDocuments
 from support.storage.stored import ANYONE, EAST, embed_all, full_text, ids, where, written
 
 pytestmark = pytest.mark.anyio
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 class DocumentVisibility(StoredDocuments):
     async def test_workspaces_do_not_see_one_another(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         for principal in (ANYONE, OTHER):
             await repository.save_many([written("a.txt", f"aguja de {principal.workspace}")], principal=principal)
@@ -44,7 +44,7 @@ class DocumentVisibility(StoredDocuments):
     )
 
     async def test_scope_owner_group_and_clearance_decide(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         everyone = Principal(subject="ana", groups=frozenset({"legal"}))
         await repository.save_many(
@@ -73,9 +73,7 @@ class DocumentVisibility(StoredDocuments):
             assert sorted(chunk.content for chunk in fetched.values()) == sorted(expected)
             assert len(page.documents) == len(expected)
 
-    async def test_what_one_may_not_read_one_may_neither_replace_nor_delete(
-        self, repository: DocumentRepository
-    ) -> None:
+    async def test_what_one_may_not_read_one_may_neither_replace_nor_delete(self, repository: DocumentPorts) -> None:
         ana, beto = Principal(subject="ana"), Principal(subject="beto")
         await repository.save_many(
             [written("a.txt", "aguja de ana", visibility_scope=VisibilityScope.PRIVATE, owner="ana")], principal=ana
@@ -90,7 +88,7 @@ class DocumentVisibility(StoredDocuments):
         assert await repository.soft_delete(DocumentSelection(prefix="a"), principal=beto) == 0
         assert len(await full_text(repository, "aguja", principal=ana, limit=9)) == 1
 
-    async def test_pages_follow_external_id_and_prefixes_are_literal(self, repository: DocumentRepository) -> None:
+    async def test_pages_follow_external_id_and_prefixes_are_literal(self, repository: DocumentPorts) -> None:
         names = ["a_1", "a%2", "aZ", "b", "B", "á", "a"]
         await repository.save_many([written(name, "texto") for name in names], principal=ANYONE)
         listed: list[str] = []

@@ -1,4 +1,4 @@
-"""What a DocumentRepository does when documents are written, replaced, deleted and purged."""
+"""What a DocumentStore does when documents are written, replaced, deleted and purged."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 
 from ragcorp.domain.documents import IngestStatus, VisibilityScope
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
-from ragcorp.domain.ports.storage import DocumentRepository, DocumentSelection, EmbeddingBacklog
+from ragcorp.domain.ports.storage import DocumentSelection, EmbeddingBacklog
 from ragcorp.domain.principal import Principal
-from support.conformance.stored_documents import OTHER, StoredDocuments
+from support.conformance.stored_documents import OTHER, DocumentPorts, StoredDocuments
 from support.storage.stored import ANYONE, EAST, embed_all, full_text, ids, where, written
 
 pytestmark = pytest.mark.anyio
 
 
 class DocumentWrites(StoredDocuments):
-    async def test_created_unchanged_updated(self, repository: DocumentRepository, backlog: EmbeddingBacklog) -> None:
+    async def test_created_unchanged_updated(self, repository: DocumentPorts, backlog: EmbeddingBacklog) -> None:
         first = (await repository.save_many([written("a.txt", "uno", "dos", "tres")], principal=ANYONE))[0]
         assert (first.status, first.chunks, first.pending) == (IngestStatus.CREATED, 3, 3)
         await embed_all(backlog)
@@ -34,7 +34,7 @@ class DocumentWrites(StoredDocuments):
         )[0]
         assert (rechunked.status, rechunked.pending) == (IngestStatus.UPDATED, 1)
 
-    async def test_only_what_was_read_is_replaced(self, repository: DocumentRepository) -> None:
+    async def test_only_what_was_read_is_replaced(self, repository: DocumentPorts) -> None:
         first, second, third = (written("a.txt", text) for text in ("uno", "dos", "tres"))
         (stored,) = await repository.save_many([first], principal=ANYONE)
         done = await repository.replace(second, expected=first.content_hash, principal=ANYONE)
@@ -52,7 +52,7 @@ class DocumentWrites(StoredDocuments):
             with pytest.raises(NotFoundError):
                 await repository.get(name, principal=ANYONE)
 
-    async def test_find_unchanged_knows_only_what_is_stored_just_so(self, repository: DocumentRepository) -> None:
+    async def test_find_unchanged_knows_only_what_is_stored_just_so(self, repository: DocumentPorts) -> None:
         kept, changed, gone = written("a.txt", "uno"), written("b.txt", "dos"), written("c.txt", "tres")
         await repository.save_many([kept, changed, gone], principal=ANYONE)
         await repository.soft_delete_one("c.txt", principal=ANYONE)
@@ -64,9 +64,7 @@ class DocumentWrites(StoredDocuments):
         assert await repository.find_unchanged(hashes, chunker="test", principal=OTHER) == {}
         assert await repository.find_unchanged({}, chunker="test", principal=ANYONE) == {}
 
-    async def test_only_the_new_version_is_found(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
-    ) -> None:
+    async def test_only_the_new_version_is_found(self, repository: DocumentPorts, backlog: EmbeddingBacklog) -> None:
         await repository.save_many([written("v.txt", *(f"viejo aguja {n}" for n in range(40)))], principal=ANYONE)
         await embed_all(backlog)
         await repository.save_many([written("v.txt", "versión corta aguja")], principal=ANYONE)
@@ -77,7 +75,7 @@ class DocumentWrites(StoredDocuments):
         assert ids(similar.ranked_list.hits) == ids(matching.hits)
 
     async def test_a_reader_sees_the_old_or_the_new_version_whole(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         versions = [
             written("v.txt", *(f"antes aguja {n}" for n in range(7)), salt="7"),
@@ -104,7 +102,7 @@ class DocumentWrites(StoredDocuments):
         assert seen <= {7, 4}
         assert seen
 
-    async def test_twenty_parallel_saves_store_one_document_once(self, repository: DocumentRepository) -> None:
+    async def test_twenty_parallel_saves_store_one_document_once(self, repository: DocumentPorts) -> None:
         write = written("a.txt", *(f"aguja {n}" for n in range(5)))
         outcomes = await asyncio.gather(*(repository.save_many([write], principal=ANYONE) for _ in range(20)))
         statuses = [outcome.status for (outcome,) in outcomes]
@@ -114,9 +112,7 @@ class DocumentWrites(StoredDocuments):
         assert {outcome.chunks for (outcome,) in outcomes} == {5}
         assert len(await full_text(repository, "aguja", principal=ANYONE, limit=100)) == 5
 
-    async def test_parallel_batches_in_opposite_orders_wait_for_one_another(
-        self, repository: DocumentRepository
-    ) -> None:
+    async def test_parallel_batches_in_opposite_orders_wait_for_one_another(self, repository: DocumentPorts) -> None:
         names = [f"{n:02}.txt" for n in range(12)]
 
         async def save(order: list[str], salt: str) -> None:
@@ -132,7 +128,7 @@ class DocumentWrites(StoredDocuments):
             )
         assert len(await full_text(repository, "aguja", principal=ANYONE, limit=100)) == 12
 
-    async def test_a_batch_is_stored_as_a_whole_or_not_at_all(self, repository: DocumentRepository) -> None:
+    async def test_a_batch_is_stored_as_a_whole_or_not_at_all(self, repository: DocumentPorts) -> None:
         ana = Principal(subject="ana")
         await repository.save_many(
             [written("m.txt", "de ana", visibility_scope=VisibilityScope.PRIVATE, owner="ana")], principal=ana
@@ -144,7 +140,7 @@ class DocumentWrites(StoredDocuments):
         with pytest.raises(NotFoundError):
             await repository.get("a.txt", principal=ana)
 
-    async def test_documents_of_any_number_of_chunks(self, repository: DocumentRepository) -> None:
+    async def test_documents_of_any_number_of_chunks(self, repository: DocumentPorts) -> None:
         for size in (1, 2, 63, 64, 65, 1000, 3):
             write = written("a.txt", *(f"aguja {n}" for n in range(size)))
             (outcome,) = await repository.save_many([write], principal=ANYONE)
@@ -154,7 +150,7 @@ class DocumentWrites(StoredDocuments):
             assert sorted(chunk.chunk_index for chunk in chunks.values()) == list(range(size))
             assert (await repository.get("a.txt", principal=ANYONE)).chunks == size
 
-    async def test_what_is_stored_comes_back_to_the_letter(self, repository: DocumentRepository) -> None:
+    async def test_what_is_stored_comes_back_to_the_letter(self, repository: DocumentPorts) -> None:
         write = written(
             "carpeta/ñandú 100%_x.txt",
             "línea 1\n\tlínea «2» 😀 \\ ' \" % {}",
@@ -176,7 +172,7 @@ class DocumentWrites(StoredDocuments):
         assert chunk.metadata == write.attributes.metadata
 
     async def test_a_deleted_document_is_gone_at_once_and_comes_back_with_its_vectors(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         write = written("a.txt", "aguja seis", "aguja siete")
         await repository.save_many([write, written("b.txt", "aguja ocho")], principal=ANYONE)
@@ -199,7 +195,7 @@ class DocumentWrites(StoredDocuments):
         assert await self.both(repository) == (everything, everything)
 
     async def test_a_selection_is_deleted_and_nothing_else(
-        self, repository: DocumentRepository, backlog: EmbeddingBacklog
+        self, repository: DocumentPorts, backlog: EmbeddingBacklog
     ) -> None:
         await repository.save_many(
             [written(name, f"aguja {name}") for name in ("x/1", "x/2", "x_3", "y/4")]
@@ -215,7 +211,7 @@ class DocumentWrites(StoredDocuments):
         assert sorted(similar) == sorted(matching) == ["aguja x/5", "aguja x_3", "aguja y/4"]
 
     async def test_a_save_that_commits_while_a_deletion_waits_leaves_no_chunk_behind(
-        self, repository: DocumentRepository
+        self, repository: DocumentPorts
     ) -> None:
         for turn in range(10):
             await repository.save_many([written("a.txt", "aguja", salt=str(turn))], principal=ANYONE)
@@ -229,9 +225,7 @@ class DocumentWrites(StoredDocuments):
             page = await repository.list_page(DocumentSelection(), principal=ANYONE, limit=9)
             assert found == sum(item.chunks for item in page.documents)
 
-    async def test_purge_removes_for_good_what_was_deleted_long_enough_ago(
-        self, repository: DocumentRepository
-    ) -> None:
+    async def test_purge_removes_for_good_what_was_deleted_long_enough_ago(self, repository: DocumentPorts) -> None:
         await repository.save_many([written("a.txt", "uno"), written("b.txt", "dos")], principal=ANYONE)
         await repository.save_many([written("a.txt", "uno")], principal=OTHER)
         for principal in (ANYONE, OTHER):

@@ -171,8 +171,8 @@ class World:
         )
         search = search_over(
             {
-                "dense": DenseChunkSource(embedder=embedder, repository=self.repository),
-                "full_text": FullTextChunkSource(repository=self.repository),
+                "dense": DenseChunkSource(embedder=embedder, repository=self.repository, scoring=self.repository),
+                "full_text": FullTextChunkSource(repository=self.repository, scoring=self.repository),
             },
             store=self.repository,
             profiles=standard_profiles(),
@@ -182,7 +182,7 @@ class World:
         files = make_repository(load_settings({"allowed_paths": ""}))
         documents, access = NoFileDocuments(), FileAccess()
         ingest = IngestDocument(
-            repository=self.repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0
+            store=self.repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0
         )
         services = HttpServices(
             search=search,
@@ -200,9 +200,9 @@ class World:
             graph=self.graph.use_cases(),
             grep=GrepFiles(files=files, documents=documents, access=access, timeout_seconds=2.0),
             read_file=ReadFile(files=files, documents=documents, access=access),
-            delete=DeleteDocument(repository=self.repository),
-            restore=RestoreDocument(repository=self.repository, preparation=preparation),
-            documents=ListDocuments(repository=self.repository),
+            delete=DeleteDocument(store=self.repository),
+            restore=RestoreDocument(store=self.repository, preparation=preparation),
+            documents=ListDocuments(store=self.repository),
             collections=self.collections.use_cases(preparation=preparation, ingest=ingest),
             embed_pending=EmbedPending(embedder=embedder, backlogs=[self.backlog], cache=NothingCached()),
             readiness=self.readiness.strike,

@@ -179,14 +179,16 @@ class InMemoryCollections:
 
     def use_cases(self, *, preparation: DocumentPreparation, ingest: IngestDocument) -> CollectionUseCases:
         catalogue = InMemoryCatalogue(self.documents)
-        revision = DocumentRevision(repository=self.documents, preparation=preparation, ingest=ingest)
+        revision = DocumentRevision(store=self.documents, preparation=preparation, ingest=ingest)
         history = _items(self.history)
         return CollectionUseCases(
             memory=_items(self.memory),
             history=history,
             import_history=ImportHistory(save=history.save),
             chunks=ListChunks(repository=self.documents, catalogue=catalogue),
-            edit_chunk=EditChunk(repository=self.documents, catalogue=catalogue, revision=revision),
+            edit_chunk=EditChunk(
+                repository=self.documents, store=self.documents, catalogue=catalogue, revision=revision
+            ),
             revise_document=ReviseDocument(revision=revision),
             facets=CountFacets(counts=self),
         )

@@ -1,4 +1,4 @@
-"""The port DocumentRepository in memory, with faults to order."""
+"""The ports DocumentRepository, ChunkScoring and DocumentStore in memory, with faults to order."""
 
 from __future__ import annotations
 

@@ -13,15 +13,14 @@ from ragcorp.domain.ports.storage import EmbeddingBacklog
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.collections.candidate_store import PostgresCandidateStore
 from ragcorp.infrastructure.postgres.collections.channels import PostgresCollectionChannels
-from ragcorp.infrastructure.postgres.collections.rows import TABLES
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.infrastructure.postgres.items.rows import HISTORY_TABLES, MEMORY_TABLES
 from ragcorp.infrastructure.postgres.models.registry import active_model
+from ragcorp.infrastructure.postgres.tables.collections import TABLES
+from ragcorp.infrastructure.postgres.tables.embedded import HISTORY, MEMORY
 from support.models.embedders import TEST_MODEL
-from support.storage.postgres import repository_over
+from support.storage.postgres import repository_over, scan_of
 from support.storage.stored import ANYONE, embed_all, written
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -51,15 +50,11 @@ def drafted(
 def backlog_of(database: Database, collection: Collection) -> EmbeddingBacklog:
     if collection in (Collection.ARTIFACTS, Collection.ARTIFACT_CHUNKS):
         return PostgresEmbeddingBacklog(database=database)
-    return PostgresItemBacklog(
-        database=database, tables=MEMORY_TABLES if collection is Collection.MEMORY else HISTORY_TABLES
-    )
+    return PostgresEmbeddingBacklog(database=database, table=MEMORY if collection is Collection.MEMORY else HISTORY)
 
 
 async def channels_over(database: Database, collection: Collection, **options: Any) -> PostgresCollectionChannels:
-    model = await active_model(database, configured=TEST_MODEL)
-    options = {"ef_search": 100, "max_scan_tuples": 200_000} | options
-    return PostgresCollectionChannels(database, table=TABLES[collection], model=model, **options)
+    return PostgresCollectionChannels(database, table=TABLES[collection], scan=await scan_of(database), **options)
 
 
 async def store_over(database: Database) -> PostgresCandidateStore:

@@ -16,12 +16,10 @@ from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
 from ragcorp.infrastructure.postgres.embeddings.reembedding import PostgresReembedding
-from ragcorp.infrastructure.postgres.embeddings.structure_vectors import PostgresStructureVectors
-from ragcorp.infrastructure.postgres.items.rows import WITH_VECTORS
+from ragcorp.infrastructure.postgres.tables.embedded import OF_DOCUMENTS, OF_ITEMS
 from ragcorp.interface.library.rag import Rag
 from support.models.embedders import HashingEmbedder
 from support.storage.postgres import open_database
@@ -65,8 +63,8 @@ async def open_store(owner_dsn: str, **options: Any) -> AsyncIterator[tuple[Post
 def pending_over(database: Database, embedder: HashingEmbedder) -> EmbedPending:
     return EmbedPending(
         embedder=embedder,
-        backlogs=(PostgresEmbeddingBacklog(database=database), PostgresStructureVectors(database=database)),
-        item_backlogs=[PostgresItemBacklog(database=database, tables=tables) for tables in WITH_VECTORS],
+        backlogs=[PostgresEmbeddingBacklog(database=database, table=table) for table in OF_DOCUMENTS],
+        item_backlogs=[PostgresEmbeddingBacklog(database=database, table=table) for table in OF_ITEMS],
         cache=PostgresEmbeddingCache(database=database),
     )
 

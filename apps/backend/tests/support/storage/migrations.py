@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from ragcorp.domain.embeddings import EmbeddingModel
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from support.models.embedders import TEST_MODEL
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import ANYONE, EAST, embed_all, written

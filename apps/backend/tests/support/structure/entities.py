@@ -12,9 +12,9 @@ from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.structure.entities import CODE_KINDS, DocumentStructure, EntityDraft, EntityKind
 from ragcorp.domain.text.entity_names import symbol_name
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.models.registry import active_model
 from ragcorp.infrastructure.postgres.structure.index import PostgresStructureIndex
 from support.models.embedders import TEST_MODEL
+from support.storage.postgres import scan_of
 from support.storage.stored import written
 
 FINGERPRINT = "test-1"
@@ -68,5 +68,4 @@ def chunked(write: DocumentWrite, spans: Sequence[tuple[int, int, str]]) -> Docu
 
 
 async def index_over(database: Database, *, model: EmbeddingModel | None = TEST_MODEL) -> PostgresStructureIndex:
-    active = await active_model(database, configured=model) if model else None
-    return PostgresStructureIndex(database, model=active, ef_search=100, max_scan_tuples=200_000)
+    return PostgresStructureIndex(database, scan=await scan_of(database, model=model) if model else None)

@@ -20,7 +20,7 @@ import pytest
 
 from ragcorp.domain.embeddings import Vector
 from ragcorp.infrastructure.openai_compatible.prompt import chat_messages
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.main.service.app import run_app
 from ragcorp.main.wiring.container import Parts
 from support.http.fakes import ScriptedAnswerer

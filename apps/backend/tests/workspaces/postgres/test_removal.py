@@ -11,8 +11,7 @@ from sqlalchemy import Table
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import PostgresItemBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
 from ragcorp.infrastructure.postgres.items.rows import TABLES
 from ragcorp.infrastructure.postgres.tables.schema import metadata
@@ -41,7 +40,7 @@ async def fill(database: Database, principal: Principal) -> None:
     for collection, (tables, _) in TABLES.items():
         items = PostgresItemRepository(database=database, collection=collection)
         await items.save_many([draft("a", "uno")], principal=principal)
-        await embed_all(PostgresItemBacklog(database=database, tables=tables))
+        await embed_all(PostgresEmbeddingBacklog(database=database, table=tables))
         await items.save_many([draft("b", "espera", session="s")], principal=principal)
     await PostgresWorkspaces(database=database).refresh_statistics(principal.workspace)
 

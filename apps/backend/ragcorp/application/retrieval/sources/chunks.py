@@ -11,7 +11,7 @@ from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import DOCUMENT_FIELDS
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
-from ragcorp.domain.ports.storage import DocumentRepository, LexicalChunks, VisibleFrequencies
+from ragcorp.domain.ports.storage import ChunkScoring, DocumentRepository, LexicalChunks, VisibleFrequencies
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, ScoreType
 from ragcorp.domain.search.lexical import LexicalEvidence
@@ -33,9 +33,10 @@ class DenseChunkSource:
     collection = CHUNK_COLLECTION
     filter_fields = DOCUMENT_FIELDS
 
-    def __init__(self, *, embedder: Embedder, repository: DocumentRepository) -> None:
+    def __init__(self, *, embedder: Embedder, repository: DocumentRepository, scoring: ChunkScoring) -> None:
         self._embedder = embedder
         self._repository = repository
+        self._scoring = scoring
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
         embedding = await embed_query(self._embedder, query.text, workspace=query.principal.workspace)
@@ -46,7 +47,7 @@ class DenseChunkSource:
             ranked_list=similar.ranked_list,
             incomplete=VECTORS_PENDING if similar.seen < 1 else None,
             seen=similar.seen,
-            scorer=SimilarityScorer(repository=self._repository, embedding=embedding, principal=query.principal),
+            scorer=SimilarityScorer(scoring=self._scoring, embedding=embedding, principal=query.principal),
         )
 
 
@@ -59,13 +60,13 @@ class SimilarityScorer:
 
     score_type = ScoreType.HALF_CENTRED_COSINE
 
-    def __init__(self, *, repository: DocumentRepository, embedding: Vector, principal: Principal) -> None:
-        self._repository = repository
+    def __init__(self, *, scoring: ChunkScoring, embedding: Vector, principal: Principal) -> None:
+        self._scoring = scoring
         self._embedding = embedding
         self._principal = principal
 
     async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
-        return await self._repository.half_centred_similarities(self._embedding, chunk_ids, principal=self._principal)
+        return await self._scoring.half_centred_similarities(self._embedding, chunk_ids, principal=self._principal)
 
     async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
         del chunk_ids, score_type
@@ -79,8 +80,9 @@ class FullTextChunkSource:
     collection = CHUNK_COLLECTION
     filter_fields = DOCUMENT_FIELDS
 
-    def __init__(self, *, repository: DocumentRepository) -> None:
+    def __init__(self, *, repository: DocumentRepository, scoring: ChunkScoring) -> None:
         self._repository = repository
+        self._scoring = scoring
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
         found = await self._repository.find_chunks_full_text(
@@ -93,13 +95,13 @@ class FullTextChunkSource:
             emphasis={IDENTIFIERS: COMES_FIRST} if found.identifiers.hits else {},
             cut=found.cut,
             scorer=LexicalScorer(
-                repository=self._repository,
+                scoring=self._scoring,
                 found=found,
                 principal=query.principal,
                 tell_idf=visible is not None and visible.everything,
             ),
             admits=(
-                partial(self._repository.admitted_chunks, query.text, principal=query.principal)
+                partial(self._scoring.admitted_chunks, query.text, principal=query.principal)
                 if query.syntax is QuerySyntax.WEBSEARCH
                 else None
             ),
@@ -109,7 +111,7 @@ class FullTextChunkSource:
 
     async def _visible(self, found: LexicalChunks, principal: Principal) -> VisibleFrequencies:
         lexemes = [term.lexeme for term in found.terms]
-        return await self._repository.visible_frequencies(lexemes, principal=principal)
+        return await self._scoring.visible_frequencies(lexemes, principal=principal)
 
 
 class LexicalScorer:
@@ -120,10 +122,8 @@ class LexicalScorer:
 
     score_type = ScoreType.EVIDENCE_SHARE
 
-    def __init__(
-        self, *, repository: DocumentRepository, found: LexicalChunks, principal: Principal, tell_idf: bool
-    ) -> None:
-        self._repository = repository
+    def __init__(self, *, scoring: ChunkScoring, found: LexicalChunks, principal: Principal, tell_idf: bool) -> None:
+        self._scoring = scoring
         self._found = found
         self._principal = principal
         self._tell_idf = tell_idf
@@ -135,7 +135,7 @@ class LexicalScorer:
     async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
         if score_type not in (ScoreType.BM25, ScoreType.EVIDENCE_SHARE):
             return {}
-        counted = await self._repository.count_lexemes(
+        counted = await self._scoring.count_lexemes(
             [term.lexeme for term in self._found.terms], chunk_ids, principal=self._principal
         )
         factors = term_factors(self._found.terms, score_type=score_type)

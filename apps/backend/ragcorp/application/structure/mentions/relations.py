@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ragcorp.application.structure.mentions.shapes import Mention, bare, is_code_file, is_file
-from ragcorp.application.structure.mentions.tokens import Token, plain, plain_word
+from ragcorp.application.structure.mentions.tokens import Token, plain_word
 from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.domain.text.folding import folded_in_place
 
 MAX_GAP = 90
 """Maximum characters between a name and the file that a preposition binds it to."""
@@ -95,7 +96,7 @@ def bound_to_files(text: str, mentions: Sequence[Mention]) -> list[Mention]:
     files = [mention for mention in mentions if _names_a_file(mention)]
     if not files:
         return list(mentions)
-    folded = plain(text)
+    folded = folded_in_place(text)
     loose = [mention.weak or mention in files for mention in mentions]
     return [mention if free else _bound(folded, mention, files) for mention, free in zip(mentions, loose, strict=True)]
 

@@ -1,4 +1,4 @@
-"""What a database looks like from the application role, without changing anything."""
+"""Inspects a database as the application role; read-only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from ragcorp.infrastructure.postgres.administration.leakproof import statements, unmarked
 from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
 from ragcorp.infrastructure.postgres.connections.errors import translate
 from ragcorp.infrastructure.postgres.connections.indexes import INVALID_INDEXES_IN_USE
@@ -42,7 +41,7 @@ IS_BOUND = """
 """
 
 OF_NO_WORKSPACE = ("alembic_version", "embedding_models", "item_name_key", "key_secret")
-"""Tables without rows of anybody: they stand under no policy."""
+"""Tables without rows of a workspace; they have no policy."""
 
 UNPROTECTED = """
     SELECT c.relname FROM pg_class c
@@ -56,7 +55,7 @@ UNPROTECTED = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFacts:
-    """``vector`` is pgvector's version, None where the extension is not in the database."""
+    """``vector`` is the version of pgvector, None without the extension."""
 
     version: str
     version_number: int
@@ -73,7 +72,7 @@ class StoredModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a migrated database holds; ``failed`` of the ``pending`` chunks and items were given up."""
+    """Contents of a migrated database; ``failed`` of the ``pending`` texts are no longer retried."""
 
     documents: int
     chunks: int
@@ -94,7 +93,7 @@ def inspect_server(dsn: str) -> ServerFacts:
 
 
 def inspect_contents(dsn: str) -> Contents:
-    """Look into a database that is migrated to this version. Raises as ``inspect_server``. Blocking."""
+    """Inspect a database at this version's schema. Raises as ``inspect_server``. Blocking."""
     try:
         with _connect(dsn) as connection:
             ((documents, chunks, pending, failed),) = connection.execute(CONTENTS).fetchall()
@@ -112,33 +111,14 @@ def inspect_contents(dsn: str) -> Contents:
 
 
 def role_is_bound(dsn: str) -> bool:
-    """Return whether policies hold for the role of ``dsn``: it is no superuser, has not BYPASSRLS, nor can become such.
+    """Return whether policies apply to the role of ``dsn``: it neither is, nor can become, superuser or BYPASSRLS.
 
-    An owner is bound too, since row-level security is forced. Raises as ``inspect_server``. Blocking.
+    They also apply to an owner, since row-level security is forced. Raises as ``inspect_server``. Blocking.
     """
     try:
         with _connect(dsn) as connection:
             ((bound,),) = connection.execute(IS_BOUND).fetchall()
         return bool(bound)
-    except psycopg.Error as error:
-        raise translate(error) from error
-
-
-def unprotected_tables(dsn: str) -> tuple[str, ...]:
-    """Return tables of the schema whose policy was taken away or is not forced. Raises as ``inspect_server``."""
-    try:
-        with _connect(dsn) as connection:
-            found = connection.execute(UNPROTECTED, (list(OF_NO_WORKSPACE),)).fetchall()
-        return tuple(row[0] for row in found)
-    except psycopg.Error as error:
-        raise translate(error) from error
-
-
-def slow_under_policies(dsn: str) -> tuple[str, ...]:
-    """Return what an administrator has yet to run so that searches use their indexes. Raises as ``inspect_server``."""
-    try:
-        with _connect(dsn) as connection:
-            return tuple(statements(unmarked(connection)))
     except psycopg.Error as error:
         raise translate(error) from error
 

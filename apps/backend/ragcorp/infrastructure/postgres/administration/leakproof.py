@@ -1,7 +1,7 @@
-"""Functions that must be LEAKPROOF, so that conditions made of them reach an index under row-level security (ADR-043).
+"""Functions that must be LEAKPROOF, so that conditions with them can use an index under row-level security (ADR-043).
 
-A condition that could tell of a row before the policy has let it through, by an error or a side effect, is evaluated
-after the policy, and so by no index. None of these can: they compare what they are given, and fail on no value.
+PostgreSQL evaluates a condition after the policy, and so without an index, if an error or side effect of it could
+reveal a hidden row. These functions only compare their arguments and fail on no value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEEDED = (
     "bm25_impacts(integer[], integer)",
     "path_key(text)",
 )
-"""What stands in a condition that an index serves: operators of GIN, and the functions of two indexes."""
+"""Functions behind indexed conditions: operators of GIN indexes, and the functions of two expression indexes."""
 
 UNMARKED = """
     SELECT n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)
@@ -39,12 +39,12 @@ IS_SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
 
 
 def unmarked(connection: Connection[TupleRow]) -> list[tuple[str, str, str]]:
-    """Return schema, name and arguments of what is not LEAKPROOF in this database, though it should be."""
+    """Return schema, name and arguments of the needed functions that are not LEAKPROOF."""
     return [(row[0], row[1], row[2]) for row in connection.execute(UNMARKED, (list(NEEDED),)).fetchall()]
 
 
 def statements(functions: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Return what a superuser runs to mark the functions, a statement each."""
+    """Return the statements, for a superuser, that mark the functions."""
     return [
         sql.SQL("ALTER FUNCTION {}({}) LEAKPROOF").format(sql.Identifier(schema, name), sql.SQL(arguments)).as_string()
         for schema, name, arguments in functions
@@ -52,10 +52,10 @@ def statements(functions: Sequence[tuple[str, str, str]]) -> list[str]:
 
 
 def mark_leakproof(dsn: str, *, superuser_dsn: str | None = None) -> list[str]:
-    """Mark what is not, as ``dsn``'s role where it is a superuser, else by ``superuser_dsn``. Blocking.
+    """Mark the functions, as the role of ``dsn`` if it is a superuser, else through ``superuser_dsn``. Blocking.
 
-    Returns the statements that are left to an administrator; without them results are the same, but slow to come.
-    Raises ConfigurationError or StorageUnavailableError.
+    Returns the statements that an administrator has to run; until then searches are slow, but correct. Raises
+    ConfigurationError or StorageUnavailableError.
     """
     try:
         with psycopg.connect(dsn, autocommit=True) as connection:
@@ -68,7 +68,7 @@ def mark_leakproof(dsn: str, *, superuser_dsn: str | None = None) -> list[str]:
                 return []
         if superuser_dsn is None:
             return left
-        # a superuser picks nothing up by name that others could have put into a schema
+        # a superuser must not resolve a name to an object that others created in a schema
         safe = make_conninfo(superuser_dsn, options="-c search_path=pg_catalog")
         with psycopg.connect(safe, autocommit=True) as connection:
             _run(connection, left)

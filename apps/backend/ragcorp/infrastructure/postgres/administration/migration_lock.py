@@ -1,4 +1,4 @@
-"""One migrator at a time in a database, whatever is migrated: schema, indexes or the embedding model."""
+"""Serialises migrations of a database: schema, indexes and embedding model."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sqlalchemy import Engine, NullPool, create_engine, text
 from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
 
 ADVISORY_LOCK = 7_246_725_367
-"""Any fixed number of ours."""
+"""An arbitrary constant."""
 
 LOCK_TIMEOUT = "10s"
-"""How long a migration waits for a table: a waiting ALTER TABLE holds up every query that comes after it."""
+"""How long a migration waits for a table: later queries queue behind a waiting ALTER TABLE."""
 
 
 def owner_engine(dsn: str) -> Engine:
-    """Return an engine over any form of DSN that libpq takes; NullPool leaves no connection behind.
+    """Return an engine for any DSN of libpq, without pooled connections.
 
-    Its connections see every workspace: a policy binds the owner of a table, too.
+    Its connections see every workspace, since policies also apply to the owner of a table.
     """
     plain = dsn.replace("postgresql+psycopg://", "postgresql://", 1)
     return create_engine(
@@ -31,9 +31,9 @@ def owner_engine(dsn: str) -> Engine:
 
 @contextmanager
 def migration_lock(dsn: str) -> Iterator[None]:
-    """Wait for the lock and hold it, on a connection of its own, for the block."""
+    """Hold the lock for the block, on a separate connection."""
     with owner_engine(dsn).connect().execution_options(isolation_level="AUTOCOMMIT") as guard:
-        # a waiting pg_advisory_lock() would hold a snapshot, on which the winner's CREATE INDEX CONCURRENTLY waits
+        # not pg_advisory_lock(): its snapshot would block the winner's CREATE INDEX CONCURRENTLY
         while not guard.execute(text("select pg_try_advisory_lock(:key)"), {"key": ADVISORY_LOCK}).scalar_one():
             time.sleep(0.2)
         yield

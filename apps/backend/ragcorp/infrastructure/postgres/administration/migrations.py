@@ -1,4 +1,4 @@
-"""Runs Alembic as a library call, and tells how far a database is."""
+"""Runs Alembic as a library, and reads the schema revision of a database."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ GRANT_TO_APPLICATION = """
     GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO "{role}";
     REVOKE INSERT, UPDATE, DELETE ON alembic_version, key_secret, item_name_key FROM "{role}";
 """
-"""What only the owner writes, the application reads: with another secret each key would be void, or a forger's good."""
+"""Only the owner writes the secrets: with another one every key would be void, or a forged key valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationState:
-    """The schema revision of a database (None: empty) and the newest one that this version carries.
+    """The schema revision of a database (None: empty) and the newest revision of this version.
 
-    ``newer``: a version of later migrated the database, and this one knows nothing of its revision.
+    ``newer``: a newer version migrated the database to a revision that this one does not know.
     """
 
     current: str | None
@@ -78,10 +78,10 @@ INSTALL_NEWER = "Install that version, or a newer one."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migrated(MigrationState):
-    """How a database stands after a migration from revision ``before``.
+    """State of a database after a migration from revision ``before``.
 
-    ``left`` are statements that a superuser has yet to run, so that conditions under policies use their indexes; none
-    where row-level security is ``off``.
+    ``left`` are statements for a superuser: without them conditions under policies use no index. There are none if
+    row-level security is ``off``.
     """
 
     before: str | None
@@ -90,7 +90,7 @@ class Migrated(MigrationState):
 
     @property
     def turned_on(self) -> bool:
-        """Whether it is this migration that brought the policies to a database with a schema."""
+        """Whether this migration added the policies to a database with an older schema."""
         return _brings_policies(self.before)
 
 
@@ -99,7 +99,7 @@ def _brings_policies(before: str | None) -> bool:
 
 
 def scripts_folder() -> Path:
-    """Return the folder of the migrations: inside the installed package, else beside it in a checkout."""
+    """Return the folder of the migrations: inside the installed package, else next to it in a checkout."""
     package = Path(__file__).resolve().parents[3]
     for folder in (package / "_alembic", package.parent / "alembic"):
         if (folder / "env.py").is_file():
@@ -123,11 +123,11 @@ def migrate(
     superuser_dsn: str | None = None,
     protect: bool | None = None,
 ) -> Migrated:
-    """Bring the database up to the newest revision, prepared for the model. Blocking; safe to run side by side.
+    """Upgrade the database to the newest revision and prepare it for the model. Blocking; concurrent calls are safe.
 
-    ``dsn`` is the owner's. INVALID indexes are rebuilt; ``application_dsn``'s role gets what it needs; functions are
-    marked LEAKPROOF, for which it takes a superuser. ``protect`` turns row-level security on or off; None leaves the
-    choice that was made, also for tables that a migration adds.
+    ``dsn`` is the owner's. Rebuilds INVALID indexes, grants the role of ``application_dsn`` its rights, and marks
+    functions LEAKPROOF, which takes a superuser. ``protect`` turns row-level security on or off; None keeps the
+    current choice, also for tables that a migration adds.
     Raises ConfigurationError, IncompatibleEmbeddingsError or StorageUnavailableError.
     """
     found = state(dsn)
@@ -168,7 +168,7 @@ def migrate(
 
 
 def _prepare(dsn: str) -> bool:
-    """See to the extension, without which no migration ends; return whether row-level security was turned off."""
+    """Create the extension that migrations need; return whether row-level security was turned off."""
     with migration_lock(dsn), psycopg.connect(_plain(dsn), autocommit=True) as connection:
         try:
             connection.execute(ADD_VECTOR)
@@ -203,7 +203,7 @@ def _refusal(error: BaseException) -> RagcorpError:
 
 
 def head_revision() -> str:
-    """Return the newest revision that this version carries. Blocking."""
+    """Return the newest revision of this version. Blocking."""
     head = ScriptDirectory(str(scripts_folder())).get_current_head()
     if head is None:
         raise StorageUnavailableError("This installation carries no migrations.", reason="schema")
@@ -211,12 +211,12 @@ def head_revision() -> str:
 
 
 def known_revisions() -> frozenset[str]:
-    """Return every revision that this version can migrate from, the newest too. Blocking."""
+    """Return all revisions that this version knows. Blocking."""
     return frozenset(script.revision for script in ScriptDirectory(str(scripts_folder())).walk_revisions())
 
 
 def state(dsn: str) -> MigrationState:
-    """Return how far the database is. Blocking."""
+    """Return the state of the database. Blocking."""
     head = head_revision()
     try:
         with owner_engine(dsn).connect() as connection:
@@ -230,7 +230,7 @@ def state(dsn: str) -> MigrationState:
 
 
 def _driver_error(error: BaseException) -> BaseException:
-    """Return the driver's error behind one of SQLAlchemy's, which may be about the rollback that came after it."""
+    """Return the driver's error behind one of SQLAlchemy, which may describe a later rollback."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, psycopg.Error):

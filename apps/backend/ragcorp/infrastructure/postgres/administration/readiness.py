@@ -1,9 +1,8 @@
-"""Whether a database can be served from: one statement that looks at all that a search takes for granted."""
+"""Checks in one statement that a database is ready to serve searches."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import VERSION
@@ -12,7 +11,7 @@ from ragcorp.infrastructure.postgres.connections.indexes import INVALID_INDEXES_
 
 LOOK = f"""
     SELECT ({VERSION}),
-        ARRAY(SELECT dimensions FROM embedding_models WHERE name = %s),
+        ARRAY(SELECT dimensions FROM embedding_models WHERE name = %(name)s),
         ARRAY({INVALID_INDEXES_IN_USE})::text[],
         EXISTS (SELECT 1 FROM pg_ts_config WHERE cfgname = 'spanish')
 """
@@ -20,7 +19,7 @@ LOOK = f"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """What was found. ``widths`` are those of the service's model: more than one where it was kept at several."""
+    """State of the database. ``widths`` are the stored dimensions of the service's model."""
 
     revision: str | None
     widths: tuple[int, ...]
@@ -29,12 +28,7 @@ class Sight:
 
 
 async def look(database: Database, *, model: EmbeddingModel) -> Sight:
-    """Raises StorageUnavailableError, of reason ``schema`` for a database that holds none."""
-
-    async def looked() -> tuple[Any, ...] | None:
-        async with database.autocommit(EVERY_WORKSPACE) as connection:
-            return await (await connection.execute(LOOK.encode(), (model.name,))).fetchone()
-
-    row = await database.read(looked)
-    revision, widths, invalid, has_spanish = row or (None, [], [], False)
+    """Raises StorageUnavailableError, with reason ``schema`` for a database without a schema."""
+    rows = await database.fetch(LOOK, {"name": model.name}, workspace=EVERY_WORKSPACE)
+    revision, widths, invalid, has_spanish = rows[0] if rows else (None, [], [], False)
     return Sight(revision=revision, widths=tuple(widths), invalid_indexes=tuple(invalid), has_spanish=bool(has_spanish))

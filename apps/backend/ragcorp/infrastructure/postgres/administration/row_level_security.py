@@ -1,7 +1,7 @@
-"""Turns row-level security off where a server cannot make it fast, and on again (ADR-043).
+"""Turns row-level security off on servers that cannot make it fast, and on again (ADR-043).
 
-Nothing else remembers the choice: it is how most of the tables with a policy stand, so that one that was changed by
-hand, or that a migration brought, decides nothing. The policies stay defined.
+The choice is stored nowhere else: the state of most tables with a policy decides, so that one table changed by hand
+or added by a migration does not. The policies stay defined.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from psycopg.rows import TupleRow
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 
 REVISION = "016"
-"""The migration that turned it on: processes of before name no workspace, and see no rows after it."""
+"""The migration that turned it on: older processes set no workspace, and see no rows after it."""
 
 TABLES: LiteralString = """
     SELECT n.nspname, c.relname, c.relrowsecurity, c.relforcerowsecurity
@@ -37,13 +37,13 @@ OFF: LiteralString = "ALTER TABLE {} DISABLE ROW LEVEL SECURITY, NO FORCE ROW LE
 
 
 def chosen_off(connection: Connection[TupleRow]) -> bool:
-    """Return whether most of the tables with a policy stand without it."""
+    """Return whether row-level security is off for most of the tables with a policy."""
     on = [row[2] for row in connection.execute(TABLES).fetchall()]
     return on.count(False) > on.count(True)
 
 
 def switch(connection: Connection[TupleRow], *, on: bool) -> None:
-    """Turn it on, or off, for every table with a policy: all of them, or none where a lock is not to be had."""
+    """Turn it on or off for every table with a policy; for none if a lock times out."""
     with connection.transaction():
         for schema, table, enabled, forced in connection.execute(TABLES).fetchall():
             if (enabled, forced) != (on, on):
@@ -51,7 +51,7 @@ def switch(connection: Connection[TupleRow], *, on: bool) -> None:
 
 
 async def is_off(database: Database) -> bool:
-    """Return whether it is in force for no table: conditions of the statements alone keep workspaces apart."""
+    """Return whether it is off for every table: then only the statements' conditions separate workspaces."""
     async with database.autocommit(EVERY_WORKSPACE) as connection:
         row = await (await connection.execute(IS_ON)).fetchone()
     return not (row and row[0])

@@ -1,4 +1,4 @@
-"""What a service on a network takes for granted of its database: keys, row-level security, the time."""
+"""Checks of the database behind a network service: keys, row-level security, clock."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ NOW = "SELECT clock_timestamp()"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFacts:
-    """``skew_seconds`` is how far the database's clock is ahead of this machine's.
+    """Facts about the database of a service.
 
-    ``row_level_security`` is False where it was turned off for every table; ``unprotected`` are then all of them.
-    ``passages`` are counted up to ``MOST_COUNTED``.
-    ``unmarked`` is what a superuser has yet to run, so that conditions under policies use their indexes.
+    ``row_level_security`` is False if it is off for every table, all of which are then ``unprotected``. ``unmarked``
+    are statements for a superuser: without them conditions under policies use no index. ``passages`` are counted up to
+    ``MOST_COUNTED``; ``skew_seconds`` is how far the database's clock is ahead of this machine's.
     """
 
     keys: int
@@ -50,7 +50,7 @@ class ServiceFacts:
 
 
 def inspect_service(dsn: str) -> ServiceFacts:
-    """Look into a database that is migrated to this version. Raises as ``inspect_server``. Blocking."""
+    """Inspect a database at this version's schema. Raises as ``inspect_server``. Blocking."""
     try:
         with psycopg.connect(
             of_every_workspace(dsn), connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp"

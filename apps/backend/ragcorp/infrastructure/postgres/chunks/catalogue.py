@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from psycopg.rows import TupleRow
-
 from ragcorp.domain.ports.chunks import ChunkPage, ChunkPosition, ChunkSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
@@ -17,7 +15,7 @@ LIST_CHUNKS = f"""
     ORDER BY d.external_id, c.chunk_index
     LIMIT %(limit)s
 """
-"""Pages by name: the first condition on ``external_id`` is what the index of ``documents`` serves."""
+"""Keyset pages: the first condition on ``external_id`` uses the index of ``documents``."""
 
 AFTER = "d.external_id >= %(after)s AND (d.external_id, c.chunk_index) > (%(after)s, %(after_index)s)"
 PREFIX = "starts_with(d.external_id, %(prefix)s) AND d.external_id >= %(prefix)s"
@@ -34,7 +32,7 @@ class PostgresChunkCatalogue:
     async def list_page(
         self, selection: ChunkSelection, *, principal: Principal, limit: int, after: ChunkPosition | None = None
     ) -> ChunkPage:
-        # on documents too: the planner then starts from them, in their order
+        # also on documents: the planner then reads them first, in order
         visible, of_documents = visibility(principal), visibility(principal, alias="d")
         narrowed = filtered(selection.filters, alias="c", documents_alias="d")
         conditions = [*of_documents.clauses, *visible.clauses, *narrowed.clauses]
@@ -52,12 +50,7 @@ class PostgresChunkCatalogue:
             conditions.append(AFTER)
             values["after"], values["after_index"] = after
         statement = LIST_CHUNKS.format(conditions=" AND ".join(conditions))
-
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                return await (await connection.execute(statement.encode(), values)).fetchall()
-
-        rows = await self._database.read(work)
+        rows = await self._database.fetch(statement, values, workspace=principal.workspace)
         chunks = tuple(chunk_rows.chunk(row) for row in rows[:limit])
         last = chunks[-1] if len(rows) > limit else None
         return ChunkPage(chunks=chunks, next_after=(last.external_id, last.chunk_index) if last else None)

@@ -1,4 +1,4 @@
-"""Chunk ids as the domain writes them, and as the database does."""
+"""Chunk ids: text in the domain, integers in the database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 CHUNK_ID = re.compile(r"[0-9]{1,18}")
-"""A source of the user's own may name anything: what cannot be an id of ours is no chunk."""
+"""A custom source may return any text: one that cannot be a database id names no chunk."""
 
 
 def database_ids(chunk_ids: Sequence[str]) -> list[int]:

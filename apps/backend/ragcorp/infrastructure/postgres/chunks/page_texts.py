@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from psycopg.rows import TupleRow
-
 from ragcorp.domain.ports.chunks import PagedText, PageSpan
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
@@ -35,12 +33,8 @@ class PostgresPageTexts:
             "last": [span.last for span in spans],
         }
 
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                cursor = await connection.execute(PAGES.format(visible=visible.sql), values)
-                return await cursor.fetchall()
-
+        rows = await self._database.fetch(PAGES.format(visible=visible.sql), values, workspace=principal.workspace)
         return {
             spans[n - 1]: PagedText(text=text, starts=tuple(start - starts[0] for start in starts))
-            for n, starts, text in await self._database.read(work)
+            for n, starts, text in rows
         }

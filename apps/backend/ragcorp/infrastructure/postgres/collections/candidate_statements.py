@@ -1,7 +1,7 @@
-"""The SQL that reads stored passages by key: one statement over the collections that are asked for.
+"""The SQL that reads candidates by key: one statement over several collections.
 
-Values: those of visibility, and ``numbers_<n>`` and ``keys_<n>`` side by side for the n-th collection: each key with
-its number in the pool.
+Values: those of visibility, and for the n-th collection the arrays ``numbers_<n>`` and ``keys_<n>``: each key with its
+number in the pool.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from ragcorp.infrastructure.postgres.collections.rows import ARTIFACT_CHUNKS, CollectionTable
+from ragcorp.infrastructure.postgres.connections.statement_text import single_line
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS, CollectionTable
 
 SETTINGS = """
     SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
@@ -17,10 +18,10 @@ SETTINGS = """
            set_config('enable_seqscan', 'off', true),
            set_config('jit', 'off', true)
 """
-"""What these statements are planned and run with, for their transaction only: few keys, each by its index."""
+"""Settings for the transaction of these statements only: they read few keys, each through its index."""
 
 Tables = tuple[tuple[CollectionTable, str], ...]
-"""The tables that are asked, each with the condition under which a row may be read."""
+"""The tables to read, each with the condition for a readable row."""
 
 
 @lru_cache(maxsize=256)
@@ -46,8 +47,8 @@ def passages(tables: Tables) -> str:
 def features(tables: Tables, *, model_id: int, dimensions: int) -> str:
     """Columns: number, number of another or null, their cosine or null, lexemes or null.
 
-    Pairs of which both have a vector come with their cosine; where one of the pool lacks it, the lexemes of all come
-    too, since each stands in a pair with that one.
+    Pairs in which both have a vector come with their cosine. If one of the pool has none, the lexemes of all follow,
+    since it forms a pair with each.
     """
     vector = f"vector({dimensions})"
 
@@ -60,7 +61,7 @@ def features(tables: Tables, *, model_id: int, dimensions: int) -> str:
     def lexemes(table: CollectionTable) -> str:
         return f"NULL::integer, NULL::float8, tsvector_to_array({table.lexemes})"
 
-    return _short(f"""
+    return single_line(f"""
         WITH pool AS MATERIALIZED ({_union(tables, embedding)}),
         mixed AS MATERIALIZED (
             SELECT count(*) > 1 AND count(*) > count(embedding) AS hold FROM pool)
@@ -72,11 +73,11 @@ def features(tables: Tables, *, model_id: int, dimensions: int) -> str:
 
 @lru_cache(maxsize=64)
 def neighbours(visible: str) -> str:
-    """Return the statement of chunks around ``document_ids`` and ``indexes``, side by side, up to ``distance`` away.
+    """Return the statement of the chunks up to ``distance`` from the positions (``document_ids``, ``indexes``).
 
     Columns: chunk id, then PASSAGE_COLUMNS.
     """
-    return _short(f"""
+    return single_line(f"""
         SELECT {ARTIFACT_CHUNKS.key}, {ARTIFACT_CHUNKS.passage}
         FROM (
             SELECT DISTINCT document_id, near AS chunk_index
@@ -98,8 +99,4 @@ def _union(tables: Tables, columns: Callable[[CollectionTable], str], condition:
         f" ON wanted.key = {table.key} WHERE {visible} AND {condition}"
         for n, (table, visible) in enumerate(tables)
     ]
-    return _short(" UNION ALL ".join(branches))
-
-
-def _short(statement: str) -> str:
-    return " ".join(statement.split())
+    return single_line(" UNION ALL ".join(branches))

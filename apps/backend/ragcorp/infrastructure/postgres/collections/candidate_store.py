@@ -1,10 +1,10 @@
-"""Reads stored passages of every collection by key."""
+"""The port CandidateStore over PostgreSQL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from psycopg.rows import TupleRow
 
@@ -14,20 +14,17 @@ from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey
 from ragcorp.domain.search.candidates import Description, Features
 from ragcorp.infrastructure.postgres.chunks.ids import CHUNK_ID
+from ragcorp.infrastructure.postgres.chunks.rows import chunk, passage
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.collections.candidate_statements import Tables
-from ragcorp.infrastructure.postgres.collections.rows import ARTIFACT_CHUNKS, PASSAGE_COLUMNS, TABLES, CollectionTable
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
-
-ITEM_NAMESPACE = UUID("6d1c3e5a-5b8e-4b54-9a0f-3a1d3c0f7e21")
-"""Of the document ids that items without a document are given."""
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACT_CHUNKS, TABLES, CollectionTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """The keys of a call by collection: what its statement is made of, and its values."""
+class _Pool:
+    """The keys of a call by collection: the tables and values of its statement."""
 
     tables: Tables
     values: Mapping[str, object]
@@ -41,10 +38,7 @@ class _Asked:
 
 
 class PostgresCandidateStore:
-    """Each call is one statement; its settings travel with it in one pipelined round trip.
-
-    What cannot be a key of ours is not there; nor is a chunk by its position, but for its neighbours.
-    """
+    """Each call is one statement in one round trip. Keys that no row can have are skipped."""
 
     def __init__(self, database: Database, *, model: ActiveModel | None) -> None:
         self._database = database
@@ -53,34 +47,34 @@ class PostgresCandidateStore:
     async def describe(
         self, keys: Sequence[HitKey], *, principal: Principal, filters: Filters = ()
     ) -> dict[HitKey, Description]:
-        asked = _asked(keys, principal, filters)
-        if not asked.tables:
+        pool = _pool(keys, principal, filters)
+        if not pool.tables:
             return {}
-        rows = await self._rows(candidate_statements.described(asked.tables), asked.values, principal.workspace)
-        return {key: _description(collection, row) for key, collection, row in asked.rows(rows)}
+        rows = await self._rows(candidate_statements.described(pool.tables), pool.values, principal.workspace)
+        return {key: _description(collection, row) for key, collection, row in pool.rows(rows)}
 
     async def features(self, keys: Sequence[HitKey], *, principal: Principal) -> Features:
-        asked = _asked(keys, principal)
-        if not asked.tables:
+        pool = _pool(keys, principal)
+        if not pool.tables:
             return Features()
         model_id, dimensions = (self._model.id, self._model.dimensions) if self._model else (0, 1)
-        statement = candidate_statements.features(asked.tables, model_id=model_id, dimensions=dimensions)
+        statement = candidate_statements.features(pool.tables, model_id=model_id, dimensions=dimensions)
         cosines: dict[tuple[HitKey, HitKey], float] = {}
         lexemes: dict[HitKey, frozenset[str]] = {}
-        for number, other, cosine, held in await self._rows(statement, asked.values, principal.workspace):
+        for number, other, cosine, held in await self._rows(statement, pool.values, principal.workspace):
             if other is None:
-                lexemes[asked.keys[number]] = frozenset(held or ())
+                lexemes[pool.keys[number]] = frozenset(held or ())
             else:
-                smaller, larger = sorted((asked.keys[number], asked.keys[other]))
+                smaller, larger = sorted((pool.keys[number], pool.keys[other]))
                 cosines[smaller, larger] = cosine
         return Features(cosines=cosines, lexemes=lexemes)
 
     async def read(self, keys: Sequence[HitKey], *, principal: Principal) -> dict[HitKey, Chunk]:
-        asked = _asked(keys, principal)
-        if not asked.tables:
+        pool = _pool(keys, principal)
+        if not pool.tables:
             return {}
-        rows = await self._rows(candidate_statements.passages(asked.tables), asked.values, principal.workspace)
-        return {key: _passage(key[0], collection, row) for key, collection, row in asked.rows(rows)}
+        rows = await self._rows(candidate_statements.passages(pool.tables), pool.values, principal.workspace)
+        return {key: passage(key[0], collection, row) for key, collection, row in pool.rows(rows)}
 
     async def neighbours(
         self, centres: Sequence[tuple[UUID, int]], *, distance: int, principal: Principal
@@ -94,28 +88,22 @@ class PostgresCandidateStore:
             "distance": distance,
         }
         rows = await self._rows(candidate_statements.neighbours(visible.sql), values, principal.workspace)
-        chunks = [_passage(str(row[0]), CHUNK_COLLECTION, row[1:]) for row in rows]
-        return {(chunk.document_id, chunk.chunk_index): chunk for chunk in chunks}
+        return {(near.document_id, near.chunk_index): near for near in map(chunk, rows)}
 
     async def _rows(self, statement: str, values: Mapping[str, object], workspace: str) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(candidate_statements.SETTINGS, prepare=True)
-                    cursor = await execute(connection, statement, values)
-                return await cursor.fetchall()
-
-        return await self._database.read(work)
+        return await self._database.fetch(
+            statement, values, workspace=workspace, settings=candidate_statements.SETTINGS
+        )
 
 
-def _asked(keys: Sequence[HitKey], principal: Principal, filters: Filters = ()) -> _Asked:
-    """Sort the keys by collection, in the order of ``TABLES``: few shapes of statement, each prepared once.
+def _pool(keys: Sequence[HitKey], principal: Principal, filters: Filters = ()) -> _Pool:
+    """Group the keys by collection, in the order of ``TABLES``: few shapes of statement, each prepared once.
 
-    A collection that the filters exclude, or that lacks a field of theirs, has no key.
+    Collections that the filters exclude, or without a filtered field, get no keys.
     """
-    pool = tuple(dict.fromkeys(keys))
+    ordered = tuple(dict.fromkeys(keys))
     by_collection: dict[str, dict[int, int | UUID]] = {}
-    for number, (item_id, collection, _) in enumerate(pool):
+    for number, (item_id, collection, _) in enumerate(ordered):
         table = TABLES.get(collection or CHUNK_COLLECTION)
         stored = _stored_key(item_id, table) if table else None
         if table is not None and stored is not None:
@@ -131,7 +119,7 @@ def _asked(keys: Sequence[HitKey], principal: Principal, filters: Filters = ()) 
         values[f"numbers_{number}"] = list(by_collection[name])
         values[f"keys_{number}"] = list(by_collection[name].values())
         tables.append((table, passing.sql))
-    return _Asked(tables=tuple(tables), values=values, keys=pool)
+    return _Pool(tables=tuple(tables), values=values, keys=ordered)
 
 
 def _stored_key(item_id: str, table: CollectionTable) -> int | UUID | None:
@@ -156,34 +144,4 @@ def _description(collection: str, row: TupleRow) -> Description:
         artifact=None if artifact is None else str(artifact),
         occurred_at=occurred_at,
         ages_from=ages_from,
-    )
-
-
-def _passage(item_id: str, collection: str, row: TupleRow) -> Chunk:
-    found = dict(zip(PASSAGE_COLUMNS, row, strict=True))
-    content: str = found["content"]
-    return Chunk(
-        id=item_id,
-        document_id=found["document_id"] or uuid5(ITEM_NAMESPACE, f"{collection}/{item_id}"),
-        external_id=found["external_id"],
-        chunk_index=found["chunk_index"],
-        content=content,
-        heading_path=tuple(found["heading_path"]),
-        title=found["title"],
-        language=found["language"],
-        path=found["path"],
-        metadata=found["metadata"],
-        line_start=found["line_start"],
-        line_end=found["line_end"] or content.count("\n") + 1,
-        page_start=found["page_start"],
-        page_end=found["page_end"],
-        collection=collection,
-        artifact_type=found["artifact_type"],
-        sensitivity=Sensitivity(found["sensitivity"]),
-        visibility_scope=VisibilityScope(found["visibility_scope"]),
-        owner=found["owner"],
-        occurred_at=found["occurred_at"],
-        session=found["session"],
-        speaker=found["speaker"],
-        entities=tuple(found["entities"]),
     )

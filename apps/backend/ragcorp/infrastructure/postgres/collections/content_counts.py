@@ -1,8 +1,6 @@
-"""The port ContentCounter over PostgreSQL: everything in one statement, and one round trip."""
+"""The port ContentCounter over PostgreSQL: one statement in one round trip."""
 
 from __future__ import annotations
-
-from psycopg.rows import TupleRow
 
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.principal import Principal
@@ -48,22 +46,19 @@ class PostgresContentCounts:
 
     async def count(self, *, principal: Principal) -> ContentCounts:
         documents = visibility(principal, alias="d")
-        values = documents.values
         statement = COUNTS.format(
             documents=documents.sql,
             items=visibility(principal, alias="i").sql,
             entities=readable_entities(principal).sql,
             facts=readable_facts(principal).sql,
         )
-
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(TIMEOUT, {"timeout_ms": str(self._timeout_ms)}, prepare=True)
-                    cursor = await connection.execute(statement, values, binary=True)
-                return await cursor.fetchall()
-
-        (row,) = await self._database.read(work)
+        (row,) = await self._database.fetch(
+            statement,
+            documents.values,
+            workspace=principal.workspace,
+            settings=TIMEOUT,
+            setting_values={"timeout_ms": str(self._timeout_ms)},
+        )
         stored, deleted, chunks, memories, turns, entities, facts, *waiting = row
         return ContentCounts(
             documents=stored,

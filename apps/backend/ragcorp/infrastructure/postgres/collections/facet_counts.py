@@ -1,4 +1,4 @@
-"""Counts of what a caller may read, by facet, over every collection."""
+"""The port FacetCounts over PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ragcorp.domain.collections import FACETS, Facets
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
-from ragcorp.infrastructure.postgres.collections.rows import ARTIFACTS, TABLES, CollectionTable
 from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS, TABLES, CollectionTable
 
 TIMEOUT = "SELECT set_config('statement_timeout', %(timeout_ms)s, true)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Branch:
-    """What is counted of a collection: ``number`` is an aggregate over ``table``'s rows that meet the condition."""
+    """The count of a collection: ``number`` aggregates the rows of ``table`` that meet the condition."""
 
     collection: str
     table: CollectionTable
@@ -32,7 +32,7 @@ class _Branch:
 COUNTED = {name: (table, "count(*)") for name, table in TABLES.items()} | {
     CHUNK_COLLECTION: (ARTIFACTS, f"coalesce(sum({ARTIFACTS.alias}.chunk_count), 0)::bigint")
 }
-"""Chunks are counted by their documents, which have the same attributes and are fewer."""
+"""Chunks are counted through their documents, which have the same attributes and are fewer."""
 
 
 @lru_cache(maxsize=256)
@@ -47,7 +47,7 @@ def counts(branches: tuple[_Branch, ...]) -> str:
 
 
 class PostgresFacetCounts:
-    """One statement, ended after ``timeout_ms``. A collection that cannot apply a filter is left out."""
+    """Counts in one statement, cancelled after ``timeout_ms``. Collections without a filtered field are left out."""
 
     def __init__(self, database: Database, *, timeout_ms: int = 4_000) -> None:
         self._database = database
@@ -57,15 +57,14 @@ class PostgresFacetCounts:
         branches, values = _counted(principal, filters)
         if not branches:
             return Facets(counts={facet: {} for facet in FACETS})
-
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(TIMEOUT, {"timeout_ms": str(self._timeout_ms)}, prepare=True)
-                    cursor = await connection.execute(counts(branches), values, binary=True)
-                return await cursor.fetchall()
-
-        return _facets(await self._database.read(work))
+        rows = await self._database.fetch(
+            counts(branches),
+            values,
+            workspace=principal.workspace,
+            settings=TIMEOUT,
+            setting_values={"timeout_ms": str(self._timeout_ms)},
+        )
+        return _facets(rows)
 
 
 def _counted(principal: Principal, filters: Filters) -> tuple[tuple[_Branch, ...], Mapping[str, object]]:
@@ -81,7 +80,7 @@ def _counted(principal: Principal, filters: Filters) -> tuple[tuple[_Branch, ...
 
 
 def _facets(rows: list[TupleRow]) -> Facets:
-    """Sum up; the values of a facet stand in their own order, but for months, which a row may lack."""
+    """Return the sums by facet, each facet's values sorted; rows without a date count for no month."""
     found: dict[str, Counter[str]] = {facet: Counter() for facet in FACETS}
     for collection, kind, language, month, number in rows:
         for facet, value in zip(FACETS, (collection, kind, language, month and f"{month:%Y-%m}"), strict=True):

@@ -1,17 +1,16 @@
-"""The SQL of the channels of artifacts, memory and history: identities and scores, best first, in a total order.
+"""The sparse statement of artifacts, memory and history: BM25 as in bm25.py, over the readable rows.
 
-The sparse one is BM25 with the formula of bm25.py over what the principal may read: of the rows that hold a lexeme of
-the query and pass the filters, df is counted in that same look; N and avgdl are those of the readable rows of the
-workspace, of the first ``TOTALS`` (of documents, ``DOCUMENT_TOTALS``) by key where there are more. A tf of 15 stands
-for 15 and more.
+The statement counts df among the rows that contain a lexeme of the query and pass the filters. N and avgdl are those
+of the workspace's readable rows, or of the first ``TOTALS`` (for documents ``DOCUMENT_TOTALS``) by key if there are
+more. A tf of 15 means 15 or more.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from ragcorp.infrastructure.postgres.collections.rows import CollectionTable, Postings, Vectors
-from ragcorp.infrastructure.postgres.models.embedding_models import indexed_type, is_active, last_with_vector
+from ragcorp.infrastructure.postgres.connections.statement_text import single_line
+from ragcorp.infrastructure.postgres.tables.collections import CollectionTable
 
 SETTINGS = """
     SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
@@ -20,125 +19,23 @@ SETTINGS = """
            set_config('random_page_cost', '1.1', true),
            set_config('jit', 'off', true)
 """
-"""What ``matching`` is planned and run with, for its transaction only: see bm25.py."""
+"""Settings for the transaction of ``matching`` only: see bm25.py."""
 
 BUDGET = 30_000
-"""Rows that hold a word of the query and pass the filters, of which no more are scored."""
+"""Rows scored at most, of those that contain a word of the query and pass the filters."""
 
 TOTALS = 50_000
 DOCUMENT_TOTALS = 10_000
-"""Items, or documents, from which N and avgdl are taken, in the order of their keys; a document costs ten times as
-much."""
+"""Items and documents that N and avgdl are computed from; a document costs ten times as much."""
 
 LATEST = 10_000
-"""Where no more rows are as young as the query wants, they are read by their age."""
+"""If at most this many rows are young enough for the query, they are read by age."""
 
 VOUCHED = 1000
-"""Chunks that are looked at for one that the principal may read and that holds the word put for an unknown one."""
-
-SHARE_LOOK = 10_000
-SHARE_SAMPLE = 2000
-DOCUMENT_SAMPLE = 2000
-"""Of so many items that wait, and that have a vector, so many readable ones are counted for the share that has one; of
-so many documents the readable ones. Only while some wait."""
-
-
-@lru_cache(maxsize=256)
-def similar(
-    table: CollectionTable, *, model_id: int, dimensions: int, limit: int, visible: str, filtered: str | None
-) -> str:
-    """Return the dense statement, which chooses between index and comparison as ``statements.similar_chunks`` does.
-
-    Columns: readable items that wait for their vector and such that have one (counted up to a bound, while some wait),
-    key, cosine similarity.
-    """
-    vectors = _vectors(table)
-    vector = f"e.embedding::{indexed_type(dimensions)}"
-    query = f"%(embedding)s::{indexed_type(dimensions)}"
-    embedded = f"e.model_id = {model_id} AND e.workspace = %(workspace)s"
-    columns = f"e.{vectors.key} AS key, {vector} <=> {query} AS distance"
-    joined = f"{vectors.table} e JOIN {table.rows} ON {table.key} = e.{vectors.key}"
-    source = f"SELECT {columns} FROM {joined} WHERE {embedded} AND {visible} AND {filtered or 'true'}"
-    approximate = f"ORDER BY {vector} <=> {query} LIMIT {limit}"
-    # + 0 keeps the planner from serving the exact order with the approximate index
-    exact = f"ORDER BY ({vector} <=> {query}) + 0, e.{vectors.key} LIMIT {limit}"
-    too_few = f"(SELECT count(*) FROM nearest) < {limit}"
-    if filtered is None:
-        counted = f"SELECT FROM {vectors.table} e WHERE {embedded} LIMIT (SELECT items + 1 FROM exact_limit)"
-        few = f"few AS MATERIALIZED (SELECT count(*) <= (SELECT items FROM exact_limit) AS hold FROM ({counted}) n)"
-        everything = f"{source} AND {too_few} {exact}"
-    else:
-        few = f"""
-            passing AS MATERIALIZED (
-                SELECT {table.key} AS key FROM {table.rows} WHERE {visible} AND {filtered}
-                LIMIT (SELECT items + 1 FROM exact_limit)),
-            few AS MATERIALIZED (
-                SELECT count(*) <= (SELECT items FROM exact_limit) AS hold FROM passing)"""
-        everything = f"""
-            (SELECT {columns} FROM passing JOIN {vectors.table} e ON e.{vectors.key} = passing.key
-             WHERE {embedded} AND (SELECT hold FROM few) {exact})
-            UNION ALL
-            ({source} AND NOT (SELECT hold FROM few) AND {too_few} {exact})"""
-    return _short(f"""
-        WITH exact_limit AS MATERIALIZED (
-            SELECT 20 * sqrt(greatest(reltuples, 10000))::int AS items
-            FROM pg_class WHERE oid = '{vectors.table}'::regclass),
-        {few},
-        nearest AS MATERIALIZED ({source} AND NOT (SELECT hold FROM few) {approximate}),
-        everything AS ({everything}),
-        found AS (
-            SELECT * FROM nearest WHERE NOT {too_few}
-            UNION ALL SELECT * FROM everything)
-        SELECT share.waiting, share.embedded, found.key, 1 - found.distance
-        FROM ({_share(table, model_id, visible)}) AS share LEFT JOIN found ON true
-        ORDER BY found.distance, found.key""")
-
-
-def _share(table: CollectionTable, model_id: int, visible: str) -> str:
-    """Of what the principal may read. Of whole documents, a sample is looked at: keys are random.
-
-    One that waits is not sampled away, unless ``SHARE_LOOK`` others wait that the principal may not read. Of a model
-    that is not the active one any more, items wait in vain that came after the last with its vector.
-    """
-    vectors = _vectors(table)
-    active = is_active(model_id)
-    some_wait = f"(EXISTS (SELECT FROM {vectors.backlog} WHERE workspace = %(workspace)s) OR NOT {active})"
-    if vectors.key == "item_id":
-        last = last_with_vector(vectors.table, key="item_id", model_id=model_id)
-        waiting = f"""
-            SELECT item_id FROM {vectors.backlog}
-            WHERE workspace = %(workspace)s AND ({active} OR item_id > {last})
-            UNION ALL
-            SELECT newer.item_id FROM {vectors.table} newer
-            WHERE newer.workspace || '' = %(workspace)s AND NOT {active} AND newer.item_id > {last}"""
-        readable = f"JOIN {table.rows} ON {table.key} = looked_at.item_id WHERE {visible} LIMIT {SHARE_SAMPLE}"
-        return f"""
-            SELECT waiting.items AS waiting, embedded.items AS embedded
-            FROM (SELECT count(*) AS items FROM (
-                SELECT FROM ({waiting} LIMIT {SHARE_LOOK}) AS looked_at {readable}) w) AS waiting,
-                LATERAL (SELECT count(*) AS items FROM (
-                    SELECT FROM (
-                        SELECT e.item_id FROM {vectors.table} e
-                        WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s AND waiting.items > 0
-                        LIMIT {SHARE_LOOK}) AS looked_at {readable}) v) AS embedded"""
-    held = f"SELECT FROM {vectors.table} e WHERE e.document_id = {{of}}.document_id AND e.model_id = {model_id}"
-    return f"""
-        SELECT greatest(count(*) - count(e.document_id), (EXISTS (
-                   SELECT FROM (
-                       SELECT document_id FROM {vectors.backlog} WHERE workspace = %(workspace)s
-                       LIMIT {SHARE_LOOK}) AS w
-                   JOIN {table.rows} ON {table.key} = w.document_id
-                   WHERE {visible} AND NOT EXISTS ({held.format(of="w")})))::int) AS waiting,
-               count(e.document_id) AS embedded
-        FROM (
-            SELECT t.document_id FROM document_terms t WHERE t.workspace = %(workspace)s AND {some_wait}
-            ORDER BY t.document_id LIMIT {DOCUMENT_SAMPLE}) AS t
-        JOIN {table.rows} ON {table.key} = t.document_id AND {visible}
-        LEFT JOIN {vectors.table} e ON e.document_id = t.document_id AND e.model_id = {model_id}"""
-
+"""Chunks searched for a readable one that contains the correction of an unknown word."""
 
 MOST_CORRECTED = 20
-"""So many unknown words of a query are replaced by their nearest: each costs a millisecond."""
+"""Unknown words of a query that are corrected; each costs a millisecond."""
 
 
 @lru_cache(maxsize=256)
@@ -152,19 +49,18 @@ def matching(
     bounded_in_time: bool = False,
     budget: int = BUDGET,
 ) -> str:
-    """Return the sparse statement. Columns: whether the budget cut the look, key, score; one row at least.
+    """Return the sparse statement. Columns: whether the budget cut the search, key, score; one row at least.
 
-    Values: ``workspace``, ``language`` (the default one), ``query``, ``since`` if it is bounded in time; those of
-    ``visible`` (over ``rows``) and ``visible_chunk`` (over chunks c).
+    Values: ``workspace``, ``language`` (the default), ``query``, ``since`` if ``bounded_in_time``; those of ``visible``
+    (over ``rows``) and ``visible_chunk`` (over chunks c).
 
-    A word is looked for by its lexemes in every language of the workspace, unless it is a stop word of the first. One
-    that no readable row holds is replaced by the nearest word of the chunks, with its similarity as weight, provided
-    that the principal may read a chunk with that word.
+    A word matches by its lexemes in every language of the workspace, unless it is a stop word of the first. A word
+    without a readable row is replaced by the nearest word of a readable chunk, with the similarity as weight.
     """
-    postings = _postings(table)
+    postings = table.with_postings
     alias = postings.alias
     own_rows = alias == table.alias
-    # one condition to a subquery: a generic plan may have been made on empty tables, where all indexes look alike
+    # one condition per subquery: a generic plan made on empty tables cannot tell indexes apart
     holding = f"""
         (SELECT * FROM {postings.table}
          WHERE bm25_impacts(terms, length) OPERATOR(pg_catalog.&&) {{keys}} OFFSET 0) AS {alias}"""
@@ -189,7 +85,7 @@ def matching(
             UNION ALL
             SELECT {columns} FROM scan, (SELECT * {young} OFFSET 0) AS {alias}
             WHERE (SELECT hold FROM latest) AND bm25_common({alias}.terms, scan.postings) <> '{{}}' AND {wanted}"""
-    return _short(f"""
+    return single_line(f"""
         WITH languages AS MATERIALIZED (
             SELECT query_languages(%(workspace)s, %(language)s) AS codes, {postings.seed} AS seed),
         words AS MATERIALIZED (
@@ -253,8 +149,8 @@ def matching(
 
 
 def _readable(table: CollectionTable, visible: str) -> str:
-    """The lengths of the readable rows: of items by one index alone."""
-    postings = _postings(table)
+    """Return the query of the readable rows' lengths; for items an index-only scan."""
+    postings = table.with_postings
     if postings.alias == table.alias:
         return f"""
             SELECT {table.alias}.length FROM {table.rows} WHERE {visible}
@@ -279,19 +175,3 @@ def _vouched(lexeme: str, visible_chunk: str) -> str:
             WHERE s.workspace = %(workspace)s) AS holding
         CROSS JOIN LATERAL (SELECT * FROM chunks WHERE id = holding.chunk_id OFFSET 0) AS c
         WHERE {visible_chunk})"""
-
-
-def _vectors(table: CollectionTable) -> Vectors:
-    if table.vectors is None:
-        raise ValueError(f"{table.collection} has no vectors")
-    return table.vectors
-
-
-def _postings(table: CollectionTable) -> Postings:
-    if table.postings is None:
-        raise ValueError(f"{table.collection} has no postings")
-    return table.postings
-
-
-def _short(statement: str) -> str:
-    return " ".join(statement.split())

@@ -1,4 +1,4 @@
-"""Inserts many rows with one statement: PostgreSQL refuses COPY FROM on tables under row-level security."""
+"""Inserts many rows with one statement. PostgreSQL refuses COPY FROM on tables under row-level security."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 from psycopg import AsyncCursor
 
 LISTS = "text[]"
-"""The one type of column that holds lists. They travel as text, since unnest() takes nested arrays apart."""
+"""The only column type of lists. Lists travel as text, since unnest() flattens nested arrays."""
 
 
 async def insert_rows(
     cursor: AsyncCursor[Any], table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]
 ) -> None:
-    """Insert rows whose values stand in the order of ``columns`` (name to type), one array a column.
+    """Insert rows with values in the order of ``columns`` (name to type), sent as one array per column.
 
-    The triggers of a statement run once, as they do after a COPY. Without rows nothing is sent.
+    Statement-level triggers run once. Without rows nothing is sent.
     """
-    held = list(rows)
-    if not held:
+    columns_of_rows = list(zip(*rows, strict=True))
+    if not columns_of_rows:
         return
     values: dict[str, object] = {}
-    for (name, kind), column in zip(columns.items(), zip(*held, strict=True), strict=True):
+    for (name, kind), column in zip(columns.items(), columns_of_rows, strict=True):
         values[name] = [_written(value) for value in column] if kind == LISTS else list(column)
     await cursor.execute(_statement(table, tuple(columns.items())), values)
 

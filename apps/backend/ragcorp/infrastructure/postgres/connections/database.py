@@ -1,15 +1,13 @@
-"""Connections: one psycopg pool, used bare on the hot path and under SQLAlchemy Core everywhere else.
+"""Connections: one psycopg pool.
 
-Measured on loopback, a checkout with one prepared statement costs 0.2 ms of client CPU bare and 0.7 ms through
-Core (docs/adr/014): so the retrieval channels speak to the driver, and the rest reads as Core.
+Measured on loopback, a checkout with one prepared statement costs 0.2 ms of client CPU (docs/adr/014).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -20,26 +18,24 @@ from psycopg.abc import Params, PQGen, QueryNoTemplate
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
-from sqlalchemy import NullPool
-from sqlalchemy.ext.asyncio import AsyncConnection as CoreConnection
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.infrastructure.postgres.connections.errors import translate, translated
 from ragcorp.infrastructure.postgres.connections.pipeline import BufferedPipeline, queue
+from ragcorp.infrastructure.postgres.connections.statement_text import execute
 from ragcorp.tracing import Span
 
 Result = TypeVar("Result")
 
 EVERY_WORKSPACE = "*"
-"""What no workspace is called: work that serves all of them (backlogs, upkeep, keys) reads and writes under it."""
+"""The setting, no workspace's name, under which work for all workspaces runs: backlogs, upkeep, keys."""
 
 SET_WORKSPACE = b"SELECT set_config('ragcorp.workspace', $1, true)"
-"""Whose rows the policies of migration 016 let through, until the end of the transaction. Unset: none."""
+"""The workspace whose rows the policies of migration 016 admit, until the end of the transaction. Unset: none."""
 
 
 def of_every_workspace(dsn: str) -> str:
-    """Return the DSN of sessions that see every workspace from their start: upkeep on connections of its own."""
+    """Return the DSN of sessions that see every workspace: for upkeep outside the pool."""
     options = conninfo_to_dict(dsn).get("options") or ""
     return make_conninfo(dsn, options=f"{options} -c ragcorp.workspace={EVERY_WORKSPACE}".strip())
 
@@ -48,16 +44,12 @@ DriverConnection = AsyncConnection[TupleRow]
 
 
 class PooledConnection(AsyncConnection[TupleRow]):
-    """A connection that SQLAlchemy cannot close while it ``is_lent``, and whose statements know their ``workspace``.
+    """A connection whose statements see the rows of its ``workspace`` only.
 
-    A request that is cancelled at the wrong moment leaves SQLAlchemy without the connection that it was about to take
-    or to give back, so it is this side that takes and returns: then nothing can be lost to the pool.
-
-    Without a transaction around them, every pipeline and every single statement is one of its own, and carries the
-    workspace in front: in the same round trip, and gone at its end.
+    Outside a transaction each pipeline and each single statement is a transaction of its own. The setting of the
+    workspace goes first, in the same round trip, and ends with that transaction.
     """
 
-    is_lent = False
     workspace: str | None = None
     _prepared_as: bytes | None = None
     _prepared_times = 0
@@ -65,20 +57,20 @@ class PooledConnection(AsyncConnection[TupleRow]):
     @asynccontextmanager
     async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
         if self._pipeline is None and not self.closed:
-            self._pipeline = BufferedPipeline(self)  # which psycopg takes for one that it began, and ends
+            self._pipeline = BufferedPipeline(self)  # psycopg treats it as its own, and ends it
         try:
             async with super().pipeline() as pipeline:
                 if self.workspace is not None:
                     self.queue_workspace(pipeline, self.workspace)
                 yield pipeline
         except BaseException:
-            self._prepared_as = None  # it may have failed with the rest
+            self._prepared_as = None  # its preparation may have failed too
             raise
 
     def queue_workspace(self, pipeline: AsyncPipeline, workspace: str) -> None:
-        """Send SET_WORKSPACE, which is prepared: parsing it costs more than running it.
+        """Send SET_WORKSPACE as a prepared statement: parsing it costs more than running it.
 
-        Under a new name each time, as what became of the one before may not be known.
+        Each preparation has a new name, since the state of an earlier one may be unknown.
         """
         if self._prepared_as is None:
             self._prepared_times += 1
@@ -87,7 +79,7 @@ class PooledConnection(AsyncConnection[TupleRow]):
         queue(pipeline, partial(self.pgconn.send_query_prepared, self._prepared_as, [workspace.encode()]))
 
     def _deallocate(self, name: bytes | None) -> PQGen[None]:
-        if name is None:  # all of them, as psycopg does after a rollback
+        if name is None:  # all statements, as psycopg does after a rollback
             self._prepared_as = None
         yield from super()._deallocate(name)
 
@@ -99,25 +91,14 @@ class PooledConnection(AsyncConnection[TupleRow]):
         async with self.pipeline():
             return await super().execute(query, params, prepare=prepare, binary=binary)
 
-    async def close(self) -> None:
-        if not self.is_lent:
-            await super().close()
-
 
 async def _begin(connection: PooledConnection, workspace: str) -> None:
-    """Begin a transaction that sees the workspace, in one round trip. Whoever has the connection ends it."""
-    if not connection.autocommit:  # else psycopg would begin it, and wait for the answer
+    """Begin a transaction that sees the workspace, in one round trip. The caller ends it."""
+    if not connection.autocommit:  # else psycopg would begin the transaction in a round trip of its own
         await connection.set_autocommit(True)
     async with connection.pipeline() as pipeline:
         queue(pipeline, partial(connection.pgconn.send_query_params, b"BEGIN", None))
         connection.queue_workspace(pipeline, workspace)
-
-
-_LENT: ContextVar[PooledConnection] = ContextVar("_LENT")
-
-
-async def _lent_connection() -> PooledConnection:
-    return _LENT.get()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,18 +113,18 @@ class DatabaseOptions:
 
 
 RECONNECT_SECONDS = 2.0
-"""How long one attempt to connect is repeated; after that the next request makes another.
+"""How long a failed connection is retried; after that the next request tries again.
 
-The pauses between repetitions double: with a long time a server that is back could go unnoticed for half of it.
+Pauses between retries double: with a longer time a recovered server could go unnoticed for half of it.
 """
 
 WAITING_PER_CONNECTION = 100
-"""A search asks for up to ten connections at once, each for some milliseconds: a burst of them waits, and for no longer
-than the pool's timeout."""
+"""Queued requests per connection. A search takes up to ten connections, each for some milliseconds: bursts queue, at
+most for the pool's timeout."""
 
 
 class Database:
-    """The pool and the engine over it. ``open`` before use, ``close`` at the end."""
+    """The connection pool. ``open`` it before use, ``close`` it at the end."""
 
     def __init__(self, dsn: str, *, options: DatabaseOptions | None = None) -> None:
         self._options = options or DatabaseOptions()
@@ -161,12 +142,9 @@ class Database:
             reconnect_timeout=RECONNECT_SECONDS,
             kwargs=self.connect_arguments(),
         )
-        self.engine: AsyncEngine = create_async_engine(
-            "postgresql+psycopg://", poolclass=NullPool, async_creator=_lent_connection
-        )
 
     def connect_arguments(self) -> dict[str, Any]:
-        """Return what every connection is opened with: a dead network ends in an error, not in a hang."""
+        """Return the arguments of every connection; with them a dead network causes an error, not a hang."""
         return {
             "connect_timeout": self._options.connect_timeout_seconds,
             "application_name": "ragcorp",
@@ -182,7 +160,7 @@ class Database:
         }
 
     async def open(self) -> None:
-        """Connect once to learn what is wrong, then start the pool.
+        """Connect once to report errors, then start the pool.
 
         Raises ConfigurationError for a refused login or a missing database, StorageUnavailableError otherwise.
         """
@@ -192,7 +170,6 @@ class Database:
         await self._pool.open(wait=False)
 
     async def close(self) -> None:
-        await self.engine.dispose()
         if not self._pool.closed:
             await self._pool.close(timeout=5.0)
 
@@ -202,9 +179,9 @@ class Database:
 
     @asynccontextmanager
     async def autocommit(self, workspace: str) -> AsyncIterator[DriverConnection]:
-        """A bare connection on which each ``execute``, or each pipeline of them, is its own transaction."""
+        """A connection on which each ``execute``, or each pipeline, is a transaction of its own."""
         async with self._guarded("autocommit"):
-            # not pool.connection(): it would commit, which here costs as much as the statement's own dispatch
+            # not pool.connection(): its commit would cost as much as sending the statement
             connection = await self._pool.getconn()
             try:
                 if not connection.autocommit:
@@ -217,31 +194,37 @@ class Database:
 
     @asynccontextmanager
     async def driver_transaction(self, workspace: str) -> AsyncIterator[DriverConnection]:
-        """A bare connection in a transaction that commits at the end of the block."""
+        """A connection in a transaction that commits at the end of the block."""
         async with self._guarded("driver_transaction"), self._pool.connection() as connection:
             await _begin(connection, workspace)
             yield connection
 
-    @asynccontextmanager
-    async def transaction(self, workspace: str) -> AsyncIterator[CoreConnection]:
-        """A SQLAlchemy Core connection in a transaction that commits at the end of the block."""
-        async with self._guarded("transaction"):
-            connection = await self._pool.getconn()
-            try:
-                connection.is_lent = True
-                lent = _LENT.set(connection)
-                try:
-                    async with self.engine.begin() as core:
-                        await _begin(connection, workspace)  # now: SQLAlchemy's first look at the server rolls back
-                        yield core
-                finally:
-                    _LENT.reset(lent)
-            finally:
-                connection.is_lent = False
-                await asyncio.shield(self._pool.putconn(connection))
+    async def fetch(
+        self,
+        statement: str,
+        values: Mapping[str, object] | None = None,
+        *,
+        workspace: str,
+        settings: str | None = None,
+        setting_values: Mapping[str, object] | None = None,
+    ) -> list[TupleRow]:
+        """Return the rows of a statement that only reads, repeated as ``read`` does.
+
+        ``settings`` is a statement that sets what applies to this transaction; it travels in the same round trip.
+        """
+
+        async def work() -> list[TupleRow]:
+            async with self.autocommit(workspace) as connection:
+                async with connection.pipeline():
+                    if settings is not None:
+                        await connection.execute(settings, setting_values, prepare=True)
+                    cursor = await execute(connection, statement, values or {})
+                return await cursor.fetchall()
+
+        return await self.read(work)
 
     async def read(self, work: Callable[[], Awaitable[Result]]) -> Result:
-        """Do idempotent ``work``; once more on fresh connections if the server had dropped the pooled one."""
+        """Run idempotent ``work``, and again on a fresh connection if the pooled one was lost."""
         try:
             return await work()
         except StorageUnavailableError as error:
@@ -262,14 +245,14 @@ class Database:
                     async with asyncio.timeout(self._options.pool_timeout_seconds):
                         await self._pool.check()
             if error.reason == "pool_exhausted" and self._connect_error is not None:
-                # not that others hold the connections: none can be made
+                # the pool is empty because connecting fails
                 found = translate(self._connect_error)
                 reason = getattr(found, "reason", "refused")
                 raise StorageUnavailableError(found.message, reason=reason, remedy=found.remedy) from error
             raise
 
     def _pooled_connection(self) -> type[PooledConnection]:
-        """Return a class of connections that leaves the outcome of the last attempt to connect with this object."""
+        """Return a connection class that records the outcome of the last attempt to connect in this object."""
         database = self
 
         class RecordingConnection(PooledConnection):
@@ -286,7 +269,7 @@ class Database:
         return RecordingConnection
 
     async def _configure(self, connection: DriverConnection) -> None:
-        # statements are known and few: prepare each at its second use, without a bound that would evict the hot ones
+        # statements are few: prepare each at its second use, with a bound too high to evict hot ones
         connection.prepare_threshold = 1
         connection.prepared_max = 500
         await register_vector_async(connection)

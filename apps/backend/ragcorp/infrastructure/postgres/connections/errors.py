@@ -1,4 +1,4 @@
-"""Translates the driver's errors, once, into the domain's. No message of the server passes: it may hold values."""
+"""Translates errors of the driver into the domain's, without the server's messages, which may contain values."""
 
 from __future__ import annotations
 
@@ -8,32 +8,28 @@ from contextlib import asynccontextmanager
 import psycopg
 from psycopg import errors as pg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as CorePoolTimeout
 
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, RagcorpError, StorageUnavailableError
 
 REACH_REMEDY = "Check that PostgreSQL runs and that DATABASE_URL names it; `ragcorp doctor` tells more."
 
 POLICY_CHECKS = frozenset({"ExecWithCheckOptions", "check_enable_rls"})
-"""Functions of the server that raise 42501 for a policy, not for a missing right. Its words are in its own language."""
+"""Server functions that raise 42501 for a policy, not a missing right; the message text depends on the locale."""
 
 
 @asynccontextmanager
 async def translated() -> AsyncIterator[None]:
-    """Raise the domain's error for any error of psycopg, its pool or SQLAlchemy inside the block."""
+    """Raise the domain's error for any error of psycopg or its pool inside the block."""
     try:
         yield
-    except DBAPIError as error:
-        raise translate(error.orig if isinstance(error.orig, BaseException) else error) from error
-    except (psycopg.Error, PoolTimeout, TooManyRequests, PoolClosed, CorePoolTimeout) as error:
+    except (psycopg.Error, PoolTimeout, TooManyRequests, PoolClosed) as error:
         raise translate(error) from error
 
 
 def translate(error: BaseException) -> RagcorpError:
     """Return the domain's error for one of the driver's."""
     match error:
-        case PoolTimeout() | TooManyRequests() | CorePoolTimeout():
+        case PoolTimeout() | TooManyRequests():
             return StorageUnavailableError(
                 "No database connection became free in time.",
                 reason="pool_exhausted",
@@ -103,17 +99,22 @@ def translate(error: BaseException) -> RagcorpError:
 
 
 def operational(error: psycopg.OperationalError) -> RagcorpError:
-    """Tell a refused login, an unreachable server and a dropped connection apart (libpq gives no SQLSTATE)."""
-    said = str(error).lower()
-    if "password authentication failed" in said or ("role" in said and "does not exist" in said):
+    """Distinguish a refused login, an unreachable server and a lost connection: libpq gives no SQLSTATE."""
+    message = str(error).lower()
+    if "password authentication failed" in message or ("role" in message and "does not exist" in message):
         return login_refused()
-    if "database" in said and "does not exist" in said:
+    if "database" in message and "does not exist" in message:
         return translate(pg.InvalidCatalogName())
-    if "too many clients" in said or "too many connections" in said or "connection slots are reserved" in said:
+    if "too many clients" in message or "too many connections" in message or "connection slots are reserved" in message:
         return translate(pg.TooManyConnections())
-    if isinstance(error, psycopg.errors.ConnectionTimeout) or "translate host" in said or "resolve host" in said:
+    if isinstance(error, psycopg.errors.ConnectionTimeout) or "translate host" in message or "resolve host" in message:
         return StorageUnavailableError("PostgreSQL did not answer.", reason="unreachable", remedy=REACH_REMEDY)
-    if "connection is bad" in said or "connection failed" in said or "refused" in said or "no such file" in said:
+    if (
+        "connection is bad" in message
+        or "connection failed" in message
+        or "refused" in message
+        or "no such file" in message
+    ):
         return StorageUnavailableError("PostgreSQL cannot be reached.", reason="unreachable", remedy=REACH_REMEDY)
     return StorageUnavailableError("The database connection was lost.", reason="connection_lost", remedy=REACH_REMEDY)
 

@@ -1,4 +1,4 @@
-"""Indexes, most of them built beside live traffic: that needs an autocommit connection."""
+"""Builds and rebuilds indexes; CONCURRENTLY needs an autocommit connection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INVALID_INDEXES = """
     JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE NOT i.indisvalid AND n.nspname = current_schema()
 """
-"""What an interrupted CREATE INDEX CONCURRENTLY leaves behind: it costs every write and serves no read."""
+"""Leftovers of an interrupted CREATE INDEX CONCURRENTLY: they cost every write and serve no read."""
 
 
 INVALID_INDEXES_IN_USE = f"""{INVALID_INDEXES}
@@ -19,7 +19,7 @@ INVALID_INDEXES_IN_USE = f"""{INVALID_INDEXES}
         SELECT FROM embedding_models m
         WHERE NOT m.active AND c.relname ~ ('_hnsw_' || m.id || '(_ccnew[0-9]*|_ccold[0-9]*)?$'))
 """
-"""Without those of models that are not active: a re-embedding builds them, and makes good itself what it left."""
+"""Without indexes of inactive models: a re-embedding builds those, and repairs them itself."""
 
 
 def create_index(connection: Connection, name: str, definition: str) -> None:
@@ -27,7 +27,7 @@ def create_index(connection: Connection, name: str, definition: str) -> None:
 
 
 def create_index_concurrently(connection: Connection, name: str, definition: str) -> None:
-    """Create the index unless a valid one of that name stands; an INVALID one is rebuilt."""
+    """Create the index unless a valid one of that name exists; an INVALID one is rebuilt."""
     if name in set(connection.execute(text(INVALID_INDEXES)).scalars()):
         drop_index_concurrently(connection, name)
     connection.execute(text(f'CREATE INDEX CONCURRENTLY IF NOT EXISTS "{name}" {definition}'))
@@ -38,7 +38,7 @@ def drop_index_concurrently(connection: Connection, name: str) -> None:
 
 
 def rebuild_invalid_indexes(connection: Connection) -> list[str]:
-    """Rebuild what an interrupted build left INVALID, of what is in use, and return the names."""
+    """Rebuild the INVALID indexes in use and return their names."""
     names = list(connection.execute(text(INVALID_INDEXES_IN_USE)).scalars())
     for name in names:
         if name.endswith("_ccnew"):

@@ -1,7 +1,7 @@
-"""A pipeline that sends what it has in one piece, when somebody waits for it.
+"""A pipeline that sends its commands together, when a result is fetched.
 
-psycopg's own looks at the socket with each command (two system calls, and a turn of the waiting loop), and asks for the
-results once more after its Sync: for the two to four short statements of a search that costs more than the statements.
+psycopg's pipeline polls the socket at each command (two system calls and an iteration of the event loop) and fetches
+again after its Sync: for the two to four short statements of a search that costs more than the statements.
 """
 
 from __future__ import annotations
@@ -14,21 +14,20 @@ from psycopg.generators import send
 
 
 class BufferedPipeline(AsyncPipeline):
-    """Leaves commands in libpq's buffer until a result is fetched, or until the end.
+    """Keeps commands in libpq's buffer until a result is fetched, or until the end.
 
-    libpq sends what exceeds its buffer earlier, and while it waits to send takes in what arrives, so that neither side
-    can hold the other up.
+    libpq sends a full buffer earlier, and reads while it waits to send, so that neither side blocks the other.
     """
 
     async def __aenter__(self) -> Self:
-        """Begin, whole or not at all.
+        """Begin completely or not at all.
 
-        psycopg gives way to others where the loop has been busy, also once it has begun. Who is cancelled there would
-        never end what they began, and all that the connection is asked afterwards would be a part of it.
+        psycopg may yield to a busy event loop halfway. A task cancelled there would never end the pipeline, and all
+        later statements of the connection would become part of it.
         """
         level = self.level
         if level == 0:
-            list(self._enter_gen())  # which sends nothing, and so waits for nothing
+            list(self._enter_gen())  # sends nothing, so it never waits
             return self
         try:
             return await super().__aenter__()
@@ -49,6 +48,6 @@ class BufferedPipeline(AsyncPipeline):
 
 
 def queue(pipeline: AsyncPipeline, command: PipelineCommand) -> None:
-    """Send a command ahead of what follows, as psycopg does its own: a cursor would cost as much as a search's."""
+    """Queue a command without a cursor, which would cost as much as the one of the search."""
     pipeline.command_queue.append(command)
     pipeline.result_queue.append(None)

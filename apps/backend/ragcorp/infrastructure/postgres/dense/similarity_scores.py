@@ -1,9 +1,9 @@
-"""Half-centred cosine of given chunks, and the mean vector of each workspace that it needs."""
+"""Half-centred cosine of given chunks, and the mean vector of the workspace behind it."""
 
 from __future__ import annotations
 
 SAMPLE = 1000
-"""Vectors that stand for a workspace whose mean is not stored yet: 30 gave the same nDCG (docs/retrieval.md)."""
+"""Vectors sampled for the mean of a workspace that has none stored: 30 gave the same nDCG (docs/retrieval.md)."""
 
 
 def half_centred(*, model_id: int, dimensions: int, visible: str) -> str:

@@ -1,11 +1,12 @@
-"""The SQL of the retrieval channels: each returns identities and scores only, best first, in a total order."""
+"""The dense statement: the rows of one collection nearest to a vector, best first, in a total order."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
+from ragcorp.infrastructure.postgres.connections.statement_text import single_line
 from ragcorp.infrastructure.postgres.models.embedding_models import indexed_type, is_active, last_with_vector
+from ragcorp.infrastructure.postgres.tables.collections import CollectionTable, Share
 
 SCAN_SETTINGS = """
     SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
@@ -16,28 +17,33 @@ SCAN_SETTINGS = """
            set_config('enable_seqscan', 'off', true),
            set_config('random_page_cost', '1.1', true)
 """
-"""What the statements of this file are planned and run with, for their transaction only.
+"""Settings under which the statements of this file are planned and run, for their transaction only.
 
-Planning costs as much as the search itself, so plans are generic; the statements decide by counting, at run time, what
+Planning costs as much as the search itself, so plans are generic: the statements count rows at run time to decide what
 a plan for given values would decide by statistics. Parallel workers would be launched for branches that never run.
 """
 
 EXACT_LIMIT = """
-    SELECT 20 * sqrt(greatest(reltuples, 10000))::int AS chunks FROM pg_class WHERE oid = 'chunk_embeddings'::regclass
+    SELECT 20 * sqrt(greatest(reltuples, 10000))::int AS items FROM pg_class WHERE oid = '{vectors}'::regclass
 """
-"""Up to so many chunks are compared one by one: 2000 of 10k, 6300 of 100k, 20,000 of a million.
+"""The number of vectors up to which all are compared: 2000 of 10k, 6300 of 100k, 20,000 of a million.
 
-Among n chunks a filter that m of them pass costs m comparisons, or some 100 n / m steps through the HNSW graph to find
+Among n vectors a filter that m of them pass costs m comparisons, or some 100 n / m steps through the HNSW graph to find
 100 hits; a step takes about four times as long (docs/benchmarks.md), and both are equal where m is 20 times sqrt(n).
 """
 
+SHARE_LOOK = 10_000
+SHARE_SAMPLE = 2000
+DOCUMENT_SAMPLE = 2000
+"""Bounds of the counts behind the share of rows with a vector: rows read, readable rows, and documents counted.
 
-SHARE_SAMPLE = 10_000
-"""Up to so many chunks are counted for the share that dense can see: a millisecond, and only while some wait."""
+Rows are counted only while some wait, which takes about a millisecond.
+"""
 
 
 @lru_cache(maxsize=256)
-def similar_chunks(
+def similar(
+    table: CollectionTable,
     *,
     model_id: int,
     dimensions: int,
@@ -46,95 +52,115 @@ def similar_chunks(
     filtered: str | None = None,
     matching: str | None = None,
 ) -> str:
-    """Return the dense statement for one shape of filter: ``filtered`` over chunks, ``matching`` over documents.
+    """Return the dense statement for one shape of filter.
 
-    Where few chunks come into question (a small workspace, a narrow filter), all of them are compared. Else the HNSW
-    scan is tried; where it ends below ``limit``, the exact scan replaces it. A branch that is not needed carries a
-    one-time condition and costs nothing. Columns: chunks that wait for their vector and chunks that have one (0 unless
-    some wait), both counted up to a bound, chunk id, cosine similarity.
+    ``filtered`` is a condition on the table's rows; ``matching``, for chunks, the same condition on documents d, of
+    which there are fewer. Where few rows pass (a small workspace, a narrow filter), all of them are compared. Else the
+    HNSW index is scanned; if that ends below ``limit``, an exact scan of the same statement replaces it. A branch that
+    is not needed has a one-time condition and costs nothing.
 
-    For a model that is not the active one any more nothing waits in the backlog: chunks wait in vain that came after
-    the last with its vector. They are found by their id (|| '' keeps the planner from reading the whole workspace).
+    Columns: number of rows that wait for a vector and of rows that have one (bounded counts, 0 unless some wait), key,
+    cosine similarity. One row at least, without a key if nothing is found.
     """
+    vectors = table.with_vectors
     vector = f"e.embedding::{indexed_type(dimensions)}"
     query = f"%(embedding)s::{indexed_type(dimensions)}"
-    columns = f"e.chunk_id, {vector} <=> {query} AS distance"
-    active = is_active(model_id)
-    last = last_with_vector("chunk_embeddings", key="chunk_id", model_id=model_id)
-    source = f"""
-        SELECT {columns}
-        FROM chunk_embeddings e JOIN chunks c ON c.id = e.chunk_id
-        WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s AND {visible} AND {filtered or "true"}"""
+    embedded = f"e.model_id = {model_id} AND e.workspace = %(workspace)s"
+    columns = f"e.{vectors.key} AS key, {vector} <=> {query} AS distance"
+    joined = f"{vectors.table} e JOIN {table.rows} ON {table.key} = e.{vectors.key}"
+    source = f"SELECT {columns} FROM {joined} WHERE {embedded} AND {visible} AND {filtered or 'true'}"
     approximate = f"ORDER BY {vector} <=> {query} LIMIT {limit}"
     # + 0 keeps the planner from serving the exact order with the approximate index
-    exact = f"ORDER BY ({vector} <=> {query}) + 0, e.chunk_id LIMIT {limit}"
-    found_too_few = f"(SELECT count(*) FROM nearest) < {limit}"
+    exact = f"ORDER BY ({vector} <=> {query}) + 0, e.{vectors.key} LIMIT {limit}"
+    too_few = f"(SELECT count(*) FROM nearest) < {limit}"
+    bounded = "LIMIT (SELECT items + 1 FROM exact_limit)"
     if filtered is None:
-        branches = f"""
-            few AS MATERIALIZED (
-                SELECT count(*) <= (SELECT chunks FROM exact_limit) AS hold
-                FROM (
-                    SELECT FROM chunk_embeddings e
-                    WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s
-                    LIMIT (SELECT chunks + 1 FROM exact_limit)) counted),
-            nearest AS MATERIALIZED ({source} AND NOT (SELECT hold FROM few) {approximate}),
-            everything AS ({source} AND {found_too_few} {exact}),"""
+        passing = ""
+        counted = f"SELECT FROM {vectors.table} e WHERE {embedded} {bounded}"
+        everything = f"{source} AND {too_few} {exact}"
     else:
-        # attributes stand on documents too, of which there are fewer; no more of them are read than `few` asks for
-        branches = f"""
-            matching AS MATERIALIZED (SELECT d.id, d.chunk_count FROM documents d WHERE {matching}),
-            few AS MATERIALIZED (
-                SELECT count(*) <= (SELECT chunks FROM exact_limit) AS hold
-                FROM (
-                    SELECT FROM matching m, generate_series(1, m.chunk_count)
-                    LIMIT (SELECT chunks + 1 FROM exact_limit)) counted),
-            nearest AS MATERIALIZED ({source} AND NOT (SELECT hold FROM few) {approximate}),
-            everything AS (
-                (SELECT {columns}
-                 FROM matching m JOIN chunks c ON c.document_id = m.id JOIN chunk_embeddings e ON e.chunk_id = c.id
-                 WHERE e.model_id = {model_id} AND (SELECT hold FROM few) {exact})
-                UNION ALL
-                ({source} AND NOT (SELECT hold FROM few) AND {found_too_few} {exact})),"""
-    return _short(f"""
-        WITH exact_limit AS MATERIALIZED ({EXACT_LIMIT}),{branches}
+        if matching is None:
+            found = f"SELECT {table.key} AS key FROM {table.rows} WHERE {visible} AND {filtered} {bounded}"
+            counted = "SELECT FROM passing"
+            compared = f"passing JOIN {vectors.table} e ON e.{vectors.key} = passing.key"
+        else:
+            found = f"SELECT d.id, d.chunk_count FROM documents d WHERE {matching}"
+            counted = f"SELECT FROM passing, generate_series(1, passing.chunk_count) {bounded}"
+            compared = (
+                f"passing JOIN chunks c ON c.document_id = passing.id"
+                f" JOIN {vectors.table} e ON e.{vectors.key} = {table.key}"
+            )
+        passing = f"passing AS MATERIALIZED ({found}),"
+        everything = f"""
+            (SELECT {columns} FROM {compared} WHERE {embedded} AND (SELECT hold FROM few) {exact})
+            UNION ALL
+            ({source} AND NOT (SELECT hold FROM few) AND {too_few} {exact})"""
+    return single_line(f"""
+        WITH exact_limit AS MATERIALIZED ({EXACT_LIMIT.format(vectors=vectors.table)}),
+        {passing}
+        few AS MATERIALIZED (
+            SELECT count(*) <= (SELECT items FROM exact_limit) AS hold FROM ({counted}) AS counted),
+        nearest AS MATERIALIZED ({source} AND NOT (SELECT hold FROM few) {approximate}),
+        everything AS ({everything}),
         found AS (
-            SELECT * FROM nearest WHERE NOT {found_too_few}
+            SELECT * FROM nearest WHERE NOT {too_few}
             UNION ALL SELECT * FROM everything)
-        SELECT backlog.pending, embedded.chunks, found.chunk_id, 1 - found.distance AS score
+        SELECT share.waiting, share.embedded, found.key, 1 - found.distance AS score
+        FROM ({_share(table, model_id, visible)}) AS share LEFT JOIN found ON true
+        ORDER BY found.distance, found.key""")
+
+
+def _share(table: CollectionTable, model_id: int, visible: str) -> str:
+    """Return the query that counts the rows that wait for a vector and those that have one, while some wait.
+
+    For a model that is no longer active nothing is in the backlog: its rows without a vector are those after the last
+    one with such a vector, found by their id (|| '' keeps the planner from reading the whole workspace).
+    """
+    vectors = table.with_vectors
+    active = is_active(model_id)
+    if vectors.share is Share.OF_DOCUMENTS:
+        return _share_of_documents(table, model_id, visible, active=active)
+    key = vectors.key
+    last = last_with_vector(vectors.table, key=key, model_id=model_id)
+    waiting = f"""
+        SELECT {key} FROM {vectors.backlog}
+        WHERE workspace = %(workspace)s AND ({active} OR {key} > {last})
+        UNION ALL
+        SELECT newer.{key} FROM {vectors.table} newer
+        WHERE newer.workspace || '' = %(workspace)s AND NOT {active} AND newer.{key} > {last}"""
+    counted = ""
+    if vectors.share is Share.OF_READABLE_ROWS:
+        counted = f"JOIN {table.rows} ON {table.key} = looked_at.{key} WHERE {visible} LIMIT {SHARE_SAMPLE}"
+    return f"""
+        SELECT waiting.items AS waiting, embedded.items AS embedded
+        FROM (SELECT count(*) AS items FROM (
+            SELECT FROM ({waiting} LIMIT {SHARE_LOOK}) AS looked_at {counted}) w) AS waiting,
+            LATERAL (SELECT count(*) AS items FROM (
+                SELECT FROM (
+                    SELECT e.{key} FROM {vectors.table} e
+                    WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s AND waiting.items > 0
+                    LIMIT {SHARE_LOOK}) AS looked_at {counted}) v) AS embedded"""
+
+
+def _share_of_documents(table: CollectionTable, model_id: int, visible: str, *, active: str) -> str:
+    """Count a sample of readable documents: their keys are random.
+
+    One that waits is counted even outside the sample, unless ``SHARE_LOOK`` hidden ones wait before it.
+    """
+    vectors = table.with_vectors
+    some_wait = f"(EXISTS (SELECT FROM {vectors.backlog} WHERE workspace = %(workspace)s) OR NOT {active})"
+    return f"""
+        SELECT greatest(count(*) - count(e.document_id), (EXISTS (
+                   SELECT FROM (
+                       SELECT document_id FROM {vectors.backlog} WHERE workspace = %(workspace)s
+                       LIMIT {SHARE_LOOK}) AS w
+                   JOIN {table.rows} ON {table.key} = w.document_id
+                   WHERE {visible} AND NOT EXISTS (
+                       SELECT FROM {vectors.table} e
+                       WHERE e.document_id = w.document_id AND e.model_id = {model_id})))::int) AS waiting,
+               count(e.document_id) AS embedded
         FROM (
-            SELECT count(*) AS pending
-            FROM (
-                (SELECT 1 FROM embedding_backlog WHERE workspace = %(workspace)s AND {active} LIMIT {SHARE_SAMPLE})
-                UNION ALL
-                (SELECT 1 FROM chunks c
-                 WHERE c.workspace || '' = %(workspace)s AND NOT {active} AND c.id > {last}
-                 LIMIT {SHARE_SAMPLE})) waiting) backlog
-        LEFT JOIN LATERAL (
-            SELECT count(*) AS chunks
-            FROM (
-                SELECT FROM chunk_embeddings e
-                WHERE e.model_id = {model_id} AND e.workspace = %(workspace)s AND backlog.pending > 0
-                LIMIT {SHARE_SAMPLE}) counted) embedded ON true
-        LEFT JOIN found ON true
-        ORDER BY found.distance, found.chunk_id""")
-
-
-def _short(statement: str) -> str:
-    """Fold white space: psycopg remembers the parsed form of statements up to 4096 bytes; a third of ours is that."""
-    return " ".join(statement.split())
-
-
-CHUNKS_BY_ID = f"""
-    SELECT {chunk_rows.COLUMNS}
-    FROM unnest(%(ids)s::bigint[]) AS wanted (id)
-    JOIN chunks c ON c.id = wanted.id
-    JOIN documents d ON d.id = c.document_id
-    WHERE {{visible}}
-"""
-
-CHUNK_IDS_BY_POSITION = """
-    SELECT c.document_id, c.chunk_index, c.id
-    FROM unnest(%(document_ids)s::uuid[], %(indexes)s::bigint[]) AS wanted (document_id, chunk_index)
-    JOIN chunks c USING (document_id, chunk_index)
-    WHERE {visible}
-"""
+            SELECT t.document_id FROM document_terms t WHERE t.workspace = %(workspace)s AND {some_wait}
+            ORDER BY t.document_id LIMIT {DOCUMENT_SAMPLE}) AS t
+        JOIN {table.rows} ON {table.key} = t.document_id AND {visible}
+        LEFT JOIN {vectors.table} e ON e.document_id = t.document_id AND e.model_id = {model_id}"""

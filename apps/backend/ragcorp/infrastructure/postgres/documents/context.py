@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from uuid import UUID
-
-from psycopg.rows import TupleRow
 
 from ragcorp.infrastructure.postgres.connections.database import Database
 
 OPENING_CHUNKS = 2
 OPENING_CHARACTERS = 1500
 SEARCHED_CHUNKS = 400
-"""Chunks of a document that are looked through, from its beginning."""
+"""Chunks searched in a document, from its beginning."""
 
 OPENINGS = f"""
     SELECT c.document_id, left(string_agg(c.content, E'\\n' ORDER BY c.chunk_index), {OPENING_CHARACTERS})
@@ -34,24 +32,22 @@ HOLDINGS = f"""
 
 
 class PostgresDocumentContext:
-    """Reads no document's text as a whole: only its first chunks, and whether a lexeme stands in any."""
+    """Reads the first chunks of documents, and whether any chunk contains a lexeme."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database
 
     async def openings(self, document_ids: Sequence[UUID], *, workspace: str) -> dict[UUID, str]:
-        rows = await self._rows(OPENINGS, {"documents": list(document_ids), "workspace": workspace}, workspace)
+        rows = await self._database.fetch(
+            OPENINGS, {"documents": list(document_ids), "workspace": workspace}, workspace=workspace
+        )
         return dict(rows)
 
     async def holdings(
         self, lexemes: Sequence[str], document_ids: Sequence[UUID], *, workspace: str
     ) -> dict[UUID, frozenset[str]]:
         values = {"documents": list(document_ids), "lexemes": list(lexemes), "workspace": workspace}
-        return {document: frozenset(held) for document, held in await self._rows(HOLDINGS, values, workspace)}
-
-    async def _rows(self, statement: str, values: Mapping[str, object], workspace: str) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(workspace) as connection:
-                return await (await connection.execute(statement, values)).fetchall()
-
-        return await self._database.read(work)
+        return {
+            document: frozenset(held)
+            for document, held in await self._database.fetch(HOLDINGS, values, workspace=workspace)
+        }

@@ -1,166 +1,134 @@
-"""Reads and deletions of documents, in SQLAlchemy Core."""
+"""The SQL that reads and deletes documents, and how a document's row reads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-from uuid import UUID
+from psycopg.rows import TupleRow
 
-from sqlalchemy import ColumnElement, Row, Select, and_, delete, func, select, text, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from ragcorp.domain.documents import Document
+from ragcorp.domain.ports.storage import DocumentSelection
+from ragcorp.domain.principal import Principal
+from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_columns, read_attributes
+from ragcorp.infrastructure.postgres.visibility.predicates import DOCUMENTS, Predicate, filtered, visibility
 
-from ragcorp.domain.documents import Document, DocumentAttributes, ParsedText, SourceFile, VisibilityScope
-from ragcorp.domain.exceptions import NotFoundError
-from ragcorp.domain.ports.storage import DocumentPage, DocumentSelection
-from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.tables.documents import chunks, document_sources, documents, embedding_backlog
-from ragcorp.infrastructure.postgres.tables.structure import structured_documents
-from ragcorp.infrastructure.postgres.visibility.core import matches, readable
+COLUMNS = f"""
+    d.id, d.external_id, d.title, d.path, d.content_hash, d.media_type, d.filename, d.size_bytes, d.chunk_count,
+    (SELECT count(*) FROM embedding_backlog b WHERE b.document_id = d.id), d.created_at, d.updated_at, d.deleted_at,
+    {attribute_columns("d")}"""
+"""The select list over documents d that ``document`` reads."""
 
-_PENDING = (
-    select(func.count())
-    .select_from(embedding_backlog)
-    .where(embedding_backlog.c.document_id == documents.c.id)
-    .scalar_subquery()
-    .label("pending")
+LIST = f"SELECT {COLUMNS} FROM documents d WHERE {{selected}} ORDER BY d.external_id LIMIT %(limit)s"
+
+SOURCE = """
+    SELECT s.content, d.media_type, d.filename FROM documents d JOIN document_sources s ON s.document_id = d.id
+    WHERE {selected}
+"""
+
+WITH_SOURCE = f"""
+    SELECT d.text, d.page_starts, s.content, {COLUMNS}
+    FROM documents d JOIN document_sources s ON s.document_id = d.id
+    WHERE {{selected}}
+"""
+
+HIDE = """
+    WITH locked AS MATERIALIZED (
+        SELECT d.id FROM documents d WHERE {selected} ORDER BY d.external_id FOR UPDATE)
+    UPDATE documents SET deleted_at = now(), chunk_count = 0 WHERE id IN (SELECT id FROM locked)
+    RETURNING id
+"""
+"""Locks in the order of external_id, as saves do: neither deadlocks with the other."""
+
+DELETE_CONTENTS = (
+    "DELETE FROM chunks WHERE document_id = ANY(%(ids)s)",
+    "DELETE FROM structured_documents WHERE document_id = ANY(%(ids)s)",  # with them their entities
 )
-_LISTED = [column for column in documents.c if column.name not in ("text", "page_starts")]
+"""Statements of their own: their snapshots have the chunks of a save that the lock waited for."""
+
+PURGE = """
+    DELETE FROM documents d WHERE d.deleted_at <= now() - make_interval(secs => %(seconds)s) AND {readable}
+    RETURNING d.workspace
+"""
 
 FORGET_PASSAGES = """
     DELETE FROM embedding_cache WHERE (workspace, content_hash, model_id) IN (
         SELECT e.workspace, e.content_hash, e.model_id FROM embedding_cache e
-        WHERE e.workspace = ANY(:workspaces) AND NOT EXISTS (
+        WHERE e.workspace = ANY(%(workspaces)s) AND NOT EXISTS (
             SELECT FROM chunks c WHERE c.workspace = e.workspace AND c.content_hash = e.content_hash)
         AND NOT EXISTS (
             SELECT FROM structural_entities s WHERE s.workspace = e.workspace AND s.content_hash = e.content_hash)
         FOR UPDATE OF e SKIP LOCKED)
 """
-"""What no passage and no entity has any more: which were those of a purged document is not known by then. So a
-document that is deleted and not purged yet is embedded anew where it is restored."""
+"""Deletes cached vectors of texts that no passage and no entity has any more: by now it is not known which texts the
+purged documents had. So a deleted document that is restored later is embedded anew."""
 
 
-def _selected(selection: DocumentSelection, principal: Principal) -> Any:
-    clauses: list[ColumnElement[bool]] = [readable(documents, principal), matches(selection.filters)]
-    clauses.append(documents.c.deleted_at.is_not(None) if selection.deleted else documents.c.deleted_at.is_(None))
+def one(external_id: str, *, principal: Principal, deleted: bool = False) -> Predicate:
+    """Return the condition that selects a readable document by name."""
+    selected = _readable(principal, deleted=deleted)
+    selected.clauses.append("d.external_id = %(external_id)s")
+    selected.values["external_id"] = external_id
+    return selected
+
+
+def several(selection: DocumentSelection, *, principal: Principal, after: str | None = None) -> Predicate:
+    """Return the condition that selects readable documents, from behind the name ``after``."""
+    selected = _readable(principal, deleted=selection.deleted)
+    narrowed = filtered(selection.filters, table=DOCUMENTS, alias="d")
+    selected.clauses += narrowed.clauses
+    selected.values |= narrowed.values
     if selection.prefix:
-        clauses.append(documents.c.external_id.startswith(selection.prefix, autoescape=True))
-    return and_(*clauses)
-
-
-async def find_one(connection: AsyncConnection, query: Select[Any], external_id: str, principal: Principal) -> Row[Any]:
-    """Return the one row of ``query`` over documents. Raises NotFoundError."""
-    found = await connection.execute(
-        query.where(readable(documents, principal), documents.c.external_id == external_id)
-    )
-    row: Row[Any] | None = found.one_or_none()
-    if row is None:
-        raise NotFoundError(
-            "There is no such document.",
-            field="external_id",
-            remedy="List the documents to see which there are.",
-        )
-    return row
-
-
-def document_query(*, deleted: bool, with_text: bool = False) -> Select[Any]:
-    columns = [*documents.c] if with_text else _LISTED
-    state = documents.c.deleted_at.is_not(None) if deleted else documents.c.deleted_at.is_(None)
-    return select(*columns, _PENDING).where(state)
-
-
-def source_query() -> Select[Any]:
-    return (
-        select(document_sources.c.content, documents.c.media_type, documents.c.filename)
-        .join_from(documents, document_sources)
-        .where(documents.c.deleted_at.is_(None))
-    )
-
-
-def original(document_id: UUID) -> Select[Any]:
-    return select(document_sources.c.content).where(document_sources.c.document_id == document_id)
-
-
-async def list_documents(
-    connection: AsyncConnection, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None
-) -> DocumentPage:
-    query: Select[Any] = (
-        select(*_LISTED, _PENDING)
-        .where(_selected(selection, principal))
-        .order_by(documents.c.external_id)
-        .limit(limit + 1)
-    )
+        # an index serves the bound even if the prefix is not known at planning
+        selected.clauses += ["d.external_id >= %(prefix)s", "starts_with(d.external_id, %(prefix)s)"]
+        selected.values["prefix"] = selection.prefix
     if after is not None:
-        query = query.where(documents.c.external_id > after)
-    rows: Sequence[Row[Any]] = (await connection.execute(query)).all()
-    page = tuple(document(row) for row in rows[:limit])
-    return DocumentPage(documents=page, next_after=page[-1].external_id if len(rows) > limit else None)
+        selected.clauses.append("d.external_id > %(after)s")
+        selected.values["after"] = after
+    return selected
 
 
-async def hide(connection: AsyncConnection, selection: DocumentSelection, *, principal: Principal) -> int:
+async def hide(connection: DriverConnection, selection: DocumentSelection, *, principal: Principal) -> int:
     """Mark the selection deleted and take its chunks and entities out of every index; return how many."""
-    # locked in the order of external_id, as saves do it: neither waits for the other in a circle
-    locked = (
-        select(documents.c.id)
-        .where(_selected(selection, principal))
-        .order_by(documents.c.external_id)
-        .with_for_update()
-        .cte("locked")
-    )
-    hidden = await connection.execute(
-        update(documents)
-        .where(documents.c.id.in_(select(locked.c.id)))
-        .values(deleted_at=func.now(), chunk_count=0)
-        .returning(documents.c.id)
-    )
-    ids = hidden.scalars().all()
-    # a statement of its own: its snapshot has the chunks of a save that the lock waited for
-    await connection.execute(delete(chunks).where(chunks.c.document_id.in_(ids)))
-    # with them their entities
-    await connection.execute(delete(structured_documents).where(structured_documents.c.document_id.in_(ids)))
+    selected = several(selection, principal=principal)
+    hidden = await connection.execute(HIDE.format(selected=selected.sql), selected.values)
+    ids = [row[0] for row in await hidden.fetchall()]
+    for statement in DELETE_CONTENTS:
+        await connection.execute(statement, {"ids": ids})
     return len(ids)
 
 
-async def purge(connection: AsyncConnection, *, older_than_days: float, principal: Principal | None) -> int:
-    age = text("make_interval(secs => :seconds)").bindparams(seconds=older_than_days * 86_400.0)
-    old_enough = documents.c.deleted_at <= func.now() - age
-    condition = old_enough if principal is None else and_(old_enough, readable(documents, principal))
-    purged = (await connection.execute(delete(documents).where(condition).returning(documents.c.workspace))).scalars()
-    workspaces = purged.all()
+async def purge(connection: DriverConnection, *, older_than_days: float, principal: Principal | None) -> int:
+    readable = Predicate() if principal is None else visibility(principal, alias="d")
+    values = readable.values | {"seconds": older_than_days * 86_400.0}
+    purged = await connection.execute(PURGE.format(readable=readable.sql), values)
+    workspaces = [row[0] for row in await purged.fetchall()]
     if workspaces:
-        await connection.execute(text(FORGET_PASSAGES), {"workspaces": sorted(set(workspaces))})
+        await connection.execute(FORGET_PASSAGES, {"workspaces": sorted(set(workspaces))})
     return len(workspaces)
 
 
-def parsed(row: Row[Any]) -> ParsedText:
-    return ParsedText(text=row.text, title=row.title or None, page_starts=tuple(row.page_starts))
-
-
-def source(row: Row[Any]) -> SourceFile:
-    return SourceFile(content=bytes(row.content), media_type=row.media_type, filename=row.filename)
-
-
-def document(row: Row[Any]) -> Document:
+def document(row: TupleRow) -> Document:
+    """Return the document of a row of ``COLUMNS``."""
+    (
+        id_, external_id, title, path, content_hash, media_type, filename, size_bytes, chunk_count, pending,
+        created_at, updated_at, deleted_at, *attributes,
+    ) = row  # fmt: skip
     return Document(
-        id=row.id,
-        external_id=row.external_id,
-        attributes=DocumentAttributes(
-            title=row.title,
-            language=row.language,
-            artifact_type=row.artifact_type,
-            sensitivity=Sensitivity(row.sensitivity),
-            visibility_scope=VisibilityScope(row.visibility_scope),
-            owner=row.owner,
-            occurred_at=row.occurred_at,
-            path=row.path,
-            metadata=row.metadata,
-        ),
-        content_hash=bytes(row.content_hash).hex(),
-        media_type=row.media_type,
-        filename=row.filename,
-        size_bytes=row.size_bytes,
-        chunks=row.chunk_count,
-        pending=row.pending,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        deleted_at=row.deleted_at,
+        id=id_,
+        external_id=external_id,
+        attributes=read_attributes(attributes, title=title, path=path),
+        content_hash=bytes(content_hash).hex(),
+        media_type=media_type,
+        filename=filename,
+        size_bytes=size_bytes,
+        chunks=chunk_count,
+        pending=pending,
+        created_at=created_at,
+        updated_at=updated_at,
+        deleted_at=deleted_at,
     )
+
+
+def _readable(principal: Principal, *, deleted: bool) -> Predicate:
+    readable = visibility(principal, alias="d")
+    readable.clauses.append(f"d.deleted_at IS {'NOT ' if deleted else ''}NULL")
+    return readable

@@ -1,58 +1,79 @@
-"""The port DocumentRepository over PostgreSQL."""
+"""The port DocumentRepository over PostgreSQL: finds chunks by vector, by words, by id and by position."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
-from sqlalchemy import Row
-from sqlalchemy.ext.asyncio import AsyncConnection as CoreConnection
-
-from ragcorp.domain.documents import Chunk, Document, ParsedText, SourceFile
+from ragcorp.domain.documents import Chunk
 from ragcorp.domain.embeddings import Vector
-from ragcorp.domain.exceptions import NotFoundError
-from ragcorp.domain.filters import Condition, Filters
-from ragcorp.domain.ports.storage import (
-    DocumentPage,
-    DocumentSelection,
-    DocumentWrite,
-    LexemeCounts,
-    LexicalChunks,
-    SimilarChunks,
-    VisibleFrequencies,
-    WriteOutcome,
-)
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.ports.storage import LexicalChunks, SimilarChunks
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.requests import QuerySyntax
-from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, Result
-from ragcorp.infrastructure.postgres.dense.channels import ChunkChannels
-from ragcorp.infrastructure.postgres.documents import reads
-from ragcorp.infrastructure.postgres.documents.writes import find_unchanged, save_documents
-from ragcorp.infrastructure.postgres.lexical.channel import LexicalChannel
-from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
+from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
+from ragcorp.domain.search.lexical import QueryTerm, TermKind
+from ragcorp.domain.search.lexical_scores import evidence_mass
+from ragcorp.domain.search.requests import QuerySyntax, SparseOperator, SparseRanking
+from ragcorp.domain.search.sources import ALL_WORDS, FULL_TEXT, IDENTIFIERS
+from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
+from ragcorp.infrastructure.postgres.chunks.ids import database_ids
+from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.dense.search import VectorScan, find_similar
+from ragcorp.infrastructure.postgres.lexical import bm25, full_text
+from ragcorp.infrastructure.postgres.lexical.identifiers import query_identifiers, rank_by_identifiers
+from ragcorp.infrastructure.postgres.lexical.readable_words import corrected
+from ragcorp.infrastructure.postgres.tables.collections import CHUNKS
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, filtered, matching_documents, visibility
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalOptions:
+    """Options of full-text search. ``budget``: the postings that BM25 reads for a query at most."""
+
+    ranking: SparseRanking = SparseRanking.BM25
+    operator: SparseOperator = SparseOperator.AND
+    budget: int = bm25.BUDGET
+    default_language: str = "es"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """One query's predicates and values."""
+
+    workspace: str
+    visible: Predicate
+    narrowed: Predicate
+    matching: str | None
+    limit: int
+    values: Mapping[str, object]
+
+    @property
+    def filtered(self) -> str | None:
+        return self.narrowed.sql if self.narrowed.clauses else None
 
 
 class PostgresDocumentRepository:
-    """Documents, originals and chunks in the tables of the same names."""
+    """Finds chunks in one round trip; by words in two (terms, then lists), or three if a word is misspelt."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        channels: ChunkChannels,
-        lexical: LexicalChannel,
-        statistics: StatisticsKeeper | None = None,
-    ) -> None:
+    def __init__(self, database: Database, *, scan: VectorScan, options: LexicalOptions | None = None) -> None:
         self._database = database
-        self._channels = channels
-        self._lexical = lexical
-        self._statistics = statistics
+        self._scan = scan
+        self._options = options or LexicalOptions()
 
     async def find_similar_chunks(
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
     ) -> SimilarChunks:
-        return await self._channels.similar(embedding, principal=principal, filters=filters, limit=limit)
+        return await find_similar(
+            self._database,
+            embedding,
+            table=CHUNKS,
+            scan=self._scan,
+            principal=principal,
+            filters=filters,
+            limit=limit,
+        )
 
     async def find_chunks_full_text(
         self,
@@ -63,110 +84,151 @@ class PostgresDocumentRepository:
         limit: int,
         syntax: QuerySyntax = QuerySyntax.PLAIN,
     ) -> LexicalChunks:
-        return await self._lexical.find(query, principal=principal, filters=filters, limit=limit, syntax=syntax)
+        visible, narrowed = visibility(principal), filtered(filters)
+        look = _Look(
+            workspace=principal.workspace,
+            visible=visible,
+            narrowed=narrowed,
+            matching=matching_documents(principal, filters) if narrowed.clauses else None,
+            limit=limit,
+            values=visible.values
+            | narrowed.values
+            | {"query": query, "language": self._options.default_language, "workspace": principal.workspace},
+        )
 
-    async def admitted_chunks(self, query: str, chunk_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
-        return await self._lexical.admitted(query, chunk_ids, principal=principal)
+        async def work() -> LexicalChunks:
+            terms, chunks, average_length = await self._terms(look)
+            if syntax is QuerySyntax.WEBSEARCH or self._options.ranking is SparseRanking.TS_RANK_CD:
+                found = _found(await self._by_cover_density(look, syntax))
+            else:
+                found = await self._by_bm25(look, terms, chunks)
+            return replace(found, terms=terms, chunks=chunks, average_length=average_length)
 
-    async def half_centred_similarities(
-        self, embedding: Vector, chunk_ids: Sequence[str], *, principal: Principal
-    ) -> dict[str, float]:
-        return await self._channels.half_centred(embedding, chunk_ids, principal=principal)
-
-    async def count_lexemes(
-        self, lexemes: Sequence[str], chunk_ids: Sequence[str], *, principal: Principal
-    ) -> dict[str, LexemeCounts]:
-        return await self._lexical.counts(lexemes, chunk_ids, principal=principal)
-
-    async def visible_frequencies(self, lexemes: Sequence[str], *, principal: Principal) -> VisibleFrequencies:
-        return await self._lexical.visible_frequencies(lexemes, principal=principal)
+        return await self._database.read(work)
 
     async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
-        return await self._channels.chunks(chunk_ids, principal=principal)
+        visible = visibility(principal)
+        rows = await self._database.fetch(
+            chunk_rows.CHUNKS_BY_ID.format(visible=visible.sql),
+            visible.values | {"ids": database_ids(chunk_ids)},
+            workspace=principal.workspace,
+        )
+        return {str(row[0]): chunk_rows.chunk(row) for row in rows}
 
     async def find_chunk_ids(
         self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
     ) -> dict[tuple[UUID, int], str]:
-        return await self._channels.chunk_ids(positions, principal=principal)
+        visible = visibility(principal)
+        values = visible.values | {
+            "document_ids": [document_id for document_id, _ in positions],
+            "indexes": [index for _, index in positions],
+        }
+        rows = await self._database.fetch(
+            chunk_rows.CHUNK_IDS_BY_POSITION.format(visible=visible.sql), values, workspace=principal.workspace
+        )
+        return {(row[0], row[1]): str(row[2]) for row in rows}
 
-    async def find_unchanged(
-        self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
-    ) -> dict[str, WriteOutcome]:
-        async def work() -> dict[str, WriteOutcome]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                return await find_unchanged(connection, hashes, chunker=chunker, principal=principal)
+    async def _terms(self, look: _Look) -> tuple[tuple[QueryTerm, ...], int, float]:
+        async with self._database.autocommit(look.workspace) as connection:
+            async with connection.pipeline():
+                totals = await connection.execute(full_text.TOTALS, look.values, prepare=True)
+                terms = await connection.execute(full_text.TERMS, look.values, prepare=True)
+            total, rows = await totals.fetchone(), await terms.fetchall()
+        chunks, average_length = (total[0] or 0, total[1] or 0.0) if total else (0, 0.0)
+        rows = await corrected(self._database, rows, visible=look.visible, workspace=look.workspace)
+        known: dict[str, QueryTerm] = {}
+        for word, lexeme, kind, frequency, typed, similarity in rows:
+            # a lexeme that was also typed correctly counts in full
+            if lexeme not in known or known[lexeme].similarity < similarity:
+                known[lexeme] = QueryTerm(
+                    word=word,
+                    lexeme=lexeme,
+                    kind=TermKind(kind),
+                    document_frequency=frequency,
+                    idf=math.log(1 + (max(chunks, frequency) - frequency + 0.5) / (frequency + 0.5)),
+                    typed=typed,
+                    similarity=similarity,
+                )
+        return tuple(known.values()), chunks, average_length
 
-        return await self._database.read(work)
-
-    async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[WriteOutcome]:
-        async with self._database.driver_transaction(principal.workspace) as connection:
-            outcomes = await save_documents(connection, writes, principal=principal)
-        self._changed(principal)
-        return outcomes
-
-    async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> WriteOutcome:
-        async with self._database.driver_transaction(principal.workspace) as connection:
-            (outcome,) = await save_documents(connection, [write], principal=principal, expected=expected)
-        self._changed(principal)
-        return outcome
-
-    async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
-        async with self._database.driver_transaction(principal.workspace) as connection:
-            (outcome,) = await save_documents(connection, [write], principal=principal, restoring=True)
-        self._changed(principal)
-        return outcome
-
-    async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
-        query = reads.document_query(deleted=deleted)
-        return reads.document(await self._read(lambda c: reads.find_one(c, query, external_id, principal), principal))
-
-    async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
-        return reads.source(
-            await self._read(lambda c: reads.find_one(c, reads.source_query(), external_id, principal), principal)
+    async def _by_cover_density(self, look: _Look, syntax: QuerySyntax) -> RankedList:
+        statement = full_text.ranked_by_cover_density(
+            expression=full_text.tsquery(syntax=syntax, operator=self._options.operator),
+            limit=look.limit,
+            visible=look.visible.sql,
+            filtered=look.filtered,
+        )
+        async with self._database.autocommit(look.workspace) as connection:
+            cursor = await connection.execute(statement, look.values, prepare=True, binary=True)
+            rows = await cursor.fetchall()
+        return RankedList(
+            source=FULL_TEXT,
+            score_type=ScoreType.TS_RANK_CD,
+            hits=tuple(Hit(chunk_id=str(chunk_id), score=score) for chunk_id, score in rows),
         )
 
-    async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
-        async def both(connection: CoreConnection) -> tuple[Row[Any], bytes | None]:
-            query = reads.document_query(deleted=True, with_text=True)
-            row = await reads.find_one(connection, query, external_id, principal)
-            return row, (await connection.execute(reads.original(row.id))).scalar_one_or_none()
-
-        row, content = await self._read(both, principal)
-        if content is None:  # purged between the two statements
-            raise NotFoundError("There is no such document.", field="external_id")
-        document = reads.document(row)
-        original = SourceFile(content=bytes(content), media_type=document.media_type, filename=document.filename)
-        return document, reads.parsed(row), original
-
-    async def list_page(
-        self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
-    ) -> DocumentPage:
-        return await self._read(
-            lambda c: reads.list_documents(c, selection, principal=principal, limit=limit, after=after), principal
+    async def _by_bm25(self, look: _Look, terms: Sequence[QueryTerm], chunks: int) -> LexicalChunks:
+        known = [term for term in terms if term.document_frequency]
+        codes = query_identifiers(known, chunks)
+        if not known:
+            return _found(RankedList(source=FULL_TEXT, score_type=ScoreType.BM25))
+        where = {"visible": look.visible.sql, "filtered": look.filtered}
+        best = full_text.with_every_word(
+            bm25.bm25_top(limit=look.limit, matching=look.matching, budget=self._options.budget, **where)
+        )
+        holding = bm25.chunks_holding(limit=look.limit, **where)
+        values = {
+            **look.values,
+            "lexemes": [term.lexeme for term in known],
+            "weights": [term.similarity for term in known],
+            "theta": None,
+        }
+        async with self._database.autocommit(look.workspace) as connection:
+            async with connection.pipeline():
+                await connection.execute(bm25.SETTINGS, prepare=True)
+                best_cursor = await connection.execute(best, values, prepare=True, binary=True)
+                code_cursor = (
+                    await connection.execute(
+                        holding, {**look.values, "lexemes": [code.lexeme for code in codes]}, prepare=True, binary=True
+                    )
+                    if codes
+                    else None
+                )
+            rows = await best_cursor.fetchall()
+            code_rows = await code_cursor.fetchall() if code_cursor else []
+            attempt = 0
+            certified = min(look.limit, bm25.CERTIFIED)
+            while (theta := bm25.next_theta(rows, certified=certified, attempt=attempt)) is not None:
+                attempt += 1
+                async with connection.pipeline():
+                    await connection.execute(bm25.SETTINGS, prepare=True)
+                    best_cursor = await connection.execute(best, {**values, "theta": theta}, prepare=True, binary=True)
+                rows = await best_cursor.fetchall()
+        mass = evidence_mass(terms)
+        found = [row for row in rows if row[0] is not None]
+        ranked = RankedList(
+            source=FULL_TEXT,
+            score_type=ScoreType.BM25,
+            hits=tuple(
+                Hit(chunk_id=str(row[0]), score=row[1], evidence=min(1.0, row[6] / mass) if mass else 0.0)
+                for row in found
+            ),
+        )
+        every = sorted((-row[7], row[0]) for row in found if row[7] is not None)
+        return _found(
+            ranked,
+            identifiers=rank_by_identifiers(code_rows, codes, ranked),
+            all_words=tuple(Hit(chunk_id=str(chunk_id), score=-negated) for negated, chunk_id in every),
+            cut=bool(rows and rows[0][3]),
         )
 
-    async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        async with self._database.transaction(principal.workspace) as connection:
-            hidden = await reads.hide(connection, selection, principal=principal)
-        self._changed(principal)
-        return hidden
 
-    async def soft_delete_one(self, external_id: str, *, principal: Principal) -> None:
-        exactly = DocumentSelection(filters=(Condition(name="external_id", values=(external_id,)),))
-        if not await self.soft_delete(exactly, principal=principal):
-            raise NotFoundError("There is no such document.", field="external_id")
-
-    async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
-        async with self._database.transaction(principal.workspace if principal else EVERY_WORKSPACE) as connection:
-            return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
-
-    def _changed(self, principal: Principal) -> None:
-        if self._statistics is not None:
-            self._statistics.touch(principal.workspace)
-
-    async def _read(self, query: Callable[[CoreConnection], Awaitable[Result]], principal: Principal) -> Result:
-        async def work() -> Result:
-            async with self._database.transaction(principal.workspace) as connection:
-                return await query(connection)
-
-        return await self._database.read(work)
+def _found(
+    ranked: RankedList, *, identifiers: tuple[Hit, ...] = (), all_words: tuple[Hit, ...] = (), cut: bool = False
+) -> LexicalChunks:
+    return LexicalChunks(
+        ranked_list=ranked,
+        identifiers=RankedList(source=IDENTIFIERS, score_type=ScoreType.IDENTIFIER_MATCH, hits=identifiers),
+        all_words=RankedList(source=ALL_WORDS, score_type=ScoreType.TS_RANK_CD, hits=all_words),
+        cut=cut,
+    )

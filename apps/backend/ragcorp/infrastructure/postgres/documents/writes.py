@@ -1,4 +1,4 @@
-"""Writes of documents: one transaction a batch, set-based statements, the chunks and entities as arrays."""
+"""Writes batches of documents: one transaction, set-based statements, chunks and entities as arrays."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from uuid import UUID, uuid4
 
 from psycopg.types.json import Jsonb
 
-from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.ports.storage import DocumentWrite, WriteOutcome
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
-from ragcorp.infrastructure.postgres.embeddings.cache import MARK_USED
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import refresh_document_vectors
+from ragcorp.infrastructure.postgres.embeddings.new_texts import reserve_ids, reuse_or_enqueue
 from ragcorp.infrastructure.postgres.structure.writes import StoredStructure, write_structures
-from ragcorp.infrastructure.postgres.visibility.predicates import visibility
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
+from ragcorp.infrastructure.postgres.tables.embedded import CHUNKS
 
 STATEMENT_ROWS = 1000
-"""Chunks that one statement inserts: those of a large document together would take longer than a statement may."""
+"""Chunks per statement: all those of a large document would exceed the statement timeout."""
 
 FIND_NAMES = """
     SELECT external_id FROM documents WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
@@ -37,15 +38,6 @@ FIND_EXISTING = """
     WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
     ORDER BY external_id
     FOR UPDATE
-"""
-
-FIND_UNCHANGED = """
-    SELECT d.external_id, d.id, d.chunk_count,
-           (SELECT count(*) FROM embedding_backlog b WHERE b.document_id = d.id)
-    FROM unnest(%(external_ids)s::text[], %(hashes)s::bytea[]) AS sent (external_id, content_hash)
-    JOIN documents d
-      ON d.workspace = %(workspace)s AND d.external_id = sent.external_id AND d.content_hash = sent.content_hash
-    WHERE d.deleted_at IS NULL AND d.chunker = %(chunker)s AND {visible}
 """
 
 INSERT_DOCUMENT = """
@@ -78,39 +70,12 @@ PUT_SOURCE = """
     ON CONFLICT (document_id) DO UPDATE SET content = excluded.content
 """
 
-RESERVE_CHUNK_IDS = """
-    SELECT nextval(pg_get_serial_sequence('chunks', 'id')) FROM generate_series(1, %(count)s)
-"""
-
 CHUNK_COLUMNS = {
     "id": "int8", "document_id": "uuid", "workspace": "text", "chunk_index": "int4", "title": "text",
     "heading_path": "text[]", "content": "text", "language": "text", "artifact_type": "text", "sensitivity": "int2",
     "visibility_scope": "text", "owner": "text", "occurred_at": "timestamptz", "line_start": "int4",
     "line_end": "int4", "page_start": "int4", "page_end": "int4", "token_count": "int4", "content_hash": "bytea",
 }  # fmt: skip
-
-REUSE_CACHED_VECTORS = f"""
-    WITH cached AS (
-        SELECT c.id, cache.workspace, cache.content_hash, cache.model_id, cache.embedding
-        FROM chunks c
-        JOIN embedding_models m ON m.active
-        JOIN embedding_cache cache
-          ON cache.workspace = c.workspace AND cache.content_hash = c.content_hash AND cache.model_id = m.id
-        WHERE c.document_id = ANY(%(document_ids)s)),
-    {MARK_USED}
-    INSERT INTO chunk_embeddings (chunk_id, model_id, workspace, embedding)
-    SELECT id, model_id, workspace, embedding FROM cached
-"""
-
-ENQUEUE_REST = """
-    INSERT INTO embedding_backlog (chunk_id, document_id, workspace)
-    SELECT c.id, c.document_id, c.workspace
-    FROM chunks c
-    WHERE c.document_id = ANY(%(document_ids)s)
-      AND NOT EXISTS (
-          SELECT 1 FROM chunk_embeddings e JOIN embedding_models m ON m.id = e.model_id AND m.active
-          WHERE e.chunk_id = c.id)
-"""
 
 COUNT_PENDING = """
     SELECT document_id, count(*) FROM embedding_backlog WHERE document_id = ANY(%(document_ids)s) GROUP BY document_id
@@ -126,23 +91,6 @@ class _Existing:
     chunk_count: int
 
 
-async def find_unchanged(
-    connection: DriverConnection, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
-) -> dict[str, WriteOutcome]:
-    """Return those documents whose content hash and chunker are the stored ones and that the principal may read."""
-    visible = visibility(principal, alias="d")
-    cursor = await connection.execute(
-        FIND_UNCHANGED.format(visible=visible.sql),
-        visible.values | {"external_ids": list(hashes), "hashes": list(hashes.values()), "chunker": chunker},
-    )
-    return {
-        external_id: WriteOutcome(
-            document_id=document_id, status=IngestStatus.UNCHANGED, chunks=chunk_count, pending=pending
-        )
-        for external_id, document_id, chunk_count, pending in await cursor.fetchall()
-    }
-
-
 async def save_documents(
     connection: DriverConnection,
     writes: Sequence[DocumentWrite],
@@ -153,10 +101,10 @@ async def save_documents(
 ) -> list[WriteOutcome]:
     """Create or swap the documents inside the connection's transaction; outcomes in the order of ``writes``.
 
-    Rows are locked in the order of external_id, so that parallel batches wait for one another and never deadlock.
-    Raises ConflictError for a document that exists and that the principal may not read; with ``restoring``, raises
-    NotFoundError unless each is still deleted and still what was read, so that a restore never undoes a newer write;
-    with ``expected``, ConflictError unless each has this content hash and is not deleted.
+    Rows are locked in the order of external_id, so that parallel batches never deadlock. Raises ConflictError for an
+    existing document that the principal may not read. With ``restoring``, raises NotFoundError unless each document is
+    still deleted and unchanged, so that a restore never undoes a newer write; with ``expected``, ConflictError unless
+    each has this content hash and is not deleted.
     """
     by_id = {write.external_id: write for write in writes}
     if len(by_id) != len(writes):
@@ -189,7 +137,7 @@ async def save_documents(
     for write in writes:
         if write.external_id in created or write.external_id in changed:
             document_id, chunk_count = written[write.external_id], len(write.chunks)
-            # a deleted document that comes back is new to every reader
+            # to readers a document that was deleted is new
             is_new = write.external_id in created or changed[write.external_id].deleted
             status = IngestStatus.CREATED if is_new else IngestStatus.UPDATED
         else:
@@ -228,10 +176,10 @@ def _require_expected(by_id: Mapping[str, DocumentWrite], existing: Mapping[str,
 async def _lock_or_create(
     connection: DriverConnection, by_id: Mapping[str, DocumentWrite], *, principal: Principal
 ) -> tuple[dict[str, _Existing], dict[str, UUID]]:
-    """Take each document in the order of external_id: lock it if it exists, else insert it.
+    """Lock each existing document and insert each new one, in the order of external_id.
 
-    An insert waits for another's of the same name, so it has to keep the order too. A first look, without locks,
-    only tells how many may be locked in one statement.
+    An insert waits for a concurrent insert of the same name, so it has to follow that order too. A first query without
+    locks finds the runs of existing documents, each of which is locked by one statement.
     """
     existing: dict[str, _Existing] = {}
     created: dict[str, UUID] = {}
@@ -289,21 +237,10 @@ async def _lock_existing(
     return found
 
 
-def _attribute_row(attributes: DocumentAttributes) -> dict[str, object]:
-    return {
-        "title": attributes.title,
-        "language": attributes.language,
-        "artifact_type": attributes.artifact_type,
-        "sensitivity": int(attributes.sensitivity),
-        "visibility_scope": str(attributes.visibility_scope),
-        "owner": attributes.owner,
-        "occurred_at": attributes.occurred_at,
-    }
-
-
 def _document_row(write: DocumentWrite, document_id: UUID, workspace: str) -> dict[str, object]:
-    return _attribute_row(write.attributes) | {
+    return attribute_values(write.attributes) | {
         "id": document_id,
+        "title": write.attributes.title,
         "workspace": workspace,
         "external_id": write.external_id,
         "path": write.attributes.path,
@@ -327,16 +264,15 @@ async def _write_contents(
         PUT_SOURCE, [{"id": document_id, "content": write.source.content} for document_id, write in writes.items()]
     )
     total = sum(len(write.chunks) for write in writes.values())
-    await cursor.execute(RESERVE_CHUNK_IDS, {"count": total})
-    chunk_ids = iter([row[0] for row in await cursor.fetchall()])
+    chunk_ids = await reserve_ids(cursor, CHUNKS, count=total)
     rows: list[tuple[object, ...]] = []
     for document_id, write in writes.items():
-        row = _attribute_row(write.attributes)
+        attributes = write.attributes
         rows += [
             (
-                next(chunk_ids), document_id, principal.workspace, chunk.chunk_index, row["title"],
-                list(chunk.heading_path), chunk.content, row["language"], row["artifact_type"],
-                row["sensitivity"], row["visibility_scope"], row["owner"], row["occurred_at"],
+                next(chunk_ids), document_id, principal.workspace, chunk.chunk_index, attributes.title,
+                list(chunk.heading_path), chunk.content, attributes.language, attributes.artifact_type,
+                int(attributes.sensitivity), str(attributes.visibility_scope), attributes.owner, attributes.occurred_at,
                 chunk.line_start, chunk.line_end, chunk.page_start, chunk.page_end, chunk.token_count,
                 index_hash,
             )
@@ -344,9 +280,7 @@ async def _write_contents(
         ]  # fmt: skip
     for start in range(0, len(rows), STATEMENT_ROWS):
         await insert_rows(cursor, "chunks", CHUNK_COLUMNS, rows[start : start + STATEMENT_ROWS])
-    document_ids = {"document_ids": list(writes)}
-    await cursor.execute(REUSE_CACHED_VECTORS, document_ids)
-    await cursor.execute(ENQUEUE_REST, document_ids)
+    await reuse_or_enqueue(cursor, CHUNKS, list(writes))
     await refresh_document_vectors(connection, list(writes))
     await write_structures(
         connection,

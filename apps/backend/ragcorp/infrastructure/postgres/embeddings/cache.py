@@ -8,7 +8,7 @@ from pgvector import Vector as PgVector
 
 from ragcorp.domain.embeddings import CachedVectors, EmbeddingModel, Vector
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.items.rows import TABLES
+from ragcorp.infrastructure.postgres.tables.embedded import HISTORY, MEMORY
 
 MARK_USED = """
     due AS (
@@ -20,15 +20,15 @@ MARK_USED = """
         UPDATE embedding_cache used SET last_used_at = now() FROM due
         WHERE used.workspace = due.workspace AND used.content_hash = due.content_hash AND used.model_id = due.model_id)
 """
-"""Follows a query ``cached`` whose rows it marks as used: at most once an hour each, and it waits for nobody."""
+"""Marks the rows of a query ``cached`` as used, at most once an hour each and without waiting for locks."""
 
-OF_ITEMS = """
-    SELECT key, known.embedding
+OF_ITEM = """
+    SELECT key, stored.embedding
     FROM unnest(%(keys)s::bytea[]) AS key
     JOIN embedding_models m ON m.name = %(name)s AND m.dimensions = %(dimensions)s
     CROSS JOIN LATERAL (
         SELECT e.embedding FROM {items} i JOIN {embeddings} e ON e.item_id = i.id AND e.model_id = m.id
-        WHERE i.workspace = %(workspace)s AND i.content_hash = key LIMIT 1) AS known
+        WHERE i.workspace = %(workspace)s AND i.content_hash = key LIMIT 1) AS stored
 """
 
 CACHED = """
@@ -41,13 +41,13 @@ CACHED = """
     SELECT content_hash, embedding FROM cached
 """
 
-KNOWN = " UNION ALL ".join(
+CACHED_OR_STORED = " UNION ALL ".join(
     [
         CACHED.format(mark_used=MARK_USED),
-        *(OF_ITEMS.format(items=tables.items, embeddings=tables.embeddings) for tables, _ in TABLES.values()),
+        *(table.sql(OF_ITEM) for table in (MEMORY, HISTORY)),
     ]
 )
-"""Items are their own cache: what is forgotten of them is forgotten here."""
+"""Vectors of items are read from the items: those of a deleted item are gone."""
 
 CACHE = """
     INSERT INTO embedding_cache (workspace, content_hash, model_id, embedding)
@@ -78,13 +78,13 @@ PRUNE = f"""
         LIMIT %(limit)s
         FOR UPDATE SKIP LOCKED)
 """
-"""What is being marked as used, or taken by another prune, is passed over."""
+"""Skips rows that are being marked as used, or pruned by another process."""
 
 
 class PostgresEmbeddingCache:
-    """The table embedding_cache: a re-ingested or re-indexed passage costs no second call.
+    """The table embedding_cache, and the vectors of stored items: a re-ingested text costs no second call of the model.
 
-    Vectors of stored items are known too. Also the port EmbeddingCacheUpkeep, of the table alone.
+    Upkeep covers the table only.
     """
 
     def __init__(self, *, database: Database) -> None:
@@ -93,7 +93,7 @@ class PostgresEmbeddingCache:
     async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> dict[bytes, Vector]:
         async with self._database.autocommit(workspace) as connection:
             cursor = await connection.execute(
-                KNOWN,
+                CACHED_OR_STORED,
                 {
                     "keys": list(keys),
                     "workspace": workspace,

@@ -1,4 +1,4 @@
-"""Vectors of whole documents: the mean direction of their chunks' (ADR-030)."""
+"""Vectors of whole documents: the mean direction of their chunks' vectors (ADR-030)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _REFRESH = """
     SELECT id, model_id, workspace, direction FROM directed
     ON CONFLICT (document_id, model_id) DO UPDATE SET embedding = excluded.embedding
 """
-"""A mean of zero has no direction, and the document no vector. One by one, since a plan for many would read the
-vectors of every document."""
+"""A mean of zero has no direction, so its document gets no vector. LATERAL computes one document at a time: a join
+would read the vectors of every document."""
 
 REFRESH = _REFRESH.format(
     model="m.active",
@@ -43,12 +43,12 @@ REFRESH_OF_MODEL = _REFRESH.format(
         WHERE c.document_id = given.id AND c.id <> ALL(%(rejected)s::bigint[]) AND NOT EXISTS (
             SELECT FROM chunk_embeddings e WHERE e.chunk_id = c.id AND e.model_id = %(model_id)s)""",
 )
-"""The same of a model that is not the active one yet, for which nothing waits in the backlog."""
+"""The same for a model that is not active yet, for which the backlog is empty."""
 
 
 async def refresh_document_vectors(connection: DriverConnection, document_ids: Sequence[UUID]) -> None:
-    """Set the active model's vectors of those documents whose chunks wait for none; all are locked by the caller.
+    """Compute the active model's vectors of documents without waiting chunks. The caller has locked the documents.
 
-    A chunk that was given up does not count; a document with chunks that still wait keeps the vector that it has.
+    Chunks that failed for good do not count; documents with waiting chunks keep their vector.
     """
     await connection.execute(REFRESH, {"document_ids": list(document_ids)})

@@ -9,11 +9,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from pgvector import Vector as PgVector
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.documents import index_text
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, NotFoundError, StorageUnavailableError
 from ragcorp.domain.ports.embeddings import ModelState, Rejected
@@ -21,33 +19,34 @@ from ragcorp.domain.ports.storage import PendingChunk
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, DriverConnection
 from ragcorp.infrastructure.postgres.connections.errors import translated
 from ragcorp.infrastructure.postgres.embeddings import reembedding_statements as statements
+from ragcorp.infrastructure.postgres.embeddings.backlog import pending_texts, vector_rows
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import REFRESH_OF_MODEL
-from ragcorp.infrastructure.postgres.embeddings.reembedding_statements import EMBEDDED
 from ragcorp.infrastructure.postgres.models.embedding_models import (
     VECTOR_TABLES,
-    know_thresholds,
+    known_thresholds,
     require_width,
     vector_index,
 )
+from ragcorp.infrastructure.postgres.tables.embedded import EMBEDDED
 
 ADVISORY_LOCK = 7_246_725_368
-"""Any fixed number of ours, another than the migrations'."""
+"""An arbitrary constant, different from the migrations'."""
 
 DOCUMENTS_AT_ONCE = 200
 
 LONGEST_WRITE = timedelta(hours=1)
-"""``updated_at`` is the moment in which a write began: so long before a look it may have been."""
+"""``updated_at`` is the start of a write, which may commit this much later."""
 
 ATTEMPTS = 240
 RETRY_SECONDS = 0.5
-"""How often, and how far apart, the change-over asks for its locks: each time it holds writers up for half a second,
-unless it does not come past a VACUUM, which holds up nobody."""
+"""Number and spacing of the attempts of a switch to get its locks. Each blocks writers for at most half a second, or
+not at all if a VACUUM is in the way."""
 
 
 class PostgresReembedding:
-    """Over a ``database`` opened with the owner's ``dsn``, in which statements may take long.
+    """Works on a ``database`` opened with the owner's ``dsn`` and a long statement timeout.
 
-    ``retry_seconds`` is the pause between the ``attempts`` to lock the writers out.
+    ``retry_seconds`` is the pause between the ``attempts`` to lock out writers.
     """
 
     kinds: Sequence[str] = tuple(EMBEDDED)
@@ -83,14 +82,14 @@ class PostgresReembedding:
             states = []
             for model_id, name, dimensions, active in found:
                 wanted, missing = await _counted(connection, model_id)
-                standing = await _standing(connection, model_id)
+                valid = await _valid_indexes(connection, model_id)
                 states.append(
                     ModelState(
                         model=EmbeddingModel(name=name, dimensions=dimensions),
                         active=active,
                         vectors=wanted - missing,
                         missing=missing,
-                        indexes=sum(standing.values()),
+                        indexes=sum(valid.values()),
                         all_indexes=len(VECTOR_TABLES),
                     )
                 )
@@ -105,8 +104,9 @@ class PostgresReembedding:
         require_width(model.dimensions, field="--dimensions")
         async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(statements.REGISTER, _named(model))
-        async with self._database.transaction(EVERY_WORKSPACE) as core:
-            await core.run_sync(know_thresholds)
+            for column in ("distance_threshold", "similarity_threshold"):
+                for statement, values in known_thresholds(column):
+                    await connection.execute(statement, values)
 
     async def count(self, model: EmbeddingModel) -> tuple[int, int]:
         async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
@@ -116,36 +116,18 @@ class PostgresReembedding:
         async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             values = {"model_id": await _id(connection, model), "after": after, "limit": limit}
             cursor = await connection.execute(EMBEDDED[kind].sql(statements.MISSING), values)
-            rows = await cursor.fetchall()
-        return [
-            PendingChunk(
-                chunk_id=item_id,
-                workspace=workspace,
-                index_text=index_text(title=title, heading_path=tuple(heading_path), content=content),
-                index_hash=bytes(content_hash),
-            )
-            for item_id, workspace, title, heading_path, content, content_hash in rows
-        ]
+            return pending_texts(await cursor.fetchall())
 
     async def store(self, kind: str, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
         table = EMBEDDED[kind]
         async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
             model_id = await _id(connection, model)
-            rows = [
-                {
-                    "id": text.chunk_id,
-                    "content_hash": text.index_hash,
-                    "model_id": model_id,
-                    "embedding": PgVector(list(vector)),
-                }
-                # as every writer of the cache: rows of equal texts are waited for in one order
-                for text, vector in sorted(vectors.items(), key=lambda entry: (entry[0].index_hash, entry[0].chunk_id))
-            ]
+            rows = [values | {"model_id": model_id} for values in vector_rows(vectors)]
             await connection.execute(table.lock, {"ids": [row["id"] for row in rows]})
             await connection.cursor().executemany(table.sql(statements.STORE), rows)
 
     async def refresh(self, model: EmbeddingModel, *, rejected: Rejected) -> None:
-        """The first look goes through all documents, later ones through those that were written since."""
+        """The first call goes through all documents, later ones through those written since."""
         async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             model_id = await _id(connection, model)
             looked_at = await _value(connection, statements.NOW)
@@ -168,11 +150,11 @@ class PostgresReembedding:
     async def build_indexes(self, model: EmbeddingModel, *, report: Callable[[int, int], None]) -> None:
         async with self._connection() as connection:
             model_id = await _id(connection, model)
-            standing = await _standing(connection, model_id)
+            valid = await _valid_indexes(connection, model_id)
             done = 0
             for table, name in statements.index_names(model_id).items():
                 report(done, len(VECTOR_TABLES))
-                if not standing.get(name, False):
+                if not valid.get(name, False):
                     definition = vector_index(table, model_id=model_id, dimensions=model.dimensions)
                     await connection.execute(_drop(name))
                     await connection.execute(f'CREATE INDEX CONCURRENTLY "{name}" {definition}')
@@ -186,7 +168,7 @@ class PostgresReembedding:
             except StorageUnavailableError as error:
                 if error.reason != "timeout":
                     raise
-            except ConflictError:  # a deadlock, where deadlock_timeout is set lower than ours
+            except ConflictError:  # a deadlock, if deadlock_timeout is lower than this lock_timeout
                 pass
             await asyncio.sleep(self._retry_seconds)
         raise StorageUnavailableError(
@@ -224,7 +206,7 @@ class PostgresReembedding:
                 refused = rejected.get(kind, {})
                 listed = {"ids": list(refused), "hashes": list(refused.values())}
                 await connection.execute(table.sql(statements.LIST_REJECTED), listed)
-            # what was written since the last look, whose documents nobody can change now
+            # documents written since the last refresh; writers are locked out now
             values |= {"since": self._since(model), "rejected": list(rejected.get("chunks", {}))}
             after = UUID(int=0)
             while document_ids := await _documents(connection, values, after=after):
@@ -239,7 +221,7 @@ class PostgresReembedding:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[DriverConnection]:
-        """A connection of its own, for what takes long: the server notices within seconds if this process dies."""
+        """A separate connection for long statements; the server notices within seconds if this process dies."""
         options = "-c statement_timeout=0 -c client_connection_check_interval=2000"
         arguments = self._database.connect_arguments() | {"options": options}
         async with (
@@ -282,7 +264,7 @@ async def _counted(connection: DriverConnection, model_id: int) -> tuple[int, in
     return wanted, missing
 
 
-async def _standing(connection: DriverConnection, model_id: int) -> dict[str, bool]:
+async def _valid_indexes(connection: DriverConnection, model_id: int) -> dict[str, bool]:
     names = list(statements.index_names(model_id).values())
     rows = await (await connection.execute(statements.STANDING_INDEXES, {"names": names})).fetchall()
     return dict(rows)

@@ -1,87 +1,9 @@
-"""The SQL that makes and changes over to the vectors of another model, for each kind of text that has vectors."""
+"""The SQL that computes vectors of another model and switches to it, for each kind of text."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import LOCK_DOCUMENTS
-from ragcorp.infrastructure.postgres.embeddings.item_backlog import LOCK_ITEMS
-from ragcorp.infrastructure.postgres.embeddings.structure_vectors import LOCK_DOCUMENTS as LOCK_DOCUMENTS_OF_ENTITIES
-from ragcorp.infrastructure.postgres.items.rows import WITH_VECTORS
 from ragcorp.infrastructure.postgres.models.embedding_models import BACKLOG_TABLES, VECTOR_TABLES, hnsw_index_name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddedTable:
-    """Rows (i) of ``items`` with a text, its vectors by ``key`` and those that wait for one.
-
-    ``text`` are three columns: title, heading path, content. ``lock`` comes first in every write of several vectors;
-    ``cached``: their vectors are kept when they go.
-    """
-
-    items: str
-    embeddings: str
-    backlog: str
-    text: str
-    lock: str
-    key: str = "item_id"
-    wanted: str = "true"
-    waits_as: str = "item_id, workspace"
-    waiting: str = "i.id, i.workspace"
-    cached: bool = False
-
-    def sql(self, statement: str) -> str:
-        """Return one of this file's statements for this table."""
-        return statement.format(
-            items=self.items,
-            embeddings=self.embeddings,
-            backlog=self.backlog,
-            text=self.text,
-            key=self.key,
-            wanted=self.wanted,
-            waits_as=self.waits_as,
-            waiting=self.waiting,
-            cached=CACHED if self.cached else "",
-        )
-
-
-CHUNKS = EmbeddedTable(
-    items="chunks",
-    embeddings="chunk_embeddings",
-    backlog="embedding_backlog",
-    text="i.title, i.heading_path, i.content",
-    lock=LOCK_DOCUMENTS.replace("%(chunk_ids)s", "%(ids)s"),
-    key="chunk_id",
-    waits_as="chunk_id, document_id, workspace",
-    waiting="i.id, i.document_id, i.workspace",
-    cached=True,
-)
-STRUCTURE = EmbeddedTable(
-    items="structural_entities",
-    embeddings="structural_entity_embeddings",
-    backlog="structural_entity_backlog",
-    text="'', '{}'::text[], i.index_text",
-    lock=LOCK_DOCUMENTS_OF_ENTITIES,
-    wanted="i.index_text IS NOT NULL",
-    cached=True,
-)
-EMBEDDED = {
-    table.items: table
-    for table in (
-        CHUNKS,
-        *(
-            EmbeddedTable(
-                items=tables.items,
-                embeddings=tables.embeddings,
-                backlog=tables.backlog,
-                text=f"'', '{{}}'::text[], {tables.index_text}",
-                lock=LOCK_ITEMS.format(items=tables.items),
-            )
-            for tables in WITH_VECTORS
-        ),
-        STRUCTURE,
-    )
-}
+from ragcorp.infrastructure.postgres.tables.embedded import OF_ITEMS
 
 MAY_CHANGE = """
     SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class WHERE oid = 'chunk_embeddings'::regclass
@@ -94,7 +16,7 @@ REGISTER = """
 MODEL_ID = "SELECT id FROM embedding_models WHERE name = %(name)s AND dimensions = %(dimensions)s"
 
 KEPT_OF_A_MODEL = (*VECTOR_TABLES, "workspace_means", "embedding_cache")
-"""In the order in which they are emptied: as long as one has rows, a removal that was cut can be taken up again."""
+"""In the order of deletion: while one of them has rows, an interrupted deletion can resume."""
 
 _IS_KEPT = (f"EXISTS (SELECT FROM {table} kept WHERE kept.model_id = m.id)" for table in KEPT_OF_A_MODEL)
 
@@ -125,20 +47,13 @@ MISSING = f"""
     LIMIT %(limit)s
 """
 
-CACHED = """,
-    cached AS (
-        INSERT INTO embedding_cache (workspace, content_hash, model_id, embedding)
-        SELECT workspace, content_hash, %(model_id)s, %(embedding)s FROM item
-        ON CONFLICT DO NOTHING)
-"""
-
 STORE = """
     WITH item AS (
-        SELECT i.id, i.workspace, i.content_hash FROM {items} i
+        SELECT i.id, i.workspace, i.content_hash, %(model_id)s::smallint AS model_id FROM {items} i
         WHERE i.id = %(id)s AND i.content_hash = %(content_hash)s
         FOR KEY SHARE OF i){cached}
     INSERT INTO {embeddings} ({key}, model_id, workspace, embedding)
-    SELECT id, %(model_id)s, workspace, %(embedding)s FROM item
+    SELECT id, model_id, workspace, %(embedding)s FROM item
     ON CONFLICT DO NOTHING
 """
 
@@ -172,25 +87,25 @@ LOCKED = (
     "chunks",
     "structured_documents",
     "structural_entities",
-    *(tables.items for tables in WITH_VECTORS),
+    *(table.items for table in OF_ITEMS),
     *BACKLOG_TABLES,
 )
-"""In the order in which writers come by them: contents, then what waits."""
+"""In the order in which writers lock them: contents, then backlogs."""
 
 BEGIN_CHANGE = """
     SELECT set_config('lock_timeout', (setting::integer + 500)::text, true), set_config('statement_timeout', '0', true)
     FROM pg_settings WHERE name = 'deadlock_timeout'
 """
-"""Above deadlock_timeout (ms): only who has waited for so long has an autovacuum cancelled."""
+"""Above deadlock_timeout (ms): only after that wait does PostgreSQL cancel an autovacuum in the way."""
 
 LOCK_MAINTENANCE = f"LOCK TABLE {', '.join(LOCKED)} IN SHARE UPDATE EXCLUSIVE MODE"
-"""Waits for VACUUM, ANALYZE and builds of indexes, and then keeps them out; nobody who reads or writes waits for it."""
+"""Waits for VACUUM, ANALYZE and index builds, then blocks them; readers and writers go on."""
 
 GIVE_WAY = "SELECT set_config('lock_timeout', '500ms', true)"
-"""Below deadlock_timeout: where the change meets a writer head-on, it is the change that gives way and tries again."""
+"""Below deadlock_timeout: in a deadlock with a writer the switch times out first and retries."""
 
 LOCK_WRITERS = f"LOCK TABLE {', '.join(LOCKED)} IN EXCLUSIVE MODE"
-"""Lets every reader through. Statements of writers that waited here see, by their own snapshot, the new model."""
+"""Readers go on. Statements of writers that waited take a new snapshot, and so see the new model."""
 
 DONE = """
     DELETE FROM {backlog} b WHERE EXISTS (
@@ -198,8 +113,8 @@ DONE = """
 """
 
 LIST_MISSING = f"""
-    INSERT INTO {{backlog}} AS b ({{waits_as}})
-    SELECT {{waiting}} FROM {{items}} i WHERE {{wanted}} AND {LACKS_VECTOR}
+    INSERT INTO {{backlog}} AS b ({{backlog_columns}})
+    SELECT {{backlog_values}} FROM {{items}} i WHERE {{wanted}} AND {LACKS_VECTOR}
     ON CONFLICT ({{key}}) DO UPDATE SET failed = false, attempts = 0, reason = NULL, available_at = clock_timestamp()
 """
 

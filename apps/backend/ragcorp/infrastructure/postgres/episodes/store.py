@@ -1,4 +1,4 @@
-"""The port EpisodeStore over PostgreSQL. Of an entity no text is kept: it is read from its document when told."""
+"""The port EpisodeStore over PostgreSQL. Entities are stored without text, which is read from their documents."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ INSERT_ENTITY = """
     FROM documents d WHERE d.id = %(document_id)s AND d.workspace = %(workspace)s
     FOR KEY SHARE
 """
-"""A document that was purged meanwhile has nothing to tell."""
+"""Entities of a document that was purged meanwhile are skipped."""
 
 TURN = """
     SELECT t.id, t.turn, e.turns, t.query, t.created_at, t.model, t.budget, t.warnings
@@ -107,23 +107,19 @@ PURGE_EMPTY = """
     DELETE FROM episodes e
     WHERE e.id = ANY(%(ids)s) AND NOT EXISTS (SELECT FROM hydration_turns t WHERE t.episode = e.id)
 """
-"""A statement of its own: its snapshot has the turn of a recording that the lock waited for."""
+"""A separate statement: its snapshot includes the turn of a concurrent recording that the lock waited for."""
 
 
 class PostgresEpisodeStore:
-    """Episodes, their turns, and what each showed, by identity of entity."""
+    """Episodes, their turns, and the entities of each turn by identity."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database
 
     async def hydrated(self, episode_id: str, *, principal: Principal, limit: int) -> tuple[EntityIdentity, ...]:
         values = {**_whose(episode_id, principal), "limit": limit}
-
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                return await (await connection.execute(HYDRATED, values, prepare=True)).fetchall()
-
-        return tuple(EntityIdentity(document_id=row[0], key=row[1]) for row in await self._database.read(work))
+        rows = await self._database.fetch(HYDRATED, values, workspace=principal.workspace)
+        return tuple(EntityIdentity(document_id=row[0], key=row[1]) for row in rows)
 
     async def record(
         self,
@@ -176,7 +172,7 @@ class PostgresEpisodeStore:
 
         found, rows, readable = await self._database.read(work)
         _, number, turns, query, created_at, model, budget, warnings = found
-        told = [_recorded(row) for row in rows if row[-1]]
+        visible_entities = [_recorded(row) for row in rows if row[-1]]
         return RecordedTurn(
             episode_id=episode_id,
             turn=number,
@@ -184,11 +180,11 @@ class PostgresEpisodeStore:
             query=query,
             created_at=created_at,
             model=model,
-            entities=tuple(entity for entity in told if entity.budget is None),
-            dropped=tuple(entity for entity in told if entity.budget is not None),
+            entities=tuple(entity for entity in visible_entities if entity.budget is None),
+            dropped=tuple(entity for entity in visible_entities if entity.budget is not None),
             warnings=tuple(_warning(each) for each in warnings if each["document_id"] in {None, *readable}),
             use=HydrationUse(**{**budget, "limits": HydrationLimits(**budget["limits"])}),
-            withheld=len(rows) - len(told),
+            withheld=len(rows) - len(visible_entities),
         )
 
     async def purge(self, *, older_than_days: float) -> int:

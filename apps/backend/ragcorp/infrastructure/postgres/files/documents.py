@@ -1,4 +1,4 @@
-"""The port FileDocuments: which files are documents of ours, and which of their chunks holds given lines."""
+"""The port FileDocuments over PostgreSQL: the stored documents of files, and the chunks of their lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
 
 from ragcorp.domain.files.values import ChunkPlace
@@ -17,32 +16,31 @@ from ragcorp.domain.ports.file_search import FileLines, KnownLines
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres.collections import candidate_statements
-from ragcorp.infrastructure.postgres.collections.rows import ARTIFACTS
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.files.names import GIVEN, AskedFiles, PlaceOf, matched
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 MAX_MATCHED = 200
-"""Matched lines, and different matched texts, by which a passage's chunk is looked for."""
+"""Matched lines, and distinct matched texts, used to find the chunk of a passage."""
 
 SEARCHED_CHUNKS = 400
-"""Chunks of a document that are looked through, from its beginning, where its lines are not the file's."""
+"""Chunks searched in a document, from its beginning, if its lines differ from those of the file."""
 
 LINES_KEPT = "(starts_with(d.media_type, 'text/') AND d.media_type NOT IN ('text/html', 'text/csv'))"
 """Plain text, Markdown and code are stored line by line; other formats are converted."""
 
 CONVERTED_LINES = 5
-"""Matched lines of a converted format that are looked for: in all those chunks."""
+"""Matched lines of a converted format that are searched in all those chunks."""
 
 DISTINCTIVE = 60
-"""Characters of a line that is known again also as a part of one."""
+"""Length from which a line is recognised even as a part of another."""
 
 AS_LINES = r"E'\n' || regexp_replace(btrim(content, E' \t'), '[ \t]*\n[ \t]*', E'\n', 'g') || E'\n'"
-"""A text as ``_lines`` has the lines of the file: each without the spaces around it, between line ends."""
+"""A text in the form of ``_lines``: each line stripped, between line ends."""
 
 AS_WORDS = r"' ' || regexp_replace(content, '[\x01-/:-@\[-`{-\x7f\xa0]+', ' ', 'g') || ' '"
-"""A converted text as ``_words`` has the lines of the file: the words, with a space before and behind each."""
+"""A converted text in the form of ``_words``: words between single spaces."""
 
 WHOLE = """(
     SELECT count(*) FROM unnest(CASE WHEN a.lines_kept THEN a.whole_lines ELSE a.whole_words END) AS line
@@ -57,11 +55,11 @@ _CLEANED = dict.fromkeys((0x00, 0xAD, 0x200B, 0x2060, 0xFEFF)) | {0x0B: " ", 0x0
 
 @lru_cache(maxsize=64)
 def known_lines(*, visible: str, passing: str) -> str:
-    """Return the statement: one row for each of ``given`` of which a document is stored.
+    """Return the statement: one row for each of ``given`` with a stored document.
 
-    Columns: number, whether all documents that match it may be read, whether there is one of its own, whether all of
-    these pass, and the chunk of the first: id, document id, index, or nulls. Values: those of ``matched``, and
-    ``given``, an array of objects.
+    Columns: number, whether all matching documents are readable, whether one of them is the file's own, whether all
+    own ones pass, and the chunk of the first own one: id, document id, index, or nulls. Values: those of ``matched``,
+    and ``given``, an array of objects.
     """
     return f"""
         WITH given AS MATERIALIZED (
@@ -124,18 +122,17 @@ def known_lines(*, visible: str, passing: str) -> str:
 
 
 class PostgresFileDocuments:
-    """One statement a call.
+    """Finds documents and chunks of files, one statement per call.
 
-    A file is known by its names, the first of which is ``root/relative``, and by its place on this machine, if
-    ``place_of`` tells it: the absolute path, and the folders that were ingested.
+    A file is identified by its names, the first of which is ``root/relative``, and by its absolute path and ingested
+    folders, if ``place_of`` returns them.
 
-    A chunk is looked for in one document, the first by ``external_id`` of those that are the file's for sure, else of
-    those of its bare path. That one may be another root's, or another folder's: only a chunk that holds a matched line
-    whole is the file's. Of the chunks that overlap the lines the best holds the most whole matched lines, then has a
-    matched line among its own, then holds the most matched texts; then more matched lines, then the smaller index.
-    Where none holds a whole line, the file has changed, or its lines are not those of the document's text: then the
-    document is looked through. Without any whole line, a document that is the file's for sure still is: by line and
-    text, or by text where lines are not kept.
+    The chunk comes from one document: the first by ``external_id`` of those that are certainly the file's, else of
+    those with its bare path. The latter may belong to another root or folder, so only a chunk with a whole matched line
+    counts. The best of the chunks that overlap the lines has the most whole matched lines, then a matched line in its
+    range, then the most matched texts, then more matched lines, then the smaller index. If none has a whole line, the
+    file changed, or the document's lines differ: then the whole document is searched. A document that is certainly the
+    file's needs no whole line: line and text suffice, or the text if lines are not kept.
     """
 
     def __init__(self, *, database: Database, place_of: PlaceOf = lambda _: None) -> None:
@@ -155,14 +152,10 @@ class PostgresFileDocuments:
         values["given"] = Jsonb([_given(number, each) | asked.add(each.names) for number, each in enumerate(lines)])
         values["folders"] = Jsonb(asked.folders)
 
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(candidate_statements.SETTINGS, prepare=True)
-                    cursor = await execute(connection, statement, values)
-                return await cursor.fetchall()
-
-        found = {number: rest for number, *rest in await self._database.read(work)}
+        rows = await self._database.fetch(
+            statement, values, workspace=principal.workspace, settings=candidate_statements.SETTINGS
+        )
+        found = {number: rest for number, *rest in rows}
         return [_known(found[number]) if number in found else KnownLines() for number in range(len(lines))]
 
 
@@ -183,13 +176,13 @@ def _given(number: int, lines: FileLines) -> dict[str, object]:
 
 
 def _stored(texts: Sequence[str]) -> list[str]:
-    """Return texts as they are stored: in NFC, without NUL and marks that nobody sees."""
+    """Return texts in their stored form: NFC, without NUL and invisible marks."""
     cleaned = dict.fromkeys(unicodedata.normalize("NFC", text.translate(_CLEANED)) for text in texts)
     return [text for text in cleaned if text][:MAX_MATCHED]
 
 
 def _lines(lines: Sequence[str]) -> list[str]:
-    """Return lines as ``AS_LINES`` has those of a text; long ones bare, as passages are cut in them."""
+    """Return lines in the form of ``AS_LINES``; long ones without line ends, since passages may be cut inside them."""
     return [line if len(line) >= DISTINCTIVE else f"\n{line}\n" for line in lines]
 
 

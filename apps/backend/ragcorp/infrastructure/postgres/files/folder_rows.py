@@ -1,11 +1,8 @@
-"""The port FolderRecords over PostgreSQL. Each call is one transaction; rows are taken in the order of external_id."""
+"""The port FolderRecords over PostgreSQL. Each call is one transaction; it locks rows in the order of external_id."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-
-from psycopg.rows import TupleRow
-from sqlalchemy import text
 
 from ragcorp.domain.filters import MAX_FILTER_VALUES, Condition
 from ragcorp.domain.ports.folders import FileClaim, FileRecord, FileStamp, KnownFile
@@ -92,7 +89,7 @@ LOCK_OWNED = """
     SELECT d.external_id
     FROM documents d
     JOIN folder_files f ON f.workspace = d.workspace AND f.external_id = d.external_id
-    WHERE d.workspace = :workspace AND f.folder = :folder AND d.external_id = ANY(:external_ids)
+    WHERE d.workspace = %(workspace)s AND f.folder = %(folder)s AND d.external_id = ANY(%(external_ids)s)
       AND d.deleted_at IS NULL AND d.content_hash = ANY(f.content_hashes)
     ORDER BY d.external_id
     FOR UPDATE OF d
@@ -100,7 +97,7 @@ LOCK_OWNED = """
 
 FORGET = """
     DELETE FROM folder_files
-    WHERE workspace = :workspace AND folder = :folder AND external_id = ANY(:external_ids)
+    WHERE workspace = %(workspace)s AND folder = %(folder)s AND external_id = ANY(%(external_ids)s)
 """
 
 
@@ -117,14 +114,11 @@ class PostgresFolderRecords:
         values = _tree(folder, prefix, principal)
         statement = KNOWN
         if below is not None and "" not in below:
-            # a name that is no text cannot have been stored
+            # a name that is not valid text cannot be stored
             values["places"] = [prefix + path for path in sorted(below) if _is_text(path)]
             statement += BELOW
 
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                return await (await connection.execute(statement, values)).fetchall()
-
+        rows = await self._database.fetch(statement, values, workspace=principal.workspace)
         return [
             KnownFile(
                 relative=relative,
@@ -136,18 +130,12 @@ class PostgresFolderRecords:
                 owned=owned,
                 replaced=replaced,
             )
-            for relative, external_id, size, mtime_ns, ctime_ns, settled, described, stored, owned, replaced in (
-                await self._database.read(work)
-            )
+            for relative, external_id, size, mtime_ns, ctime_ns, settled, described, stored, owned, replaced in (rows)
         ]
 
     async def count(self, folder: bytes, *, prefix: str, principal: Principal) -> int:
-        async def work() -> TupleRow | None:
-            async with self._database.autocommit(principal.workspace) as connection:
-                return await (await connection.execute(COUNT, _tree(folder, prefix, principal))).fetchone()
-
-        row = await self._database.read(work)
-        return int(row[0]) if row else 0
+        ((count,),) = await self._database.fetch(COUNT, _tree(folder, prefix, principal), workspace=principal.workspace)
+        return int(count)
 
     async def claim(self, folder: bytes, claims: Sequence[FileClaim], *, principal: Principal) -> frozenset[str]:
         values = {
@@ -183,12 +171,12 @@ class PostgresFolderRecords:
 
     async def forget(self, folder: bytes, external_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
         values = {"workspace": principal.workspace, "folder": folder, "external_ids": list(external_ids)}
-        async with self._database.transaction(principal.workspace) as connection:
-            owned = tuple((await connection.execute(text(LOCK_OWNED), values)).scalars().all())
+        async with self._database.driver_transaction(principal.workspace) as connection:
+            owned = tuple(row[0] for row in await (await connection.execute(LOCK_OWNED, values)).fetchall())
             for start in range(0, len(owned), MAX_FILTER_VALUES):
                 some = Condition(name="external_id", values=owned[start : start + MAX_FILTER_VALUES])
                 await hide(connection, DocumentSelection(filters=(some,)), principal=principal)
-            await connection.execute(text(FORGET), values)
+            await connection.execute(FORGET, values)
         if owned and self._statistics is not None:
             self._statistics.touch(principal.workspace)
         return frozenset(owned)

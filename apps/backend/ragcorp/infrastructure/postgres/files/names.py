@@ -1,4 +1,4 @@
-"""The SQL by which documents know a file: their path, their external_id, the folder that they were ingested from."""
+"""The SQL that matches files with documents: by path, by external_id, by the ingested folder."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from urllib.parse import quote
 from ragcorp.domain.ports.file_search import HostPlace
 
 PlaceOf = Callable[[str], HostPlace | None]
-"""Tells where ``root/relative`` lies on this machine."""
+"""Maps ``root/relative`` to its place on this machine."""
 
 GIVEN = "names text[], own integer, sure integer, place text, folders integer[]"
-"""Columns of ``given`` that are used here. Of the ``names`` so many are the file's ``own``, the ``sure`` ones first."""
+"""Columns of ``given`` used here. The first ``own`` of the ``names`` are the file's; the first ``sure`` certainly."""
 
 _ODD = re.compile(r"\\|/\.?/|^\.?/|^file:", re.ASCII | re.IGNORECASE)
 _SCHEME = re.compile(r"^file:(//localhost(?=/))?", re.ASCII | re.IGNORECASE)
 
 
 def matched(*, visible: str, passing: str, lines_kept: str) -> str:
-    """Return the expressions that end in ``matched``: the documents of each of ``given``, one several times perhaps.
+    """Return the common table expressions up to ``matched``: the documents of each of ``given``, possibly repeated.
 
-    Columns: number, id, external_id, lines_kept, readable, passes, own, sure. ``own``: it is the file's, or another's
-    of that bare path; ``sure``: it is the file's. What is neither only withholds: one of that path below any root, of
-    that external_id, or deleted. Values: those of the conditions over ``documents d``, ``workspace``, and ``folders``,
-    an array of objects.
+    Columns: number, id, external_id, lines_kept, readable, passes, own, sure. ``own``: it has the file's bare path;
+    ``sure``: it is certainly the file's. Other matches (that path below any root, that external_id, or deleted) only
+    withhold the file. Values: those of the conditions over ``documents d``, ``workspace``, and ``folders``, an array
+    of objects.
     """
     documents = f"""d.id, d.external_id, {lines_kept} AS lines_kept,
                    ({visible}) IS TRUE AS readable, ({passing}) IS TRUE AS passes"""
     columns = "id, external_id, lines_kept, readable, passes"
-    # ranges and their order: to a plan that is made over few rows every index by workspace looks as good
+    # ranges and ORDER BY: a plan made over few rows cannot tell apart the indexes that begin with workspace
     return f"""
         spelt AS MATERIALIZED (
             SELECT g.number, name, nth <= g.own AS own, nth <= g.sure AS sure
@@ -81,7 +81,7 @@ def matched(*, visible: str, passing: str, lines_kept: str) -> str:
 
 
 class AskedFiles:
-    """Gathers the values of files, as ``matched`` wants them. ``folders``: those above the files, each once."""
+    """Collects the values of files for ``matched``. ``folders``: the distinct folders above the files."""
 
     def __init__(self, place_of: PlaceOf) -> None:
         self._place_of = place_of
@@ -94,10 +94,9 @@ class AskedFiles:
         ]
 
     def add(self, names: Sequence[str]) -> dict[str, object]:
-        """Return the columns ``GIVEN`` of a file. The first name is taken for ``root/relative``.
+        """Return the columns ``GIVEN`` of a file whose first name is ``root/relative``.
 
-        Which root a relative path came from nobody knows: the file is withheld also for a document of its path below
-        any root.
+        The root of a stored relative path is unknown: a hidden document of that path below any root withholds the file.
         """
         place = self._place_of(names[0]) if names else None
         host = () if place is None else (place.path, _quoted(place.path))
@@ -131,7 +130,7 @@ def _plain(*names: str) -> list[str]:
 
 
 def plain_path(path: str) -> str:
-    """Return what the function of that name returns in SQL."""
+    """Return the result of the SQL function of the same name."""
     path = unicodedata.normalize("NFC", path)
     if not _ODD.search(path):
         return path

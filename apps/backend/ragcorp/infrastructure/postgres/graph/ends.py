@@ -1,4 +1,4 @@
-"""The entities that facts name: found, or made."""
+"""Resolves the entities that facts name, and creates missing ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragcorp.infrastructure.postgres.graph.names import GIVEN_WAY, Called, made_
 from ragcorp.infrastructure.postgres.visibility.graph import readable_entities
 
 SETTINGS = "SELECT set_config('enable_seqscan', 'off', true)"
-"""A load outruns the statistics of the tables that it fills: each reference would read them whole."""
+"""During a load the tables' statistics are outdated: without this each reference could scan them."""
 
 RESOLVE = f"""
     SELECT sent.place, found.id, found.external_id, found.declared,
@@ -41,15 +41,15 @@ RESOLVE = f"""
                   e.declared DESC, e.external_id ~ '{GIVEN_WAY}', e.id
          LIMIT 1)) AS found
 """
-"""Finds entities by external_id, else by name: first those that all readers of the fact may read. Of the others only
-one that was declared will do, whose name is then as secret as that says.
+"""Finds entities by external_id, else by name, preferring those that all readers of the fact may read. Of the others
+only a declared one is used: its own columns say how secret its name is.
 
-OFFSET 0: the look by name comes first, whatever the planner thinks of the table's size."""
+OFFSET 0: the lookup by name comes first, whatever the planner assumes about the table's size."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """An entity that was found for a reference."""
+    """The entity of a reference."""
 
     id: int
     external_id: str
@@ -64,10 +64,10 @@ async def resolved(
     *,
     principal: Principal,
 ) -> list[tuple[End, End] | GraphFailure]:
-    """Return subject and object of each draft, making those that are named and not known.
+    """Return subject and object of each draft; named entities that do not exist are created.
 
-    What is made is read by those who may read the fact, by its own columns, its document's and the other entity's: so
-    no other fact is put on an entity that shows when, and how spelled, hidden facts named it first.
+    A created entity gets the readers of the fact: those of its own columns, its document and the other entity. So an
+    entity never reveals when, and in which spelling, a hidden fact first named it.
     """
     references = [reference for draft in drafts for reference in (draft.subject, draft.object)]
     readers: list[Readers] = []
@@ -123,7 +123,7 @@ async def _look(
     *,
     principal: Principal,
 ) -> tuple[dict[int, str], dict[int, End]]:
-    """Return the external_ids that follow from the references at the places, and what is found for them."""
+    """Return the derived external_ids of the references at the places, and the entities found for them."""
     called = [
         Called(kind=references[place].kind, name=references[place].name or "", readers=readers[place])
         for place in places

@@ -21,8 +21,10 @@ from ragcorp.domain.graph import (
 )
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.embeddings.new_texts import enqueue_items
 from ragcorp.infrastructure.postgres.graph.names import Called, given_way, make_way
-from ragcorp.infrastructure.postgres.graph.rows import attribute_values
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
+from ragcorp.infrastructure.postgres.tables.embedded import ENTITIES
 from ragcorp.infrastructure.postgres.visibility.graph import readable_entities, readable_facts
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
@@ -70,16 +72,6 @@ IDS = "SELECT external_id, id FROM entities WHERE workspace = %(workspace)s AND 
 
 FORGET_VECTORS = "DELETE FROM entity_embeddings WHERE item_id = ANY(%(ids)s)"
 
-ENQUEUE = """
-    INSERT INTO entity_backlog (item_id, workspace)
-    SELECT e.id, e.workspace FROM entities e
-    WHERE e.id = ANY(%(ids)s)
-      AND NOT EXISTS (
-          SELECT FROM entity_embeddings v JOIN embedding_models m ON m.id = v.model_id AND m.active
-          WHERE v.item_id = e.id)
-    ON CONFLICT (item_id) DO UPDATE SET attempts = 0, failed = false, reason = NULL, available_at = now()
-"""
-
 LOCK_ONE = """
     SELECT e.id FROM entities e
     WHERE e.external_id = %(external_id)s AND {readable}
@@ -102,7 +94,7 @@ UNDECLARE = """
         content_hash = sha256(convert_to(name, 'UTF8')), updated_at = now()
     WHERE id = %(id)s
 """
-"""Name, kind and who may read it stay: for those who read the facts, these say what they said."""
+"""Name, kind and readers stay, so that the remaining facts read as before."""
 
 WIDER_FACT = """
     SELECT true FROM facts f
@@ -129,8 +121,7 @@ SPLIT = """
     FROM twin, hidden WHERE facts.id = hidden.id
     RETURNING twin.id
 """
-"""The facts that the principal may not read go over to an entity as it was: for their readers they say what they said.
-"""
+"""Moves the facts that the principal may not read to a copy of the entity, so that their readers see no change."""
 
 LOCK_UNDECLARED = "SELECT id FROM entities WHERE id = ANY(%(ids)s) AND NOT declared ORDER BY external_id FOR UPDATE"
 
@@ -162,10 +153,10 @@ class _Existing:
 async def save_entities(
     connection: DriverConnection, drafts: Mapping[str, EntityDraft], *, made: Collection[str], principal: Principal
 ) -> dict[str, GraphOutcome | GraphFailure]:
-    """Create or replace the entities, by external_id; ``made`` are those that follow from the draft.
+    """Create or replace the entities, by external_id; ``made`` are the derived external_ids.
 
-    One that exists and that the principal may not read is refused; but one that only facts name gives way, with the
-    facts that the principal may not read.
+    A draft for a hidden entity is refused; but an undeclared entity is renamed, with the facts that the principal may
+    not read.
     """
     readable = readable_entities(principal)
     cursor = await connection.execute(
@@ -221,10 +212,10 @@ async def _objection(
     made: bool,
     principal: Principal,
 ) -> RagcorpError | None:
-    """Return why the draft may not be stored under the name, if so; of what is hidden only a caller's own name tells.
+    """Return the error that refuses the draft, or None. Only names that the caller chose reveal hidden rows.
 
-    Who may read an entity whose name was made is part of the name, and stays. Others may become fewer only where that
-    takes no fact from anybody.
+    A derived name includes the readers, which stay. The readers of other entities may be reduced only if no fact loses
+    a reader by it.
     """
     is_made = MADE_ENTITY_NAME.fullmatch(name) is not None
     if found is None or not found.readable:
@@ -275,7 +266,7 @@ def taken(what: str) -> ConflictError:
 
 
 def not_given(field: str) -> InvalidInputError:
-    """It is said of every name of that form that the principal does not see, whether or not it is there."""
+    """The same error for every name of that form that the principal does not see, existing or not."""
     return InvalidInputError(
         "The external_id has the form of those that are made here, and follows from something else.",
         field=field,
@@ -294,7 +285,7 @@ def readers_stay(what: str) -> InvalidInputError:
 async def insert_undeclared(
     connection: DriverConnection, called: Mapping[str, Called], *, principal: Principal
 ) -> dict[str, int]:
-    """Make the entities that facts name and nobody declared, by external_id, and return their ids."""
+    """Create the undeclared entities that facts name; return their ids by external_id."""
     await make_way(connection, list(called), principal=principal)
     rows = [
         entity_row(
@@ -331,17 +322,16 @@ def entity_row(external_id: str, draft: EntityDraft, *, declared: bool = True) -
 
 
 async def renew_vectors(connection: DriverConnection, ids: Sequence[int]) -> None:
-    """Drop the vectors of entities that read otherwise now, and list them: what is known, the worker takes over."""
+    """Delete the vectors of entities whose text changed, and enqueue the entities."""
     if ids:
-        for statement in (FORGET_VECTORS, ENQUEUE):
-            await connection.execute(statement, {"ids": list(ids)})
+        await connection.execute(FORGET_VECTORS, {"ids": list(ids)})
+        await enqueue_items(connection, ENTITIES, ids)
 
 
 async def delete_entity(connection: DriverConnection, external_id: str, *, principal: Principal) -> None:
-    """Remove an entity with the facts on it that the principal may read.
+    """Delete an entity and its readable facts. Raises NotFoundError.
 
-    Where others are left, the entity stays for them as one that only facts name: gone for this principal.
-    Raises NotFoundError.
+    If hidden facts remain, the entity stays for their readers, undeclared; for this principal it is gone.
     """
     readable, facts = readable_entities(principal), readable_facts(principal)
     cursor = await connection.execute(
@@ -360,9 +350,9 @@ async def delete_entity(connection: DriverConnection, external_id: str, *, princ
 
 
 async def drop_unnamed(connection: DriverConnection, ids: Sequence[int]) -> None:
-    """Remove those of the entities that were never declared and that no fact names any more.
+    """Delete the undeclared entities that no fact names any more.
 
-    Locked first: a fact that is being written holds a share of its entities, and the second statement sees it.
+    They are locked first: a fact being written has a share lock on its entities, and the second statement sees it.
     """
     if ids:
         await connection.execute(LOCK_UNDECLARED, {"ids": list(ids)})

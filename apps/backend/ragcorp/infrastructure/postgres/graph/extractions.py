@@ -35,20 +35,20 @@ WAITING = """
 COUNT = f"SELECT count(*) {WAITING}"
 
 TASKS = f"""
-    SELECT waiting.*, known.answer, known.dropped
+    SELECT waiting.*, cached.answer, cached.dropped
     FROM (
         SELECT c.id, c.document_id, c.content_hash, c.title, c.content
         {WAITING}
         ORDER BY c.id
         LIMIT %(limit)s) waiting
-    LEFT JOIN fact_extractions known
-      ON known.workspace = %(workspace)s AND known.content_hash = waiting.content_hash AND known.model = %(model)s
-     AND known.prompt_version = %(prompt_version)s
+    LEFT JOIN fact_extractions cached
+      ON cached.workspace = %(workspace)s AND cached.content_hash = waiting.content_hash AND cached.model = %(model)s
+     AND cached.prompt_version = %(prompt_version)s
     ORDER BY waiting.id
 """
 
 LOCK_DOCUMENT = "SELECT FROM documents WHERE id = %(document_id)s FOR KEY SHARE"
-"""First, as whoever swaps its chunks does: so neither waits for the other in a circle."""
+"""Comes first, as in a swap of the document's chunks, so that the two never deadlock."""
 
 LOCK_CHUNK = """
     SELECT c.document_id, c.chunk_index, c.language, c.sensitivity, c.visibility_scope, c.owner
@@ -87,7 +87,7 @@ FORGET = """
       AND NOT EXISTS (
           SELECT FROM chunks c WHERE c.workspace = %(workspace)s AND c.content_hash = x.content_hash)
 """
-"""An answer holds words of its text: it goes when no chunk has that text any more."""
+"""An answer quotes its text, so it is deleted when no chunk has that text."""
 
 UNNAMED = """
     SELECT e.id FROM entities e
@@ -182,11 +182,7 @@ class PostgresExtractionStore:
         return Predicate(clauses=visible.clauses, values=values)
 
     async def _rows(self, statement: str, values: dict[str, object], workspace: str) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(workspace) as connection:
-                return await (await connection.execute(statement, values)).fetchall()
-
-        return await self._database.read(work)
+        return await self._database.fetch(statement, values, workspace=workspace)
 
 
 async def _replace(

@@ -24,7 +24,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.graph.ends import SETTINGS, End, resolved
 from ragcorp.infrastructure.postgres.graph.entities import drop_unnamed, not_given, readers_stay, taken
-from ragcorp.infrastructure.postgres.graph.rows import attribute_values
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.visibility.graph import readable_facts
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
@@ -100,7 +100,7 @@ class Place:
 async def save_facts(
     connection: DriverConnection, drafts: Sequence[FactDraft], *, principal: Principal
 ) -> list[GraphOutcome | GraphFailure]:
-    """Create or replace the facts, in the order of ``drafts``; of two with one external_id the later stands.
+    """Create or replace the facts, in the order of ``drafts``; the last draft of an external_id wins.
 
     One whose entity or provenance does not exist, or whose external_id, of the caller's own, is taken by a fact that
     the principal may not read, is refused; the others are stored.

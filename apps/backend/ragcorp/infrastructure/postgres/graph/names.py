@@ -1,4 +1,4 @@
-"""The external_ids of entities that were given none, and what gives way where somebody hidden has one."""
+"""Derives the external_ids of entities without one, and renames hidden entities that are in the way."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HIDDEN = """
 """
 
 GIVEN_WAY = "~~[0-9a-f]+$"
-"""The names of entities that gave way, as a regular expression: a fact that is said again finds the others first."""
+"""Regular expression of the names of renamed entities; a repeated fact resolves to other entities first."""
 
 RENAME = """
     UPDATE entities SET external_id = sent.external_id
@@ -43,7 +43,7 @@ RENAME = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called:
-    """An entity as a draft calls it, and who shall read it."""
+    """An entity as a draft names it, and its readers."""
 
     kind: str | None
     name: str
@@ -51,10 +51,9 @@ class Called:
 
 
 async def made_names(connection: DriverConnection, called: Sequence[Called], *, principal: Principal) -> list[str]:
-    """Return the external_id that follows from each.
+    """Return the derived external_id of each.
 
-    Where the principal reads that it belongs to an entity which is called otherwise now, the next one is taken. Nothing
-    that the principal may not read has a say.
+    If a readable entity with another name has it, the next one is derived. Hidden entities have no influence.
     """
     cursor = await connection.execute(FOLDED_NAMES, {"names": [one.name for one in called]})
     folded = [str(row[0]) for row in await cursor.fetchall()]
@@ -82,15 +81,15 @@ async def made_names(connection: DriverConnection, called: Sequence[Called], *, 
 
 
 def given_way(external_id: str) -> str:
-    """Return a name that follows from nothing, for an entity that gives its own up: see ``GIVEN_WAY``."""
+    """Return a random new name for an entity that loses its own: see ``GIVEN_WAY``."""
     start = external_id.rpartition("~")[0] if MADE_ENTITY_NAME.fullmatch(external_id) else external_id
     return f"{start.rstrip('~')[:450]}~~{secrets.token_hex(8)}"
 
 
 async def make_way(connection: DriverConnection, external_ids: Sequence[str], *, principal: Principal) -> None:
-    """Free the names from entities that only facts name and of which the principal may read none.
+    """Rename undeclared entities that have one of the names and that the principal may not read.
 
-    For their readers they stay what they are, under another name; the principal does not learn of them.
+    Their readers keep them under another name; the principal does not learn of them.
     """
     readable = readable_entities(principal)
     cursor = await connection.execute(

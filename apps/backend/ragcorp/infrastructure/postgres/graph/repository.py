@@ -50,7 +50,7 @@ class PostgresGraphRepository:
             names = [draft.external_id or name for draft, name in zip(drafts, usual, strict=True)]
             outcomes = await graph_entities.save_entities(
                 connection,
-                dict(zip(names, drafts, strict=True)),  # of two drafts with one name the later stands
+                dict(zip(names, drafts, strict=True)),  # the last draft of a name wins
                 made={name for name, own in zip(names, usual, strict=True) if name == own},
                 principal=principal,
             )
@@ -113,14 +113,11 @@ class PostgresGraphRepository:
         return await self._rows(graph_rows.FACT_ROWS, _both(readable_facts(principal), chosen), principal, limit)
 
     async def _rows(self, statement: str, condition: Predicate, principal: Principal, limit: int) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                cursor = await connection.execute(
-                    statement.format(condition=condition.sql), condition.values | {"limit": limit}
-                )
-                return await cursor.fetchall()
-
-        return await self._database.read(work)
+        return await self._database.fetch(
+            statement.format(condition=condition.sql),
+            condition.values | {"limit": limit},
+            workspace=principal.workspace,
+        )
 
 
 def _only(alias: str, external_id: str) -> Predicate:

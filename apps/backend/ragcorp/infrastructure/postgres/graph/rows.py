@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.graph import Entity, Fact, FactEnd
-from ragcorp.domain.principal import Sensitivity
-
-ATTRIBUTES = (
-    "{alias}.language, {alias}.artifact_type, {alias}.sensitivity, {alias}.visibility_scope, {alias}.owner, "
-    "{alias}.occurred_at, {alias}.metadata"
-)
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_columns, read_attributes
 
 ENTITY_ROWS = f"""
     SELECT e.id, e.external_id, e.name, e.aliases, e.description, e.declared,
            EXISTS (SELECT FROM entity_backlog b WHERE b.item_id = e.id), e.created_at, e.updated_at,
-           {ATTRIBUTES.format(alias="e")}
+           {attribute_columns("e")}
     FROM entities e
     WHERE {{condition}}
     ORDER BY e.external_id
@@ -29,7 +20,7 @@ ENTITY_ROWS = f"""
 FACT_ROWS = f"""
     SELECT f.id, f.external_id, s.external_id, s.name, s.artifact_type, o.external_id, o.name, o.artifact_type,
            f.predicate, f.weight, f.valid_from, f.valid_to, d.external_id, f.chunk_id, c.chunk_index, f.extracted,
-           f.quote, f.created_at, f.updated_at, {ATTRIBUTES.format(alias="f")}
+           f.quote, f.created_at, f.updated_at, {attribute_columns("f")}
     FROM facts f
     JOIN entities s ON s.id = f.subject_id
     JOIN entities o ON o.id = f.object_id
@@ -49,7 +40,7 @@ def entity(row: TupleRow) -> Entity:
         name=name,
         aliases=tuple(aliases),
         description=description,
-        attributes=_attributes(described),
+        attributes=read_attributes(described),
         declared=declared,
         pending=pending,
         created_at=created_at,
@@ -77,33 +68,7 @@ def fact(row: TupleRow) -> Fact:
         chunk_index=chunk_index,
         extracted=extracted,
         quote=quote,
-        attributes=_attributes(described),
+        attributes=read_attributes(described),
         created_at=created_at,
         updated_at=updated_at,
     )
-
-
-def _attributes(row: Sequence[Any]) -> DocumentAttributes:
-    language, artifact_type, sensitivity, visibility_scope, owner, occurred_at, metadata = row
-    return DocumentAttributes(
-        language=language,
-        artifact_type=artifact_type,
-        sensitivity=Sensitivity(sensitivity),
-        visibility_scope=VisibilityScope(visibility_scope),
-        owner=owner,
-        occurred_at=occurred_at,
-        metadata=metadata,
-    )
-
-
-def attribute_values(attributes: DocumentAttributes) -> dict[str, object]:
-    """Return the columns of ``ATTRIBUTES`` as JSON carries them."""
-    return {
-        "language": attributes.language,
-        "artifact_type": attributes.artifact_type,
-        "sensitivity": int(attributes.sensitivity),
-        "visibility_scope": str(attributes.visibility_scope),
-        "owner": attributes.owner,
-        "occurred_at": attributes.occurred_at.isoformat() if attributes.occurred_at else None,
-        "metadata": dict(attributes.metadata),
-    }

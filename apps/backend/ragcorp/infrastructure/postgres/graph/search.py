@@ -7,7 +7,6 @@ from datetime import datetime
 from functools import lru_cache
 
 from pgvector import Vector as PgVector
-from psycopg.rows import TupleRow
 
 from ragcorp.domain.collections import GRAPH
 from ragcorp.domain.embeddings import Vector
@@ -16,14 +15,13 @@ from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.models.embedding_models import indexed_type
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.infrastructure.postgres.visibility.graph import readable_entities, readable_facts
 from ragcorp.infrastructure.postgres.visibility.predicates import FACTS, filtered
 
 RUN_WORDS = 5
-"""Names of so many words are found in a query."""
+"""Length, in words, up to which names are found in a query."""
 
 SETTINGS = """
     SELECT set_config('statement_timeout', %(timeout_ms)s, true),
@@ -35,18 +33,18 @@ SETTINGS = """
            set_config('enable_seqscan', 'off', true),
            set_config('enable_sort', 'off', true)
 """
-"""For the transaction of one look only. A node's facts come in the order of an index, from which a look takes the
-first; without sorts the planner does not gather them all, by whatever index, where its statistics are old."""
+"""Settings for the transaction of one search only. A node's facts are read in the order of an index, the first ones
+only; without sorts the planner never collects them all first, even with outdated statistics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSearchOptions:
-    """Bounds of a look.
+    """Bounds of a search.
 
-    ``hops`` is 1 or 2. Of each node ``facts_looked_at`` facts a direction are looked at, the heaviest and newest, and
-    as many that hold words of the query; the best ``facts_per_node`` are followed. ``nodes`` bounds all nodes and
-    ``named`` the entities that the query names; ``nearest`` are added by vector, from ``similarity`` (cosine) on.
-    ``timeout_ms`` ends the statement: it must be below the deadline of the source.
+    ``hops`` is 1 or 2. For each node and direction, the ``facts_looked_at`` heaviest and newest facts are read, and as
+    many with words of the query; the best ``facts_per_node`` are followed. ``nodes`` bounds all nodes, ``named`` the
+    entities that the query names; ``nearest`` are added by vector, from ``similarity`` (cosine) up. ``timeout_ms``
+    cancels the statement and must be below the deadline of the source.
     """
 
     hops: int = 2
@@ -105,14 +103,13 @@ class PostgresGraphSearch:
         if embedding is not None and by_vector:
             values["embedding"] = PgVector(list(embedding))
 
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(SETTINGS, {"timeout_ms": str(self._options.timeout_ms)}, prepare=True)
-                    cursor = await execute(connection, statement, values)
-                return await cursor.fetchall()
-
-        rows = await self._database.read(work)
+        rows = await self._database.fetch(
+            statement,
+            values,
+            workspace=principal.workspace,
+            settings=SETTINGS,
+            setting_values={"timeout_ms": str(self._options.timeout_ms)},
+        )
         return RankedList(
             source=GRAPH,
             score_type=ScoreType.GRAPH,
@@ -131,7 +128,7 @@ NAMED = """
     ORDER BY e.id
     LIMIT {named}
 """
-"""Entities of which a name stands in the query. A name that is one stop word is none there: ``Ella``."""
+"""Entities with a name in the query; a name that is a single stop word (``Ella``) does not count."""
 
 NEAREST = """
     SELECT near.id, 1 - near.distance AS strength
@@ -152,7 +149,7 @@ LOOK = """
 """
 
 ABOUT = "(SELECT * FROM facts WHERE {end}_id = node.id AND lexemes @@ words.about OFFSET 0)"
-"""OFFSET 0, here and above: by these indexes, whatever the planner thinks of the table's size."""
+"""OFFSET 0, here and above, forces these indexes, whatever the planner assumes about the table's size."""
 
 SHARE = """
     (SELECT count(*) FILTER (WHERE lexeme = ANY (tsvector_to_array(f.lexemes)))::float8 / greatest(count(*), 1)
@@ -176,8 +173,8 @@ FIRST = f"""
         ORDER BY score DESC, f.id
         LIMIT {{facts_per_node}}) best
 """
-"""The facts on the entities of the query: beside the heaviest, those that hold a word of the query, other than the
-entity's own name, which each of its facts holds."""
+"""The facts of the query's entities: the heaviest, and those with a word of the query other than the entity's name,
+which all its facts contain."""
 
 SECOND = f"""
     SELECT looked.fact, looked.strength, looked.strength * f.weight * (1 + {SHARE}) / 2 AS score
@@ -197,9 +194,9 @@ def _statement(
 
     score = strength * weight * hop_discount^(hop - 1) * (1 + share) / 2, in [0, 1]: ``strength`` of the entity that
     the way started from (1 by name, the cosine by vector), ``weight`` of the fact, ``share`` of the query's lexemes
-    that stand in the fact's text. Of several ways to a fact the best counts.
+    in the fact's text. Of several paths to a fact the best counts.
 
-    Which facts lead on is a question of reading only; filters say which are shown.
+    Filters apply to the returned facts only, not to those on the way.
     """
     seeds = NAMED.format(run_words=RUN_WORDS, entities=entities, named=options.named)
     if model is not None:

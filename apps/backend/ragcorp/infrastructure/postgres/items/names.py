@@ -1,4 +1,4 @@
-"""Names of items that their writer gives none: the same for the same content each time, and opaque."""
+"""Derives opaque names for items without one: equal content gets the same name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragcorp.infrastructure.postgres.connections.database import DriverConnectio
 
 DIGITS = 32
 ATTEMPTS = 4
-"""Names made of one content before one is drawn at random, which is sure to be free."""
+"""Names derived from one content before a random one, which is certainly free."""
 
 NAME_KEY = "SELECT key FROM item_name_key"
 
@@ -23,10 +23,10 @@ async def read_name_key(connection: DriverConnection) -> bytes:
 
 
 def item_name(draft: ItemDraft, *, key: bytes, attempt: int = 0) -> str:
-    """Return the draft's external_id, or 32 hex digits: HMAC-SHA-256 of what it is named after and of ``attempt``.
+    """Return the draft's external_id, or 32 hex digits: HMAC-SHA-256 of ``named_after`` and ``attempt``.
 
-    Without the key none can be worked out: else a guessed text could be asked for by its name, which is refused where
-    somebody's hidden item has it; and one attempt looks like another.
+    Without the key nobody can derive a name. Otherwise the refusal of a derived name would reveal that a hidden item
+    has the guessed text.
     """
     if draft.external_id is not None:
         return draft.external_id

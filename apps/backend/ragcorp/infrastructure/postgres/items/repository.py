@@ -32,7 +32,7 @@ LATEST_OF_CONVERSATION = """
     ORDER BY i.occurred_at DESC, i.id DESC
     LIMIT %(limit)s
 """
-"""Only what is private has its writer as its owner: of what others may read, others may have written it."""
+"""Only private items are certain to be written by their owner."""
 
 DELETE = """
     WITH locked AS MATERIALIZED (
@@ -57,7 +57,7 @@ class PostgresItemRepository:
         except ConflictError:
             if all(draft.external_id is not None for draft in drafts):
                 raise
-            # what had a made name may have been hidden between the look and the write: one more look sees it
+            # an item with a derived name may have been hidden between query and write: a second try sees it
             return await self._save(drafts, principal)
 
     async def _save(self, drafts: Sequence[ItemDraft], principal: Principal) -> list[ItemOutcome]:
@@ -136,7 +136,7 @@ class PostgresItemRepository:
         selected.clauses += narrowed.clauses
         selected.values |= narrowed.values
         if selection.prefix:
-            # the bound is what an index serves where the prefix is not known at planning
+            # an index serves the bound even if the prefix is not known at planning
             selected.clauses += ["i.external_id >= %(prefix)s", "starts_with(i.external_id, %(prefix)s)"]
             selected.values["prefix"] = selection.prefix
         return selected
@@ -146,11 +146,7 @@ class PostgresItemRepository:
         return statement.format(items=self._tables.items, columns=columns, **predicates)
 
     async def _read(self, statement: str, values: dict[str, object], principal: Principal) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                return await (await connection.execute(statement, values)).fetchall()
-
-        return await self._database.read(work)
+        return await self._database.fetch(statement, values, workspace=principal.workspace)
 
 
 def _missing() -> NotFoundError:

@@ -13,12 +13,15 @@ from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
+from ragcorp.infrastructure.postgres.embeddings.new_texts import enqueue_items
 from ragcorp.infrastructure.postgres.items.names import item_name
-from ragcorp.infrastructure.postgres.items.rows import ItemTables, content_hash
+from ragcorp.infrastructure.postgres.items.rows import content_hash
+from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
+from ragcorp.infrastructure.postgres.tables.embedded import EmbeddedTable
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 STATEMENT_CHARACTERS = 200_000
-"""Text that one statement analyses, in half a second of prose or three of nothing but codes."""
+"""Characters per statement: analysing them takes half a second for prose, three for codes only."""
 
 SENT = """
     SELECT * FROM jsonb_to_recordset(%(items)s) AS sent (
@@ -31,7 +34,7 @@ CONTENT = """
     {row}.text, {row}.language, {row}.artifact_type, {row}.sensitivity, {row}.visibility_scope, {row}.owner,
     {row}.session, {row}.speaker, {row}.entities, {row}.metadata
 """
-"""What makes an item another one, with its ``occurred_at``."""
+"""The columns that distinguish versions of an item, apart from ``occurred_at``."""
 
 FIND_STORED = f"""
     SELECT i.external_id, i.occurred_at, {{readable}},
@@ -60,27 +63,13 @@ UPSERT = f"""
             IS DISTINCT FROM ({CONTENT.format(row="excluded")}, excluded.occurred_at)
     RETURNING i.id, i.external_id, i.xmax = 0
 """
-"""Takes the items in the order of external_id ("C": by code point, as Python sorts), each whether it is new or not: so
-parallel batches wait for one another and never in a circle. Returns what was written, and whether it is new."""
+"""Locks new and existing items in the order of external_id ("C": by code point, as Python sorts), so that parallel
+batches never deadlock. Returns the written items, and whether each is new."""
 
 COUNT_UNREADABLE = """
     SELECT count(*) FROM {items} i
     WHERE i.workspace = %(workspace)s AND i.external_id = ANY(%(external_ids)s) AND NOT ({readable})
 """
-
-ENQUEUE_REST = """
-    WITH without AS (
-        SELECT i.id, i.workspace FROM {items} i
-        WHERE i.id = ANY(%(ids)s) AND NOT EXISTS (
-            SELECT FROM {embeddings} e JOIN embedding_models m ON m.id = e.model_id AND m.active
-            WHERE e.item_id = i.id)),
-    done AS (
-        DELETE FROM {backlog} WHERE item_id = ANY(%(ids)s) AND item_id NOT IN (SELECT id FROM without))
-    INSERT INTO {backlog} (item_id, workspace) SELECT id, workspace FROM without ORDER BY id
-    ON CONFLICT (item_id) DO UPDATE SET attempts = 0, failed = false, reason = NULL, available_at = clock_timestamp()
-"""
-"""A vector that is known already is taken over by the worker, not here: that no one waits would tell the writer that
-somebody has, or had, an item with this text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +80,7 @@ class _Stored:
 
 async def save_items(
     connection: DriverConnection,
-    tables: ItemTables,
+    tables: EmbeddedTable,
     drafts: Sequence[ItemDraft],
     *,
     principal: Principal,
@@ -99,8 +88,8 @@ async def save_items(
 ) -> list[ItemOutcome]:
     """Create or replace the items inside the connection's transaction; outcomes in the order of ``drafts``.
 
-    Of drafts with one name the last stands, and all have its outcome. A draft without occurred_at keeps the stored
-    item's. Raises ConflictError for an item that exists and that the principal may not read, if the caller named it.
+    The last draft of a name wins, and all have its outcome. A draft without occurred_at keeps the stored item's.
+    Raises ConflictError for an existing item that the caller named and that the principal may not read.
     """
     names = [item_name(draft, key=name_key) for draft in drafts]
     by_name = dict(zip(names, drafts, strict=True))
@@ -140,11 +129,11 @@ def _parts(names: Sequence[str], by_name: Mapping[str, ItemDraft]) -> Iterator[l
 
 
 async def _stored(
-    connection: DriverConnection, tables: ItemTables, by_name: dict[str, ItemDraft], *, principal: Principal
+    connection: DriverConnection, tables: EmbeddedTable, by_name: dict[str, ItemDraft], *, principal: Principal
 ) -> tuple[dict[str, _Stored], list[str]]:
-    """Return what there is of these names, and those of items that the principal may not read.
+    """Return the readable stored items of these names, and the names of hidden ones.
 
-    What changes between this look and the write is replaced all the same.
+    The write also replaces items that change after this query.
     """
     readable = visibility(principal, alias="i")
     rows = [_row(name, draft, None) for name, draft in by_name.items()]
@@ -161,7 +150,7 @@ async def _stored(
 
 
 async def _upsert(
-    connection: DriverConnection, tables: ItemTables, rows: list[dict[str, object]], *, principal: Principal
+    connection: DriverConnection, tables: EmbeddedTable, rows: list[dict[str, object]], *, principal: Principal
 ) -> dict[str, IngestStatus]:
     readable = visibility(principal, alias="i")
     cursor = await connection.execute(
@@ -169,7 +158,7 @@ async def _upsert(
     )
     written = await cursor.fetchall()
     if len(written) < len(rows):
-        # another writer came between: what it left is equal, or none of ours to replace
+        # a concurrent writer left an equal item, or one that the principal may not replace
         left = {row["external_id"] for row in rows} - {row[1] for row in written}
         cursor = await connection.execute(
             COUNT_UNREADABLE.format(items=tables.items, readable=readable.sql),
@@ -177,29 +166,20 @@ async def _upsert(
         )
         if (await cursor.fetchall())[0][0]:
             raise _taken()
-    await connection.execute(
-        ENQUEUE_REST.format(items=tables.items, embeddings=tables.embeddings, backlog=tables.backlog),
-        {"ids": [row[0] for row in written]},
-    )
+    await enqueue_items(connection, tables, [row[0] for row in written])
     return {name: IngestStatus.CREATED if created else IngestStatus.UPDATED for _, name, created in written}
 
 
 def _row(external_id: str, draft: ItemDraft, stored: _Stored | None) -> dict[str, object]:
-    attributes = draft.attributes
-    occurred_at = attributes.occurred_at or (stored.occurred_at if stored else None)
-    return {
+    kept = stored.occurred_at.isoformat() if stored else None
+    attributes = attribute_values(draft.attributes)
+    return attributes | {
         "external_id": external_id,
         "text": draft.text,
-        "language": attributes.language,
-        "artifact_type": attributes.artifact_type,
-        "sensitivity": int(attributes.sensitivity),
-        "visibility_scope": str(attributes.visibility_scope),
-        "owner": attributes.owner,
-        "occurred_at": occurred_at.isoformat() if occurred_at else None,
+        "occurred_at": attributes["occurred_at"] or kept,
         "session": draft.session,
         "speaker": draft.speaker,
         "entities": list(draft.entities),
-        "metadata": dict(attributes.metadata),
         "content_hash": f"\\x{content_hash(speaker=draft.speaker, text=draft.text).hex()}",
     }
 

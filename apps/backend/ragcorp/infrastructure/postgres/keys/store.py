@@ -1,10 +1,9 @@
-"""The port KeyStore over PostgreSQL. A credential names no workspace before it is known: it serves all of them."""
+"""The port KeyStore over PostgreSQL. It serves all workspaces: a credential names none before it is verified."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from psycopg.rows import TupleRow
 
@@ -47,14 +46,14 @@ class PostgresKeyStore:
         self._database = database
 
     async def secret(self) -> bytes:
-        row = await self._row(OF_THE_DATABASE)
-        if row is None:
+        rows = await self._rows(OF_THE_DATABASE)
+        if not rows:
             raise StorageUnavailableError(
                 "The database has lost the secret under which keys are stored.",
                 reason="schema",
                 remedy="Restore the table key_secret from a backup, or set KEYS_SECRET and make new keys.",
             )
-        return bytes(row[0])
+        return bytes(rows[0][0])
 
     async def add(self, stored: StoredKey) -> None:
         key = stored.key
@@ -74,15 +73,11 @@ class PostgresKeyStore:
             await connection.execute(ADD, values)
 
     async def find(self, key_id: str) -> StoredKey | None:
-        row = await self._row(FIND, id=key_id)
-        return None if row is None else StoredKey(key=_key(row), digest=bytes(row[-1]))
+        rows = await self._rows(FIND, id=key_id)
+        return StoredKey(key=_key(rows[0]), digest=bytes(rows[0][-1])) if rows else None
 
     async def list(self, *, workspace: str | None = None) -> Sequence[ApiKey]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(EVERY_WORKSPACE) as connection:
-                return await (await connection.execute(LIST, {"workspace": workspace})).fetchall()
-
-        return [_key(row) for row in await self._database.read(work)]
+        return [_key(row) for row in await self._rows(LIST, workspace=workspace)]
 
     async def revoke(self, key_id: str, *, at: datetime) -> bool:
         async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
@@ -93,15 +88,11 @@ class PostgresKeyStore:
             await connection.execute(USED, {"id": key_id, "at": at})
 
     async def any_exists(self) -> bool:
-        row = await self._row(ANY_EXISTS)
-        return row is not None and bool(row[0])
+        ((exists,),) = await self._rows(ANY_EXISTS)
+        return bool(exists)
 
-    async def _row(self, statement: str, **values: Any) -> TupleRow | None:
-        async def work() -> TupleRow | None:
-            async with self._database.autocommit(EVERY_WORKSPACE) as connection:
-                return await (await connection.execute(statement.encode(), values)).fetchone()
-
-        return await self._database.read(work)
+    async def _rows(self, statement: str, **values: object) -> Sequence[TupleRow]:
+        return await self._database.fetch(statement, values, workspace=EVERY_WORKSPACE)
 
 
 def _key(row: TupleRow) -> ApiKey:

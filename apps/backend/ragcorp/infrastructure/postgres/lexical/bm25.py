@@ -1,12 +1,12 @@
-"""The SQL of BM25: exact top k by impact levels in GIN, its evidence, and chunks that hold given lexemes (ADR-025).
+"""The SQL of BM25: exact top k by impact levels in GIN, its evidence, and chunks with given lexemes (ADR-025).
 
     score(c) = sum over the query's lexemes of  weight * idf * 2.2 tf / (tf + 1.2 (.25 + .75 dl / avgdl))
     idf      = ln(1 + (N - df + .5) / (df + .5))
 
-Robertson and Zaragoza, 2009, with k1 = 1.2 and b = .75. N and avgdl are the workspace's of the moment, df the last
-snapshot's, or counted where a lexeme has none. A lexeme counts once, however often the query repeats it.
+Robertson and Zaragoza, 2009, with k1 = 1.2 and b = .75. N and avgdl are the workspace's current ones, df the last
+snapshot's, or counted for a lexeme without one. Repetitions of a lexeme in the query count once.
 
-Values: ``workspace``, ``lexemes`` (text[]), ``weights`` (float8[] beside lexemes; null: all 1), ``theta`` (float8).
+Values: ``workspace``, ``lexemes`` (text[]), ``weights`` (float8[], parallel; null: all 1), ``theta`` (float8).
 """
 
 from __future__ import annotations
@@ -16,40 +16,42 @@ from functools import lru_cache
 
 from psycopg.rows import TupleRow
 
+from ragcorp.infrastructure.postgres.connections.statement_text import single_line
+
 SETTINGS = """
     SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
            set_config('max_parallel_workers_per_gather', '0', true),
            set_config('enable_seqscan', 'off', true),
            set_config('jit', 'off', true)
 """
-"""What the statements of this file are planned and run with, for their transaction only.
+"""Settings for the transaction of these statements only.
 
-A generic plan may have been made while the tables were empty, where one index looks as good as another: so subqueries
-that hold one condition, behind OFFSET 0 or LIMIT, leave no choice.
+A generic plan made on empty tables cannot tell indexes apart. So each subquery has one indexed condition, behind
+OFFSET 0 or LIMIT, and leaves the planner no choice.
 """
 
 CERTIFIED = 20
-"""So many results are proven to be the best ones before a search ends."""
+"""Results that must be proven the best before a search ends."""
 
 BUDGET = 30_000
-"""Postings that a search reads at most; a query of common words alone is cut there, and says so."""
+"""Postings that a search reads at most; it reports that a query of common words was cut."""
 
 PROVEN = 1e-8
 """By how much a score must exceed theta to be proven: scores are rounded to 1e-9."""
 
 FEW = 20
-"""Where a filter leaves up to ``FEW * sqrt(N)`` chunks of a workspace of N (10,000 at least), each one is scored."""
+"""A filter that leaves up to ``FEW * sqrt(N)`` of N chunks (10,000 at least) has each of them scored."""
 
 HOLDS_A_LEXEME = """c.lexemes @@ (
     SELECT string_agg(array_to_tsvector(ARRAY[terms.lexeme])::text, '|')::tsquery FROM terms)"""
-"""Hashes of 28 bits collide now and then: what holds none of the lexemes is no result."""
+"""Keys are hashes of 28 bits, which sometimes collide: a chunk without any of the lexemes is no result."""
 
 DAMPING = "1.2 * (0.25 + 0.75 * b.length / plan.average_length)"
 
 TERM_FREQUENCY = """CASE WHEN posting & 15 < 15 THEN posting & 15 ELSE coalesce((
     SELECT cardinality(entry.positions) FROM chunks c, unnest(c.lexemes) AS entry
     WHERE c.id = chunk_id AND entry.lexeme = terms.lexeme), 15) END"""
-"""Four bits hold a tf up to 14; 15 stands for that and more."""
+"""Four bits store a tf up to 14; 15 means 15 or more."""
 
 
 POOL = "ORDER BY score DESC, chunk_id LIMIT (SELECT size FROM pool)"
@@ -67,11 +69,10 @@ def bm25_top(
 ) -> str:
     """Return the statement of the best ``limit`` chunks: ``filtered`` over chunks, ``matching`` over documents.
 
-    With ``theta`` null the score that the best reach is guessed. Columns: chunk id, score, whether it is proven that no
-    missing chunk ranks above this one, whether the budget cut the search, how many chunks were scored, theta: every
-    chunk of a higher score was seen (0: every one that holds a lexeme); the sum of the score with each term's weight
-    and idf squared. Where nothing is found, one row without a chunk tells the rest. A search is over when
-    ``next_theta`` says so.
+    A null ``theta`` is estimated. Columns: chunk id, score, whether no missing chunk can rank above this one, whether
+    the budget cut the search, number of chunks scored, theta (every chunk of a higher score was seen; 0: every chunk
+    with a lexeme), the score with each term's weight and idf squared. Without a result one row without a chunk has the
+    other columns. The search continues until ``next_theta`` returns None.
     """
     readable = f"{visible} AND {filtered}" if filtered else visible
     if filtered is None:
@@ -92,7 +93,7 @@ def bm25_top(
             CROSS JOIN LATERAL (SELECT * FROM chunks WHERE document_id = m.id OFFSET 0) AS c
             JOIN bm25_chunks b ON b.chunk_id = c.id
             WHERE {few} AND {readable}"""
-    return _short(f"""
+    return single_line(f"""
         WITH plan AS MATERIALIZED (
             SELECT * FROM bm25_plan(
                 %(workspace)s, %(lexemes)s::text[], %(weights)s::float8[], {certified}, {budget}, %(theta)s::float8)),
@@ -137,7 +138,7 @@ def bm25_top(
 
 
 def _readable(pool: str, readable: str, limit: int) -> str:
-    """Return the best that may be read, looked at one by one from the best on; several scans may find a chunk."""
+    """Return the query of the best readable chunks, checked from the best down; several scans may find one chunk."""
     return f"""
         SELECT s.chunk_id, s.score, s.evidence
         FROM (
@@ -150,10 +151,10 @@ def _readable(pool: str, readable: str, limit: int) -> str:
 
 
 def next_theta(rows: Sequence[TupleRow], *, certified: int = CERTIFIED, attempt: int) -> float | None:
-    """Return what to ask ``bm25_top`` with next (``attempt`` 0 was the first), None where its rows are the result.
+    """Return the theta of the next ``bm25_top`` (``attempt`` 0 was the first), None if its rows are the result.
 
-    ``certified`` is at most the statement's ``limit``. With what was found, the second look mostly proves it; beside
-    writers that may take another. The fifth look at the latest sees all.
+    ``certified`` is at most the statement's ``limit``. The second attempt mostly proves the first one's results;
+    concurrent writers may cost another. The fifth attempt at the latest sees all chunks.
     """
     cut, theta = rows[0][3], rows[0][5]
     hits = [row for row in rows if row[0] is not None]
@@ -163,13 +164,6 @@ def next_theta(rows: Sequence[TupleRow], *, certified: int = CERTIFIED, attempt:
         return max(0.0, float(hits[certified - 1][1]) - 2 * PROVEN)
     return float(theta) / 2 if attempt == 0 else 0.0
 
-
-STATISTICS = """
-    SELECT t.chunks, t.total_length::float8 / nullif(t.chunks, 0),
-           lexeme_frequencies(%(workspace)s, %(lexemes)s::text[])
-    FROM bm25_totals(%(workspace)s) AS t
-"""
-"""What scores are computed from: N, avgdl and the df of each lexeme. No row: nothing is indexed of that workspace."""
 
 EVIDENCE = """
     SELECT b.chunk_id, b.length, ARRAY(
@@ -184,17 +178,17 @@ EVIDENCE = """
     JOIN bm25_chunks b ON b.chunk_id = c.id
     WHERE c.workspace = %(workspace)s
 """
-"""Of chunks by id: id, length, tf of each of ``lexemes`` in their order, from the tsvector itself."""
+"""Columns: chunk id, length, tf of each of ``lexemes`` in order, from the tsvector itself."""
 
 
 @lru_cache(maxsize=256)
 def chunks_holding(*, limit: int, visible: str, filtered: str | None = None) -> str:
-    """Return the statement that finds, for each of ``lexemes``, up to ``limit`` chunks that hold it: no hash decides.
+    """Return the statement that finds, for each of ``lexemes``, up to ``limit`` chunks with it, exactly.
 
-    Columns: position of the lexeme from 1, lexeme, chunk id, tf, chunk length; the shorter and the fuller of it the
-    earlier, then by id. Meant for identifiers: of a lexeme that more than 10,000 chunks hold, some of them are seen.
+    Columns: position of the lexeme from 1, lexeme, chunk id, tf, chunk length; by tf relative to length, then by id.
+    For identifiers: of a lexeme in more than 10,000 chunks only some are seen.
     """
-    return _short(f"""
+    return single_line(f"""
         SELECT given.position, given.lexeme, held.*
         FROM unnest(%(lexemes)s::text[]) WITH ORDINALITY AS given (lexeme, position)
         JOIN bm25_workspaces w ON w.workspace = %(workspace)s
@@ -216,7 +210,3 @@ def chunks_holding(*, limit: int, visible: str, filtered: str | None = None) -> 
             ORDER BY counted.tf / (counted.tf + 0.3 + 0.015 * found.length) DESC, found.id
             LIMIT {limit}) AS held
         ORDER BY given.position, held.tf / (held.tf + 0.3 + 0.015 * held.length) DESC, held.id""")
-
-
-def _short(statement: str) -> str:
-    return " ".join(statement.split())

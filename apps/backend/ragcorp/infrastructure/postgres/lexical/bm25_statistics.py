@@ -1,4 +1,4 @@
-"""Keeps the snapshot of BM25's document frequencies near the truth, beside the writes and never in their way."""
+"""Refreshes the snapshot of BM25's document frequencies, without blocking writes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from psycopg.rows import TupleRow
 from ragcorp.infrastructure.postgres.connections.database import Database
 
 NO_TIMEOUT = "SELECT set_config('statement_timeout', '0', true)"
-"""A million chunks are counted in about a minute, for which the pool's timeout is no measure."""
+"""Counting a million chunks takes about a minute, longer than the pool's timeout."""
 
 MAX_CHANGES = 500
-"""Rows of ``bm25_changes`` that every query of a workspace adds up; beyond, they are made one."""
+"""Rows of ``bm25_changes`` that every query of a workspace adds up; more are merged into one."""
 
 STATE = f"""
     SELECT bm25_needs_refresh(%(workspace)s),
@@ -21,20 +21,14 @@ STATE = f"""
 
 
 class PostgresSparseStatistics:
-    """Statistics of a workspace; one session at a time refreshes them, others go on with the last ones."""
+    """Statistics of a workspace; one session at a time refreshes them, others use the last ones."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database
 
     async def refresh_if_stale(self, workspace: str) -> bool:
-        """Refresh if the changes since the last time exceed 5 % of the chunks counted then; return whether it did."""
-
-        async def work() -> tuple[bool, int]:
-            async with self._database.autocommit(workspace) as connection:
-                row = await (await connection.execute(STATE, {"workspace": workspace})).fetchone()
-            return (row[0], row[1]) if row else (False, 0)
-
-        is_stale, changes = await self._database.read(work)
+        """Refresh if changes exceed 5 % of the chunks counted last; return whether it did."""
+        ((is_stale, changes),) = await self._database.fetch(STATE, {"workspace": workspace}, workspace=workspace)
         if is_stale:
             return await self.refresh(workspace)
         if changes > MAX_CHANGES:
@@ -42,7 +36,7 @@ class PostgresSparseStatistics:
         return False
 
     async def refresh(self, workspace: str) -> bool:
-        """Count anew and flush the index; return False where another session does so already, or nothing is indexed."""
+        """Count again and flush the index; return False if another session is doing so, or nothing is indexed."""
         refreshed = await self._alone("SELECT bm25_refresh(%(workspace)s)", workspace)
         if refreshed:
             await self._alone("SELECT bm25_flush()", workspace)

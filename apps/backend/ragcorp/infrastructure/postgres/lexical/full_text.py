@@ -1,4 +1,4 @@
-"""The SQL of full text beside BM25: terms of a query, ADR-012's ``tsv`` column, lexeme counts of given chunks."""
+"""The SQL of full text apart from BM25: terms of a query, ADR-012's ``tsv`` column, lexeme counts of given chunks."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ TERMS = """
 """
 
 TOTALS = "SELECT chunks, total_length::float8 / nullif(chunks, 0) FROM bm25_totals(%(workspace)s)"
-"""Number of chunks N and their mean length avgdl. No row: nothing is indexed of that workspace."""
+"""Number of chunks N and their mean length avgdl. No row: the workspace has no indexed chunk."""
 
 _EACH_WORD = """
     (SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, '{operator}')::tsquery
      FROM unnest(tsvector_to_array(to_tsvector('spanish', %(query)s))) AS lexeme)"""
 EVERY_WORD, ANY_WORD = (_EACH_WORD.format(operator=operator) for operator in "&|")
-"""Each lexeme once: ``plainto_tsquery`` keeps repetitions, and ``ts_rank_cd`` takes time for each."""
+"""Distinct lexemes: ``plainto_tsquery`` keeps repetitions, each of which costs ``ts_rank_cd`` time."""
 
 WEBSEARCH = """
     CASE WHEN regexp_count(%(query)s, '(^|\\W)-') > 10 THEN plainto_tsquery('spanish', %(query)s)
          ELSE websearch_to_tsquery('spanish', regexp_replace(%(query)s, '-{2,}|-(?!\\S)', ' ', 'g')) END"""
-"""A rule of dashes, a list's dash and more than ten negations are text: PostgreSQL's parser fails on 33 of them."""
+"""Rules of dashes, bullets and more than ten negations count as text: PostgreSQL's parser fails on 33 negations."""
 
 
 def tsquery(*, syntax: QuerySyntax, operator: SparseOperator) -> str:
-    """Return the expression of ADR-012's tsquery: all words, any word, or as a web search would read them."""
+    """Return the expression of ADR-012's tsquery: all words, any word, or websearch syntax."""
     if syntax is QuerySyntax.WEBSEARCH:
         return WEBSEARCH
     return EVERY_WORD if operator is SparseOperator.AND else ANY_WORD
@@ -46,9 +46,9 @@ def ranked_by_cover_density(*, expression: str, limit: int, visible: str, filter
 
 @lru_cache(maxsize=256)
 def with_every_word(ranking: str) -> str:
-    """Return a ranking's statement with one column more: ``ts_rank_cd`` of the chunks that hold every word, else null.
+    """Add a column to a ranking's statement: ``ts_rank_cd`` of the chunks with every word, else null.
 
-    Only what the ranking found is looked at: the chunks that hold one common word may be most of a workspace.
+    Only chunks of the ranking are checked: those with a common word may be most of a workspace.
     """
     return f"""
         WITH ranked AS ({ranking}), words AS MATERIALIZED (SELECT {EVERY_WORD} AS query)
@@ -61,7 +61,7 @@ def with_every_word(ranking: str) -> str:
 
 @lru_cache(maxsize=64)
 def admitted(*, visible: str) -> str:
-    """Return the statement of those of the chunks ``ids`` that a web search's operators admit. Column: chunk id."""
+    """Return the statement of the chunks ``ids`` that match the query's websearch operators. Column: chunk id."""
     return f"""
         SELECT c.id
         FROM (SELECT {WEBSEARCH} AS query) AS words, unnest(%(ids)s::bigint[]) AS asked (id)
@@ -71,10 +71,10 @@ def admitted(*, visible: str) -> str:
 
 @lru_cache(maxsize=64)
 def lexeme_counts(*, visible: str) -> str:
-    """Return the statement of what ``ids`` hold of ``lexemes``.
+    """Return the statement that counts ``lexemes`` in the chunks ``ids``.
 
-    Columns: chunk id, length, postings, keys of the lexemes. A posting is a key plus tf, where 15 stands for 15 and
-    more (see bm25.py).
+    Columns: chunk id, length, postings, keys of the lexemes. A posting is a key plus tf, where 15 means 15 or more
+    (see bm25.py).
     """
     return f"""
         WITH given AS MATERIALIZED (

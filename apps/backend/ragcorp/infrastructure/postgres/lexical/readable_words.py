@@ -1,7 +1,7 @@
-"""Which words a principal may know of: corrections and frequencies over the chunks that it may read (ADR-033).
+"""Restricts corrections and shown frequencies to words of readable chunks (ADR-033).
 
-Frequencies, corrections and totals of BM25 are the workspace's. What of them is shown, or changes what a query looks
-for, must stand in a chunk that the caller may read.
+BM25 uses frequencies, corrections and totals of the workspace. A word that is shown, or that replaces one of the query,
+must occur in a chunk that the caller may read.
 """
 
 from __future__ import annotations
@@ -11,27 +11,25 @@ from functools import lru_cache
 
 from psycopg.rows import TupleRow
 
-from ragcorp.domain.ports.storage import VisibleFrequencies
-from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.lexical import bm25
-from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate
 
 MOST_CHUNKS = 10_000
-"""Chunks that are looked at for the frequencies of one query, and for each word that may be meant."""
+"""Chunks checked for the frequencies of a query, and for each possible correction."""
 
 FEWEST_CHUNKS = 100
-"""Of each lexeme, however many there are."""
+"""Checked for each lexeme at least."""
 
 MOST_DOCUMENTS = 50_000
-"""Documents that are counted at most: some 0.1 s."""
+"""Documents counted at most, in some 0.1 s."""
 
 SOUND_LETTERS, LETTERS = "abdefgijklmnoprstux", "abcdefghijklmnñopqrstuvwxyz"
-"""Those of migration 006's nearest_word."""
+"""The letters of nearest_word in migration 006."""
 
 
-def _held(lexeme: str, key: str, visible: str, *, most: str) -> str:
-    """Return the rows of chunks that hold a lexeme and may be read, among the first ``most`` that have its key."""
+def _containing(lexeme: str, key: str, visible: str, *, most: str) -> str:
+    """Return the FROM clause of readable chunks with a lexeme, among the first ``most`` with its key."""
     return f"""
         FROM (
             SELECT b.chunk_id FROM bm25_chunks b
@@ -43,12 +41,12 @@ def _held(lexeme: str, key: str, visible: str, *, most: str) -> str:
 
 @lru_cache(maxsize=64)
 def visible_frequencies(*, visible: str, documents_visible: str) -> str:
-    """Return the statement of ``VisibleFrequencies``: a row a lexeme, or one without.
+    """Return the statement of ``VisibleFrequencies``: one row per lexeme, or one without.
 
-    Columns: chunks, whether all may be read, lexeme, chunks that hold it. Values: those of ``visible``, ``lexemes``,
-    ``most``.
+    Columns: readable chunks, whether all are readable, lexeme, chunks with it. Values: those of ``visible``,
+    ``lexemes``, ``most``.
     """
-    held = _held("given.lexeme", "bm25_key(w.id, given.lexeme)", visible, most="(SELECT %(most)s::integer)")
+    containing = _containing("given.lexeme", "bm25_key(w.id, given.lexeme)", visible, most="(SELECT %(most)s::integer)")
     return f"""
         WITH seen AS MATERIALIZED (
             SELECT count(*) AS documents, coalesce(sum(d.chunk_count) FILTER (WHERE {documents_visible}), 0) AS chunks,
@@ -62,20 +60,20 @@ def visible_frequencies(*, visible: str, documents_visible: str) -> str:
             unnest(%(lexemes)s::text[]) AS given (lexeme)
             JOIN bm25_workspaces w ON w.workspace = %(workspace)s) ON true
         LEFT JOIN LATERAL (
-            SELECT count(*) AS chunks {held} AND given.lexeme IS NOT NULL) AS counted ON true"""
+            SELECT count(*) AS chunks {containing} AND given.lexeme IS NOT NULL) AS counted ON true"""
 
 
 @lru_cache(maxsize=64)
 def nearest_readable_words(*, visible: str) -> str:
-    """Return the statement of what ``nearest_word`` says of each of ``words``, over the words of readable chunks.
+    """Return the statement of the ``nearest_word`` of each of ``words`` among the words of readable chunks.
 
-    Columns: word, lexeme, document frequency in the workspace, trigram similarity; no row where there is no such word.
+    Columns: word, lexeme, document frequency in the workspace, trigram similarity; no row for a word without one.
     """
-    held = _held("candidate.lexeme", "bm25_key(w.id, candidate.lexeme)", visible, most=str(MOST_CHUNKS))
+    containing = _containing("candidate.lexeme", "bm25_key(w.id, candidate.lexeme)", visible, most=str(MOST_CHUNKS))
     readable = f"""
         CROSS JOIN LATERAL (SELECT (lexeme_frequencies(%(workspace)s, ARRAY[candidate.lexeme]))[1] AS frequency) AS df
         JOIN bm25_workspaces w ON w.workspace = %(workspace)s
-        WHERE EXISTS (SELECT {held})"""
+        WHERE EXISTS (SELECT {containing})"""
     return f"""
         WITH misspelt AS MATERIALIZED (
             SELECT word, word_sound(word) AS spoken, word_neighbours(word_sound(word), '{SOUND_LETTERS}') AS sounds,
@@ -104,50 +102,24 @@ def nearest_readable_words(*, visible: str) -> str:
         SELECT * FROM first UNION ALL SELECT * FROM second"""
 
 
-class ReadableWords:
-    """One statement each."""
+async def corrected(
+    database: Database, rows: Sequence[TupleRow], *, visible: Predicate, workspace: str
+) -> list[TupleRow]:
+    """Return the rows of ``query_terms`` without corrections by words that the principal may not know.
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def frequencies(self, lexemes: Sequence[str], *, principal: Principal) -> VisibleFrequencies:
-        visible = visibility(principal)
-        most = max(FEWEST_CHUNKS, MOST_CHUNKS // max(1, len(lexemes)))
-        statement = visible_frequencies(visible=visible.sql, documents_visible=visibility(principal, alias="d").sql)
-        rows = await self._fetch(
-            statement, visible.values | {"lexemes": list(lexemes), "most": most}, principal.workspace
-        )
-        chunks, everything = rows[0][:2]
-        return VisibleFrequencies(
-            chunks=int(chunks),
-            everything=everything,
-            frequencies={lexeme: count for _, _, lexeme, count in rows if lexeme is not None},
-            counted_up_to=most,
-        )
-
-    async def corrected(self, rows: Sequence[TupleRow], *, visible: Predicate, workspace: str) -> list[TupleRow]:
-        """Return the rows of ``query_terms`` with none corrected by a word that the principal may not know of.
-
-        The nearest word that it may know of takes its place; where there is none, what was typed stands.
-        """
-        words = sorted({row[0] for row in rows if row[4] is not None})
-        if not words:
-            return list(rows)
-        found = await self._fetch(
-            nearest_readable_words(visible=visible.sql), {**visible.values, "words": words}, workspace
-        )
-        nearest = {word: rest for word, *rest in found}
-        return [row if row[4] is None else _corrected(row, nearest.get(row[0])) for row in rows]
-
-    async def _fetch(self, statement: str, values: dict[str, object], workspace: str) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(bm25.SETTINGS, prepare=True)
-                    cursor = await connection.execute(statement, values, prepare=True)
-                return await cursor.fetchall()
-
-        return await self._database.read(work)
+    The nearest word of a readable chunk replaces such a correction; without one, the word stays as typed.
+    """
+    words = sorted({row[0] for row in rows if row[4] is not None})
+    if not words:
+        return list(rows)
+    found = await database.fetch(
+        nearest_readable_words(visible=visible.sql),
+        {**visible.values, "words": words},
+        workspace=workspace,
+        settings=bm25.SETTINGS,
+    )
+    nearest = {word: rest for word, *rest in found}
+    return [row if row[4] is None else _corrected(row, nearest.get(row[0])) for row in rows]
 
 
 def _corrected(row: TupleRow, nearest: Sequence[object] | None) -> TupleRow:

@@ -6,29 +6,26 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from psycopg.rows import TupleRow
-
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
 from ragcorp.infrastructure.postgres.lexical import bm25
 from ragcorp.infrastructure.postgres.lexical.text_analysis import COUNT_CHUNKS
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 MAX_WORDS = 64
-"""Words of a text that are counted; the others are not known."""
+"""Words of a text that are counted; the others count as unknown."""
 
 MOST_CHUNKS = 10_000
-"""Chunks that are looked at in a call, for one that the principal may read."""
+"""Chunks checked per call, to find a readable one of each lexeme."""
 
 _WORD = re.compile(r"[^\W_]{2,100}")
 
 
 @lru_cache(maxsize=64)
 def word_frequencies(*, visible: str) -> str:
-    """Return the statement of the most chunks that hold a lexeme of each of ``words``, in any language in use.
+    """Return the statement of each word's highest document frequency in the languages in use.
 
-    Columns: word, frequency. A lexeme counts where one chunk that holds it may be read, among the first ``most``.
+    Columns: word, frequency. A lexeme counts if one of its first ``most`` chunks is readable.
     """
     return f"""
         WITH analysed AS MATERIALIZED (
@@ -55,10 +52,10 @@ def word_frequencies(*, visible: str) -> str:
 
 
 class PostgresTermFrequencies:
-    """One statement a call.
+    """One statement per call.
 
-    The numbers are the workspace's, as those that rank a search are, but only of words that stand in a chunk which the
-    principal may read (ADR-033): of the others they are 0, as of words that nobody wrote.
+    Frequencies are the workspace's, as in ranking, for words of a readable chunk (ADR-033); of other words they are 0,
+    as of words that do not occur.
     """
 
     def __init__(self, *, database: Database, default_language: str = "es") -> None:
@@ -76,21 +73,12 @@ class PostgresTermFrequencies:
             "language": self._default_language,
             "most": MOST_CHUNKS // len(counted),
         }
-
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(bm25.SETTINGS, prepare=True)
-                    cursor = await execute(connection, word_frequencies(visible=visible.sql), values)
-                return await cursor.fetchall()
-
-        return dict.fromkeys(words, 0) | {word: int(count) for word, count in await self._database.read(work)}
+        rows = await self._database.fetch(
+            word_frequencies(visible=visible.sql), values, workspace=principal.workspace, settings=bm25.SETTINGS
+        )
+        return dict.fromkeys(words, 0) | {word: int(count) for word, count in rows}
 
     async def count_chunks(self, *, principal: Principal) -> int:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                cursor = await connection.execute(COUNT_CHUNKS, {"workspace": principal.workspace}, prepare=True)
-                return await cursor.fetchall()
-
-        ((count,),) = await self._database.read(work)
+        workspace = principal.workspace
+        ((count,),) = await self._database.fetch(COUNT_CHUNKS, {"workspace": workspace}, workspace=workspace)
         return int(count)

@@ -1,10 +1,8 @@
-"""The port TextAnalyzer over the analysis of the index (migration 004), so that answers see words as search does."""
+"""The port TextAnalyzer over the text analysis of the index (migration 004), shared by search and answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from psycopg.rows import TupleRow
+from collections.abc import Sequence
 
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
 
@@ -30,20 +28,17 @@ class PostgresTextAnalyzer:
         self._database = database
 
     async def lexemes(self, texts: Sequence[str], *, language: str) -> list[frozenset[str]]:
-        rows = await self._rows(LEXEMES, {"language": language, "texts": list(texts)}, EVERY_WORKSPACE)
+        rows = await self._database.fetch(
+            LEXEMES, {"language": language, "texts": list(texts)}, workspace=EVERY_WORKSPACE
+        )
         return [frozenset(row[0]) for row in rows]
 
     async def document_frequencies(self, lexemes: Sequence[str], *, workspace: str) -> dict[str, int]:
-        rows = await self._rows(FREQUENCIES, {"lexemes": list(lexemes), "workspace": workspace}, workspace)
+        rows = await self._database.fetch(
+            FREQUENCIES, {"lexemes": list(lexemes), "workspace": workspace}, workspace=workspace
+        )
         return dict(rows)
 
     async def count_chunks(self, *, workspace: str) -> int:
-        ((count,),) = await self._rows(COUNT_CHUNKS, {"workspace": workspace}, workspace)
+        ((count,),) = await self._database.fetch(COUNT_CHUNKS, {"workspace": workspace}, workspace=workspace)
         return int(count)
-
-    async def _rows(self, statement: str, values: Mapping[str, object], workspace: str) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(workspace) as connection:
-                return await (await connection.execute(statement, values)).fetchall()
-
-        return await self._database.read(work)

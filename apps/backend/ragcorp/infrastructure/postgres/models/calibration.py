@@ -1,4 +1,4 @@
-"""The port CalibrationStore over PostgreSQL: weights and distance stand with the embedding model."""
+"""The port CalibrationStore over PostgreSQL: weights and distance are stored with the embedding model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragcorp.infrastructure.postgres.models.registry import store_weights
 
 
 class PostgresCalibrationStore:
-    """They apply from the next start of a service on."""
+    """Calibrations apply from the next start of a service."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Which embedding models the database holds vectors of, and the HNSW index of each."""
+"""The embedding models with stored vectors, and their HNSW indexes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ragcorp.infrastructure.postgres.visibility.predicates import Predicate
 DEFAULT_MODEL = ("multilingual-e5-small", 384)
 
 DISTANCE_THRESHOLDS = {DEFAULT_MODEL: 0.19}
-"""The cosine distance from which a model's vectors say nothing, where we measured it (docs/retrieval.md)."""
+"""Measured cosine distances from which a match means nothing, by model (docs/retrieval.md)."""
 
 SIMILARITY_THRESHOLDS = {DEFAULT_MODEL: 0.825}
-"""The cosine similarity above which an entity is related to a question, where we measured it (docs/retrieval.md)."""
+"""Measured cosine similarities above which an entity is related to a question, by model (docs/retrieval.md)."""
 
 VECTOR_INDEX_LIMIT = 2000
 HALFVEC_INDEX_LIMIT = 4000
@@ -23,16 +23,11 @@ HALFVEC_INDEX_LIMIT = 4000
 
 ACTIVE_MODEL = "SELECT * FROM embedding_models WHERE active"
 
-KNOW_DISTANCE = """
-    UPDATE embedding_models SET distance_threshold = :distance
-    WHERE name = :name AND dimensions = :dimensions AND distance_threshold IS NULL
+KNOW_THRESHOLD = """
+    UPDATE embedding_models SET {column} = %(threshold)s
+    WHERE name = %(name)s AND dimensions = %(dimensions)s AND {column} IS NULL
 """
-"""A calibrated distance stays."""
-
-KNOW_SIMILARITY = """
-    UPDATE embedding_models SET similarity_threshold = :similarity
-    WHERE name = :name AND dimensions = :dimensions AND similarity_threshold IS NULL
-"""
+"""A calibrated threshold stays."""
 
 VECTOR_TABLES = (
     "chunk_embeddings",
@@ -53,7 +48,7 @@ BACKLOG_TABLES = (
     "entity_backlog",
     "structural_entity_backlog",
 )
-"""Every table of what waits for a vector, each with the columns ``workspace`` and ``failed``."""
+"""Every embedding backlog, each with the columns ``workspace`` and ``failed``."""
 
 
 def has_vectors(model_id: str) -> str:
@@ -75,19 +70,19 @@ def hnsw_index_name(table: str, model_id: int) -> str:
 
 
 def vector_index(table: str, *, model_id: int, dimensions: int) -> str:
-    """Return what follows the name in CREATE INDEX: the HNSW index (cosine) over one model's vectors."""
+    """Return the definition after the name in CREATE INDEX: HNSW (cosine) over one model's vectors."""
     column = indexed_type(dimensions)
     operators = f"{column.partition('(')[0]}_cosine_ops"
     return f"ON {table} USING hnsw ((embedding::{column}) {operators}) WHERE model_id = {model_id}"
 
 
 def is_active(model_id: int) -> str:
-    """Return the condition that the model is still the active one, as SQL that is worked out once a statement."""
+    """Return the condition that the model is active, as SQL that is evaluated once per statement."""
     return f"EXISTS (SELECT FROM embedding_models m WHERE m.id = {model_id} AND m.active)"
 
 
 def last_with_vector(table: str, *, key: str, model_id: int) -> str:
-    """Return the highest key with a vector of the model, as SQL: after a switch it gets no further ones."""
+    """Return the highest key with a vector of the model, as SQL. After a switch the old model gets no new ones."""
     return f"(SELECT coalesce(max(last.{key}), 0) FROM {table} last WHERE last.model_id = {model_id})"
 
 
@@ -97,7 +92,7 @@ IS_SERVING = """EXISTS (
 
 
 def serving(model: EmbeddingModel | None) -> Predicate:
-    """Return the condition that the model (None: whichever) is the active one."""
+    """Return the condition that the model is active; None: any model."""
     if model is None:
         return Predicate()
     values: dict[str, object] = {"serving_name": model.name, "serving_dimensions": model.dimensions}
@@ -105,7 +100,7 @@ def serving(model: EmbeddingModel | None) -> Predicate:
 
 
 def require_width(dimensions: int, *, field: str) -> None:
-    """Raises ConfigurationError if no index takes vectors of this width."""
+    """Raise ConfigurationError if no index supports vectors of this width."""
     if not 1 <= dimensions <= HALFVEC_INDEX_LIMIT:
         raise ConfigurationError(
             f"{field} is out of range.",
@@ -116,10 +111,10 @@ def require_width(dimensions: int, *, field: str) -> None:
 
 
 def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_traffic: bool = True) -> int:
-    """Make the model the active one, with its HNSW index over each table of vectors, and return its id.
+    """Activate the model, create its HNSW index on each table of vectors, and return its id.
 
-    Needs an autocommit connection, unless nothing is ``beside_traffic``: a table made in this same transaction.
-    Raises IncompatibleEmbeddingsError if another model is active and has vectors: they are never dropped here.
+    Needs an autocommit connection, except for tables created in this transaction (``beside_traffic`` False). Raises
+    IncompatibleEmbeddingsError if another model is active and has vectors, which are never dropped here.
     """
     require_width(dimensions, field="EMBEDDING_DIM")
     active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
@@ -143,34 +138,34 @@ def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_t
     return int(stored.id)
 
 
+def known_thresholds(column: str) -> list[tuple[str, dict[str, object]]]:
+    """Return statements, with values, that set a threshold of each stored model that was measured, unless it has it."""
+    measured = {"distance_threshold": DISTANCE_THRESHOLDS, "similarity_threshold": SIMILARITY_THRESHOLDS}[column]
+    return [
+        (KNOW_THRESHOLD.format(column=column), {"name": name, "dimensions": dimensions, "threshold": threshold})
+        for (name, dimensions), threshold in measured.items()
+    ]
+
+
 def know_distances(connection: Connection) -> None:
-    """Give each stored model that we measured its distance threshold, unless it has one."""
-    for (name, dimensions), distance in DISTANCE_THRESHOLDS.items():
-        connection.execute(text(KNOW_DISTANCE), {"name": name, "dimensions": dimensions, "distance": distance})
+    for statement, values in known_thresholds("distance_threshold"):
+        connection.exec_driver_sql(statement, values)
 
 
 def know_similarities(connection: Connection) -> None:
-    """Give each stored model that we measured its similarity threshold, unless it has one."""
-    for (name, dimensions), similarity in SIMILARITY_THRESHOLDS.items():
-        values = {"name": name, "dimensions": dimensions, "similarity": similarity}
-        connection.execute(text(KNOW_SIMILARITY), values)
-
-
-def know_thresholds(connection: Connection) -> None:
-    """Give each stored model that we measured both its thresholds, unless it has them."""
-    know_distances(connection)
-    know_similarities(connection)
+    for statement, values in known_thresholds("similarity_threshold"):
+        connection.exec_driver_sql(statement, values)
 
 
 def ensure_active_indexes(connection: Connection) -> None:
-    """Make what HNSW indexes the active model lacks. Needs an autocommit connection."""
+    """Create the missing HNSW indexes of the active model. Needs an autocommit connection."""
     active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
     if active is not None:
         _index_vectors(connection, active.id, active.dimensions, beside_traffic=True)
 
 
 def _index_vectors(connection: Connection, model_id: int, dimensions: int, *, beside_traffic: bool) -> None:
-    """Index the tables that there are: migration 002 comes before most of them."""
+    """Index the existing tables: migration 002 precedes most of them."""
     create = create_index_concurrently if beside_traffic else create_index
     for table in connection.execute(text(EXISTING_TABLES), {"names": list(VECTOR_TABLES)}).scalars().all():
         definition = vector_index(table, model_id=model_id, dimensions=dimensions)

@@ -1,24 +1,22 @@
-"""Checks, at start, the configured embedding model against the one that the stored vectors are of."""
+"""Checks the configured embedding model against that of the stored vectors, at start."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import text
-
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import ConfigurationError
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
-from ragcorp.infrastructure.postgres.models.embedding_models import ACTIVE_MODEL, HAS_VECTORS, incompatible
+from ragcorp.infrastructure.postgres.models.embedding_models import has_vectors, incompatible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveModel:
     """The model whose vectors are searched and written.
 
-    The weights are those of a share of evidence and of an identifier beside its cosine, where they were calibrated.
-    From the cosine distance ``distance_threshold`` on its vectors say nothing, and above the cosine similarity
-    ``similarity_threshold`` an entity is related to a question, where those were measured.
+    The weights of evidence and identifiers, relative to the cosine, are set if calibrated, the thresholds if measured:
+    from the cosine distance ``distance_threshold`` up a match means nothing, and above the cosine similarity
+    ``similarity_threshold`` an entity is related to a question.
     """
 
     id: int
@@ -30,41 +28,46 @@ class ActiveModel:
     similarity_threshold: float | None = None
 
 
+ACTIVE = f"""
+    SELECT id, name, dimensions, evidence_weight, identifier_weight, distance_threshold, similarity_threshold,
+           {has_vectors("embedding_models.id")}
+    FROM embedding_models WHERE active
+"""
+
+
 async def active_model(database: Database, *, configured: EmbeddingModel | None) -> ActiveModel | None:
     """Return the active model, checked against the ``configured`` one (None: no embedder).
 
     Raises IncompatibleEmbeddingsError if they differ and vectors exist; ConfigurationError if they differ and none do.
     """
-    async with database.transaction(EVERY_WORKSPACE) as connection:
-        row = (await connection.execute(text(ACTIVE_MODEL))).one_or_none()
-        if row is None:
-            return None
-        active = ActiveModel(
-            id=row.id,
-            name=row.name,
-            dimensions=row.dimensions,
-            evidence_weight=row.evidence_weight,
-            identifier_weight=row.identifier_weight,
-            distance_threshold=row.distance_threshold,
-            similarity_threshold=row.similarity_threshold,
+    rows = await database.fetch(ACTIVE, workspace=EVERY_WORKSPACE)
+    if not rows:
+        return None
+    id_, name, dimensions, evidence, identifier, distance, similarity, is_used = rows[0]
+    if configured is None or configured == EmbeddingModel(name=name, dimensions=dimensions):
+        return ActiveModel(
+            id=id_,
+            name=name,
+            dimensions=dimensions,
+            evidence_weight=evidence,
+            identifier_weight=identifier,
+            distance_threshold=distance,
+            similarity_threshold=similarity,
         )
-        if configured is None or (configured.name, configured.dimensions) == (active.name, active.dimensions):
-            return active
-        found = (configured.name, configured.dimensions)
-        if (await connection.execute(text(HAS_VECTORS), {"model_id": active.id})).scalar_one():
-            raise incompatible(expected=(active.name, active.dimensions), found=found)
+    if is_used:
+        raise incompatible(expected=(name, dimensions), found=(configured.name, configured.dimensions))
     raise ConfigurationError(
-        f"The database is prepared for model '{active.name}' with {active.dimensions} dimensions and holds no vectors "
-        f"yet; the settings name '{found[0]}' with {found[1]}.",
+        f"The database is prepared for model '{name}' with {dimensions} dimensions and holds no vectors "
+        f"yet; the settings name '{configured.name}' with {configured.dimensions}.",
         field="EMBEDDING_MODEL, EMBEDDING_DIM",
         remedy="Run `ragcorp migrate`: it prepares the database for the configured model.",
     )
 
 
 STORE_WEIGHTS = """
-    UPDATE embedding_models SET evidence_weight = :evidence_weight, identifier_weight = :identifier_weight,
-        distance_threshold = coalesce(:distance_threshold, distance_threshold)
-    WHERE name = :name AND dimensions = :dimensions
+    UPDATE embedding_models SET evidence_weight = %(evidence_weight)s, identifier_weight = %(identifier_weight)s,
+        distance_threshold = coalesce(%(distance_threshold)s, distance_threshold)
+    WHERE name = %(name)s AND dimensions = %(dimensions)s
 """
 
 
@@ -76,13 +79,10 @@ async def store_weights(
     identifier_weight: float,
     distance_threshold: float | None = None,
 ) -> None:
-    """Store the calibrated weights of linear fusion with the model, and its distance unless that is None.
-
-    They apply from the next start on.
-    """
-    async with database.transaction(EVERY_WORKSPACE) as connection:
+    """Store the calibrated weights of linear fusion with the model, and its distance unless that is None."""
+    async with database.driver_transaction(EVERY_WORKSPACE) as connection:
         await connection.execute(
-            text(STORE_WEIGHTS),
+            STORE_WEIGHTS,
             {
                 "name": model.name,
                 "dimensions": model.dimensions,

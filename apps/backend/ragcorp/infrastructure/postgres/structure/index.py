@@ -20,14 +20,13 @@ from ragcorp.domain.structure.entities import EntityIdentity, EntityKind, Entity
 from ragcorp.domain.text.place_words import MAX_WORDS, WORD
 from ragcorp.infrastructure.postgres.chunks.ids import database_ids
 from ragcorp.infrastructure.postgres.collections import candidate_statements
-from ragcorp.infrastructure.postgres.collections.rows import ARTIFACTS
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.connections.positional_parameters import execute
+from ragcorp.infrastructure.postgres.connections.statement_text import execute
 from ragcorp.infrastructure.postgres.dense import statements
-from ragcorp.infrastructure.postgres.dense.channels import MAX_EF_SEARCH
-from ragcorp.infrastructure.postgres.models.registry import ActiveModel
+from ragcorp.infrastructure.postgres.dense.search import MAX_EF_SEARCH, VectorScan
 from ragcorp.infrastructure.postgres.structure import neighbours as structure_neighbours
 from ragcorp.infrastructure.postgres.structure import statements as sql
+from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
 
 Asked = TypeVar("Asked", bound=Hashable)
@@ -66,11 +65,9 @@ class PostgresStructureIndex:
     Without a model it finds nothing.
     """
 
-    def __init__(self, database: Database, *, model: ActiveModel | None, ef_search: int, max_scan_tuples: int) -> None:
+    def __init__(self, database: Database, *, scan: VectorScan | None = None) -> None:
         self._database = database
-        self._model = model
-        self._ef_search = ef_search
-        self._max_scan_tuples = str(max_scan_tuples)
+        self._scan = scan
 
     async def files(
         self,
@@ -187,28 +184,33 @@ class PostgresStructureIndex:
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
     ) -> tuple[SimilarEntity, ...]:
         passing = _passing(principal, filters)
-        if passing is None or self._model is None or limit <= 0:
+        scan = self._scan
+        if passing is None or scan is None or scan.model is None or limit <= 0:
             return ()
         values = passing.values | {"embedding": PgVector(list(embedding))}
         own = sql.similar_entities(
-            model_id=self._model.id,
-            dimensions=self._model.dimensions,
+            model_id=scan.model.id,
+            dimensions=scan.model.dimensions,
             limit=limit,
             visible=sql.OWN_VECTORS.visible(principal).sql,
             filtered=passing.sql if len(passing.clauses) > UNFILTERED else None,
         )
         by_chunks = partial(
             sql.similar_by_chunks,
-            model_id=self._model.id,
-            dimensions=self._model.dimensions,
+            model_id=scan.model.id,
+            dimensions=scan.model.dimensions,
             visible=visibility(principal).sql,
             passing=passing.sql,
         )
         chunks = min(MAX_CHUNKS, limit * CHUNKS_AT_FIRST)
-        of_code, (counted, *of_texts) = await self._similar([own, by_chunks(limit=chunks)], values, chunks, principal)
+        of_code, (counted, *of_texts) = await self._similar(
+            [own, by_chunks(limit=chunks)], values, scan.settings(chunks), principal
+        )
         while counted[0] == chunks < MAX_CHUNKS and len({row[1] for row in of_texts}) < limit:
             chunks = min(MAX_CHUNKS, chunks * GROWTH)
-            ((counted, *of_texts),) = await self._similar([by_chunks(limit=chunks)], values, chunks, principal)
+            ((counted, *of_texts),) = await self._similar(
+                [by_chunks(limit=chunks)], values, scan.settings(chunks), principal
+            )
         best: dict[int, SimilarEntity] = {}
         for score, *reference in (*of_code, *of_texts):
             entity = _entity(reference)
@@ -247,29 +249,24 @@ class PostgresStructureIndex:
         }
 
     async def _rows(self, statement: str, values: Mapping[str, object], principal: Principal) -> list[TupleRow]:
-        async def work() -> list[TupleRow]:
-            async with self._database.autocommit(principal.workspace) as connection:
-                async with connection.pipeline():
-                    await connection.execute(candidate_statements.SETTINGS, prepare=True)
-                    cursor = await execute(connection, statement, values)
-                return await cursor.fetchall()
-
-        return await self._database.read(work)
+        return await self._database.fetch(
+            statement, values, workspace=principal.workspace, settings=candidate_statements.SETTINGS
+        )
 
     async def _similar(
-        self, asked: Sequence[str], values: Mapping[str, object], nearest: int, principal: Principal
+        self,
+        asked: Sequence[str],
+        values: Mapping[str, object],
+        scan_settings: Mapping[str, str],
+        principal: Principal,
     ) -> list[list[TupleRow]]:
-        """Execute the statements in one round trip; ``nearest`` is the most that one of them scans for."""
-        scan = {
-            "ef_search": str(min(MAX_EF_SEARCH, max(self._ef_search, nearest))),
-            "max_scan_tuples": self._max_scan_tuples,
-        }
+        """Execute the statements in one round trip."""
 
         async def work() -> list[list[TupleRow]]:
             async with self._database.autocommit(principal.workspace) as connection:
                 async with connection.pipeline():
                     await connection.execute(candidate_statements.SETTINGS, prepare=True)
-                    await connection.execute(statements.SCAN_SETTINGS, scan, prepare=True)
+                    await connection.execute(statements.SCAN_SETTINGS, scan_settings, prepare=True)
                     cursors = [await execute(connection, statement, values) for statement in asked]
                 return [await cursor.fetchall() for cursor in cursors]
 

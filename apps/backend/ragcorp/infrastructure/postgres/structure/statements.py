@@ -10,9 +10,8 @@ from functools import lru_cache
 
 from ragcorp.domain.structure.entities import CODE_KINDS, EntityKind
 from ragcorp.domain.text.place_words import WORD
-from ragcorp.infrastructure.postgres.collections.rows import CollectionTable, Vectors
-from ragcorp.infrastructure.postgres.collections.statements import similar
-from ragcorp.infrastructure.postgres.dense import statements
+from ragcorp.infrastructure.postgres.dense.statements import similar
+from ragcorp.infrastructure.postgres.tables.collections import CHUNKS, CollectionTable, Vectors
 from ragcorp.infrastructure.postgres.visibility import predicates
 
 MATCHES = 1000
@@ -224,7 +223,8 @@ def similar_by_chunks(*, model_id: int, dimensions: int, limit: int, visible: st
     no_code = "EXISTS (SELECT FROM structured_documents s WHERE s.document_id = d.id AND NOT s.is_code)"
     # a value, where a condition would be turned into a join with all such documents, past the index
     of_chunk = f"(SELECT true FROM documents d WHERE d.id = c.document_id AND {passing} AND {no_code})"
-    nearest = statements.similar_chunks(
+    nearest = similar(
+        CHUNKS,
         model_id=model_id,
         dimensions=dimensions,
         limit=limit,
@@ -233,7 +233,7 @@ def similar_by_chunks(*, model_id: int, dimensions: int, limit: int, visible: st
         matching=f"{passing} AND {no_code}",
     )
     return f"""
-        WITH nearest AS MATERIALIZED ({nearest}),
+        WITH nearest (waiting, embedded, chunk_id, score) AS MATERIALIZED ({nearest}),
         chunk AS MATERIALIZED (
             SELECT c.id, c.document_id, c.line_start, c.line_end, c.content
             FROM nearest JOIN chunks c ON c.id = nearest.chunk_id),

@@ -12,7 +12,8 @@ from ragcorp.domain.text.entity_names import file_name, is_empty, stem_name
 from ragcorp.domain.text.place_words import WORD, place_words
 from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
-from ragcorp.infrastructure.postgres.embeddings.cache import MARK_USED
+from ragcorp.infrastructure.postgres.embeddings.new_texts import reserve_ids, reuse_or_enqueue
+from ragcorp.infrastructure.postgres.tables.embedded import STRUCTURE
 
 DELETE_STRUCTURES = "DELETE FROM structured_documents WHERE document_id = ANY(%(document_ids)s)"
 """With them entities, their vectors, and what waits for one."""
@@ -22,39 +23,12 @@ DOCUMENT_COLUMNS = {
     "fingerprint": "text", "artifact_hash": "bytea",
 }  # fmt: skip
 
-RESERVE_IDS = """
-    SELECT nextval(pg_get_serial_sequence('structural_entities', 'id')) FROM generate_series(1, %(count)s)
-"""
-
 ENTITY_COLUMNS = {
     "id": "int8", "document_id": "uuid", "workspace": "text", "entity_key": "text", "position": "int4", "kind": "text",
     "name": "text", "names": "text[]", "container": "text", "language": "text", "content": "text", "head": "text",
     "token_count": "int4", "head_tokens": "int4", "line_start": "int4", "line_end": "int4", "calls": "text[]",
     "index_text": "text", "content_hash": "bytea", "cut": "bool",
 }  # fmt: skip
-
-REUSE_CACHED_VECTORS = f"""
-    WITH cached AS (
-        SELECT e.id, cache.workspace, cache.content_hash, cache.model_id, cache.embedding
-        FROM structural_entities e
-        JOIN embedding_models m ON m.active
-        JOIN embedding_cache cache
-          ON cache.workspace = e.workspace AND cache.content_hash = e.content_hash AND cache.model_id = m.id
-        WHERE e.document_id = ANY(%(document_ids)s)),
-    {MARK_USED}
-    INSERT INTO structural_entity_embeddings (item_id, model_id, workspace, embedding)
-    SELECT id, model_id, workspace, embedding FROM cached
-"""
-
-ENQUEUE_REST = """
-    INSERT INTO structural_entity_backlog (item_id, workspace)
-    SELECT e.id, e.workspace
-    FROM structural_entities e
-    WHERE e.document_id = ANY(%(document_ids)s) AND e.index_text IS NOT NULL
-      AND NOT EXISTS (
-          SELECT FROM structural_entity_embeddings v JOIN embedding_models m ON m.id = v.model_id AND m.active
-          WHERE v.item_id = e.id)
-"""
 
 MAX_KEY_BYTES = 2000
 """An index takes keys of some 2,700 bytes, and with the document's id."""
@@ -81,16 +55,15 @@ async def write_structures(connection: DriverConnection, stored: Sequence[Stored
 
     A document whose structure nothing extracted (no fingerprint) is left without, and is extracted later.
     """
-    document_ids = {"document_ids": [each.document_id for each in stored]}
+    document_ids = [each.document_id for each in stored]
     cursor = connection.cursor()
-    await cursor.execute(DELETE_STRUCTURES, document_ids)
+    await cursor.execute(DELETE_STRUCTURES, {"document_ids": document_ids})
     extracted = [each for each in stored if each.structure.fingerprint]
     if not extracted:
         return
     await insert_rows(cursor, "structured_documents", DOCUMENT_COLUMNS, map(_document_row, extracted))
     total = sum(len(each.structure.entities) for each in extracted)
-    await cursor.execute(RESERVE_IDS, {"count": total})
-    ids = iter([row[0] for row in await cursor.fetchall()])
+    ids = await reserve_ids(cursor, STRUCTURE, count=total)
     rows = [
         (next(ids), each.document_id, each.workspace, *_entity_row(entity, position))
         for each in extracted
@@ -98,12 +71,7 @@ async def write_structures(connection: DriverConnection, stored: Sequence[Stored
     ]
     await insert_rows(cursor, "structural_entities", ENTITY_COLUMNS, rows)
     if any(entity.index_text is not None for each in extracted for entity in each.structure.entities):
-        await cursor.execute(REUSE_CACHED_VECTORS, document_ids)
-        await cursor.execute(ENQUEUE_REST, document_ids)
-
-
-async def remove_structures(connection: DriverConnection, document_ids: Sequence[UUID]) -> None:
-    await connection.execute(DELETE_STRUCTURES, {"document_ids": list(document_ids)})
+        await reuse_or_enqueue(cursor, STRUCTURE, document_ids)
 
 
 def _document_row(stored: StoredStructure) -> tuple[object, ...]:

@@ -1,1 +1,1 @@
-"""The schema as SQLAlchemy tables. Alembic owns the database; these are checked against it."""
+"""The schema as SQLAlchemy tables (Alembic owns the database), and the tables of collections and vectors as SQL."""

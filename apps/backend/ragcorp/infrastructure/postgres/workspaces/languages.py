@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from psycopg.rows import TupleRow
-
 from ragcorp.infrastructure.postgres.connections.database import Database
 
 QUERY_LANGUAGES = "SELECT query_languages(%(workspace)s, %(default)s)"
@@ -24,15 +22,9 @@ class WorkspaceLanguages:
 
     async def query_languages(self, workspace: str, *, default: str) -> tuple[str, ...]:
         """Return the workspace's default language, else ``default``, then the others that its chunks are in."""
-
-        async def work() -> TupleRow | None:
-            async with self._database.autocommit(workspace) as connection:
-                return await (
-                    await connection.execute(QUERY_LANGUAGES, {"workspace": workspace, "default": default})
-                ).fetchone()
-
-        row = await self._database.read(work)
-        return tuple(row[0]) if row else (default,)
+        values = {"workspace": workspace, "default": default}
+        rows = await self._database.fetch(QUERY_LANGUAGES, values, workspace=workspace)
+        return tuple(rows[0][0]) if rows else (default,)
 
     async def set_default(self, workspace: str, language: str | None) -> None:
         """Set the language (ISO 639-1) that queries of the workspace are first read in; None: that of the settings."""

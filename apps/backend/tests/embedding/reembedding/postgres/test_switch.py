@@ -13,7 +13,7 @@ from ragcorp.application.embedding.reembed import PROBE, Reembed, ReembedStatus
 from ragcorp.application.embedding.switch_back import SwitchBack
 from ragcorp.domain.exceptions import InvalidInputError, StorageUnavailableError
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.reembedding import PostgresReembedding
 from ragcorp.infrastructure.postgres.embeddings.reembedding_statements import (
     BEGIN_CHANGE,

@@ -15,6 +15,7 @@ from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.dense import statements
 from ragcorp.infrastructure.postgres.models.embedding_models import hnsw_index_name, vector_index
 from ragcorp.infrastructure.postgres.models.registry import active_model
+from ragcorp.infrastructure.postgres.tables.collections import CHUNKS
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 from support.models.embedders import TEST_MODEL
 from support.storage.postgres import open_database
@@ -73,13 +74,14 @@ async def test_half_a_percent_of_the_vectors_fills_the_limit(dsn: str, vectors: 
     async with open_database(dsn) as database:
         model = await active_model(database, configured=TEST_MODEL)
         assert model is not None
-        whole = statements.similar_chunks(
-            model_id=model.id, dimensions=model.dimensions, limit=limit, visible=visibility(Principal()).sql
+        whole = statements.similar(
+            CHUNKS, model_id=model.id, dimensions=model.dimensions, limit=limit, visible=visibility(Principal()).sql
         )
         # without what compares all of a few, and without what makes up for too few
-        few, too_few = " ".join(statements.EXACT_LIMIT.split()), f"(SELECT count(*) FROM nearest) < {limit}"
+        few = " ".join(statements.EXACT_LIMIT.format(vectors="chunk_embeddings").split())
+        too_few = f"(SELECT count(*) FROM nearest) < {limit}"
         assert (whole.count(few), whole.count(too_few)) == (1, 2)
-        scan_alone = whole.replace(few, "SELECT -1 AS chunks").replace(too_few, "false")
+        scan_alone = whole.replace(few, "SELECT -1 AS items").replace(too_few, "false")
         for statement in (whole, scan_alone):
             hits = 0
             for query in np.random.default_rng(8).standard_normal((QUERIES, TEST_MODEL.dimensions)):

@@ -11,16 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import Connection
 from psycopg.rows import TupleRow
-from sqlalchemy import create_engine, select
-from sqlalchemy.engine import Engine
 
 from ragcorp.application.files.filter_evaluation import meets
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import AnyOf, Condition, Filters, Not
 from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.infrastructure.postgres.tables.documents import documents
-from ragcorp.infrastructure.postgres.visibility.core import matches
 from ragcorp.infrastructure.postgres.visibility.predicates import (
     CHUNKS,
     DOCUMENTS,
@@ -53,13 +49,6 @@ def connection(dsn: str) -> Iterator[Connection[TupleRow]]:
         yield connection
 
 
-@pytest.fixture
-def engine(dsn: str) -> Iterator[Engine]:
-    engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(dsn))
-    yield engine
-    engine.dispose()
-
-
 def found(connection: Connection[TupleRow], statement: str, values: dict[str, object]) -> list[str]:
     rows = connection.execute(statement, values | {"workspace": WORKSPACE}, prepare=True)  # type: ignore[call-overload]
     return sorted(row[0] for row in rows.fetchall())
@@ -83,7 +72,7 @@ def of_chunks(connection: Connection[TupleRow], filters: Filters, *, joined: boo
     asked=st.lists(st.lists(OF_DOCUMENTS, min_size=1, max_size=2).map(tuple), min_size=1, max_size=8),
 )
 def test_documents_and_chunks(
-    connection: Connection[TupleRow], engine: Engine, described: list[dict[str, object]], asked: list[Filters]
+    connection: Connection[TupleRow], described: list[dict[str, object]], asked: list[Filters]
 ) -> None:
     connection.execute("DELETE FROM documents")
     insert_documents(connection, described)
@@ -112,9 +101,6 @@ def test_documents_and_chunks(
         readable = set(found(connection, f"SELECT d.external_id FROM documents d WHERE {visible.sql}", visible.values))
         passing = filtered(filters).values | visible.values
         assert found(connection, matching, passing) == sorted(readable & {*expected[Collection.ARTIFACT_CHUNKS]})
-        with engine.connect() as core:
-            rows = core.execute(select(documents.c.external_id).where(matches(filters)))
-            assert sorted(rows.scalars()) == expected[Collection.ARTIFACTS]
 
 
 @EXAMPLES

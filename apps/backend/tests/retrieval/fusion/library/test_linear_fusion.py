@@ -172,7 +172,7 @@ async def test_where_candidates_cannot_be_scored_ranks_are_fused(
 
     rag = await open_rag(enable_hybrid_search=True, fusion_method="linear")
     await fill(rag, CONTRACTS)
-    monkeypatch.setattr("ragcorp.infrastructure.postgres.lexical.channel.LexicalChannel.counts", out)
+    monkeypatch.setattr("ragcorp.infrastructure.postgres.documents.scoring.PostgresChunkScoring.count_lexemes", out)
     response = await rag.search("contrato Acme")
     assert shown(response)[0] == "acme.md"
     assert {hit.score_type for hit in response.hits} == {"rrf"}

@@ -9,7 +9,7 @@ import pytest
 from ragcorp.domain.ports.storage import DocumentRepository, LexicalChunks
 from ragcorp.domain.search.requests import QuerySyntax, SparseOperator, SparseRanking
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.lexical.channel import LexicalOptions
+from ragcorp.infrastructure.postgres.documents.repository import LexicalOptions
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import ANYONE, ids, written
 

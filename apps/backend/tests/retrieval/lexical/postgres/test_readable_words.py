@@ -70,7 +70,7 @@ async def store(
 
 
 async def asked(repository: DocumentRepository, text: str, reader: Principal, *, explain: bool = True) -> SourceAnswer:
-    source = FullTextChunkSource(repository=repository)
+    source = FullTextChunkSource(repository=repository, scoring=repository)
     query = SourceQuery(text=text, principal=reader, filters=(), limit=10, explain=explain)
     return await source.retrieve(query)
 

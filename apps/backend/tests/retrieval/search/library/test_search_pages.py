@@ -108,7 +108,7 @@ async def test_a_query_that_cannot_be_asked_is_refused(open_rag: OpenRag) -> Non
 async def test_five_pages_of_identical_chunks(dsn: str, open_rag: OpenRag) -> None:
     """N43: 5,000 chunks that tie in both lists; pages neither repeat nor skip, twice the same."""
     async with open_database(dsn) as database:
-        from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+        from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 
         repository = await repository_over(database)
         await repository.save_many([written("mil.txt", *["aguja comun"] * 5000)], principal=ANYONE)

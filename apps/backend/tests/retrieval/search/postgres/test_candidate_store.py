@@ -13,8 +13,8 @@ from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Features
-from ragcorp.infrastructure.postgres.collections.rows import OPENING
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.tables.collections import OPENING
 from support.memory.collections import NOON, backlog_of, fill, save, store_over
 from support.storage.postgres import open_database, repository_over
 from support.storage.stored import ANYONE, EAST, embed_all, towards, written

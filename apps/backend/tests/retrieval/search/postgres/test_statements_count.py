@@ -53,7 +53,7 @@ def kind(statement: str) -> str:
         ("bm25_impacts(", "identifiers"),
         ("query_terms(", "terms"),
         ("bm25_totals(", "totals"),
-        ("c.content, c.heading_path", "contents"),
+        ("c.content AS content", "contents"),
     ):
         if mark in statement:
             return name

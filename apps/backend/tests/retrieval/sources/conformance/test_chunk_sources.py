@@ -10,7 +10,7 @@ from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullT
 from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.embeddings.chunk_backlog import PostgresEmbeddingBacklog
+from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.testing.sources import RetrievalSourceConformance, SourceLoader
 from support.models.embedders import HashingEmbedder
 from support.retrieval.sources import WordCountSource
@@ -34,8 +34,8 @@ class PostgresLoader(SourceLoader):
         vectors = {content: embedder.vector(content) for contents in texts.values() for content in contents}
         await embed_all(PostgresEmbeddingBacklog(database=self._database), vectors)
         if self._dense:
-            return DenseChunkSource(embedder=embedder, repository=repository)
-        return FullTextChunkSource(repository=repository)
+            return DenseChunkSource(embedder=embedder, repository=repository, scoring=repository)
+        return FullTextChunkSource(repository=repository, scoring=repository)
 
     async def break_down(self) -> None:
         await self._database.close()

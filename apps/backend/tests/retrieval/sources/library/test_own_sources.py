@@ -18,6 +18,7 @@ from ragcorp.domain.exceptions import (
 )
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.retrieval import Hit, RankedList
+from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.wiring.container import Parts
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
@@ -149,7 +150,7 @@ async def test_positions_that_cannot_be_looked_up_are_their_sources_failure_alon
     source = ScriptedSource(Hit(document_id=UUID(int=1), chunk_index=0, score=1.0), name="grafo")
     rag = await open_rag(enable_hybrid_search=True, parts=Parts(embedder=HashingEmbedder(), sources={"grafo": source}))
     await fill(rag, CONTRACTS)
-    monkeypatch.setattr("ragcorp.infrastructure.postgres.dense.channels.ChunkChannels.chunk_ids", out)
+    monkeypatch.setattr(PostgresDocumentRepository, "find_chunk_ids", out)
     response = await rag.search("Acme")
     assert shown(response)[0] == "acme.md"
     assert degraded(response) == {"grafo": "timeout"}

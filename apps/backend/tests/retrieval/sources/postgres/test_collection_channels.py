@@ -15,6 +15,7 @@ from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import ScoreType
 from ragcorp.infrastructure.postgres.collections import statements as collection_statements
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.dense import statements as dense_statements
 from support.memory.collections import (
     NOON,
     WITH_CHANNELS,
@@ -122,15 +123,15 @@ async def test_what_the_caller_may_not_read_does_not_tell_whether_it_waits(
 
 
 async def test_a_document_that_waits_is_never_sampled_away(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collection_statements, "DOCUMENT_SAMPLE", 1)
-    collection_statements.similar.cache_clear()
+    monkeypatch.setattr(dense_statements, "DOCUMENT_SAMPLE", 1)
+    dense_statements.similar.cache_clear()
     try:
         await fill(database, Collection.ARTIFACTS, {"default": ["uno", "dos", "tres"]})
         await save(database, Collection.ARTIFACTS, "cuatro", name="late")
         channels = await channels_over(database, Collection.ARTIFACTS)
         assert (await channels.similar(EAST, principal=ANYONE, filters=(), limit=9)).seen < 1
     finally:
-        collection_statements.similar.cache_clear()
+        dense_statements.similar.cache_clear()
 
 
 @pytest.mark.parametrize("collection", ITEMS)
@@ -294,7 +295,7 @@ async def test_a_deleted_document_is_not_there(database: Database) -> None:
 async def test_without_a_model_nothing_is_seen(database: Database) -> None:
     await fill(database, Collection.MEMORY, {"default": ["aguja"]})
     channels = await channels_over(database, Collection.MEMORY)
-    channels._model = None
+    channels._scan = replace(channels._scan, model=None)
     similar = await channels.similar(EAST, principal=ANYONE, filters=(), limit=9)
     assert (len(similar.ranked_list), similar.seen) == (0, 0.0)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Protocol
 
 from ragcorp.domain.collections import GRAPH, Collection
@@ -25,7 +26,7 @@ PASSAGE_COLUMNS: Mapping[str, str] = {
     "external_id": "{alias}.external_id",
     "chunk_index": "0",
     "content": "{alias}.text",
-    "heading_path": "'{{}}'::text[]",
+    "heading_path": "ARRAY[]::text[]",
     "title": "''",
     "language": "{alias}.language",
     "path": "NULL::text",
@@ -41,7 +42,7 @@ PASSAGE_COLUMNS: Mapping[str, str] = {
     "occurred_at": "{alias}.occurred_at",
     "session": "NULL::text",
     "speaker": "NULL::text",
-    "entities": "'{{}}'::text[]",
+    "entities": "ARRAY[]::text[]",
 }
 """The fields of a Chunk beside its key, and where they stand unless a collection says otherwise.
 
@@ -49,13 +50,22 @@ Without a ``document_id`` or a ``line_end``, the reader makes them up.
 """
 
 
+class Share(Enum):
+    """Which rows are counted for the share of a collection that has vectors."""
+
+    OF_ROWS = auto()
+    OF_READABLE_ROWS = auto()
+    OF_DOCUMENTS = auto()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vectors:
-    """A table of vectors: ``key`` is its column that holds the item's, ``backlog`` lists what waits for one."""
+    """A table of vectors, which ``key`` refers to the rows; ``backlog`` lists the rows that wait for one."""
 
     table: str
     key: str
     backlog: str
+    share: Share = Share.OF_READABLE_ROWS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +93,7 @@ class Readable(Protocol):
 class CollectionTable:
     """``rows`` is a FROM clause, in which ``alias`` has the filter columns and ``key`` (``key_type``) is the identity.
 
+    ``by_documents``: documents have the rows' attributes and their number, so that filters are counted there.
     ``readable`` and ``condition`` say which rows count. ``artifact`` is the document that a row belongs to,
     ``ages_from`` the moment from which it grows old, if not ``occurred_at``. ``lexemes`` is a tsvector.
     """
@@ -94,6 +105,7 @@ class CollectionTable:
     key_type: str = "bigint"
     filterable: FilterTable
     documents_alias: str | None = None
+    by_documents: bool = False
     readable: Readable = visibility
     condition: str = "true"
     artifact: str = "NULL::uuid"
@@ -107,6 +119,20 @@ class CollectionTable:
     def fields(self) -> frozenset[str]:
         """What it can filter by."""
         return frozenset({*self.filterable.columns, *self.filterable.on_documents})
+
+    @property
+    def with_vectors(self) -> Vectors:
+        """Raises ValueError for a collection without vectors."""
+        if self.vectors is None:
+            raise ValueError(f"{self.collection} has no vectors")
+        return self.vectors
+
+    @property
+    def with_postings(self) -> Postings:
+        """Raises ValueError for a collection without postings."""
+        if self.postings is None:
+            raise ValueError(f"{self.collection} has no postings")
+        return self.postings
 
     @property
     def passage(self) -> str:
@@ -156,7 +182,9 @@ ARTIFACTS = CollectionTable(
     condition="d.deleted_at IS NULL",
     artifact="d.id",
     lexemes="text_lexemes(d.language, d.title)",
-    vectors=Vectors(table="document_embeddings", key="document_id", backlog="embedding_backlog"),
+    vectors=Vectors(
+        table="document_embeddings", key="document_id", backlog="embedding_backlog", share=Share.OF_DOCUMENTS
+    ),
     postings=Postings(
         table="document_terms",
         alias="p",
@@ -172,6 +200,20 @@ ARTIFACTS = CollectionTable(
     },
 )
 
+CHUNK_VECTORS = Vectors(table="chunk_embeddings", key="chunk_id", backlog="embedding_backlog", share=Share.OF_ROWS)
+
+CHUNKS = CollectionTable(
+    collection=CHUNK_COLLECTION,
+    rows="chunks c",
+    alias="c",
+    key="c.id",
+    filterable=predicates.CHUNKS,
+    by_documents=True,
+    lexemes="c.lexemes",
+    vectors=CHUNK_VECTORS,
+)
+"""The chunks alone, as search finds them: joining their documents would cost each candidate a look."""
+
 ARTIFACT_CHUNKS = CollectionTable(
     collection=CHUNK_COLLECTION,
     rows="chunks c JOIN documents d ON d.id = c.document_id",
@@ -181,7 +223,7 @@ ARTIFACT_CHUNKS = CollectionTable(
     documents_alias="d",
     artifact="c.document_id",
     lexemes="c.lexemes",
-    vectors=Vectors(table="chunk_embeddings", key="chunk_id", backlog="embedding_backlog"),
+    vectors=CHUNK_VECTORS,
     columns={
         "document_id": "c.document_id",
         "external_id": "d.external_id",

@@ -1,7 +1,6 @@
-"""Long statements with positional parameters.
+"""Prepares the text of long statements: psycopg parses one of more than 4096 bytes at each execution.
 
-psycopg turns ``%(name)s`` into ``$n`` anew at each execution of a statement of more than 4096 bytes, which takes a
-millisecond and more of the client; here it is done once.
+That costs the client a millisecond or more. So white space is folded, and ``%(name)s`` becomes ``$n`` once.
 """
 
 from __future__ import annotations
@@ -15,6 +14,11 @@ from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.rows import TupleRow
 
 _PLACEHOLDER = re.compile(r"%(?:%|\((\w+)\)s)")
+
+
+def single_line(statement: str) -> str:
+    """Return the statement with each run of white space as one space; a third of ours is white space."""
+    return " ".join(statement.split())
 
 
 @lru_cache(maxsize=512)
@@ -33,7 +37,7 @@ def positional(statement: str) -> tuple[str, tuple[str, ...]]:
 async def execute(
     connection: AsyncConnection[Any], statement: str, values: Mapping[str, object]
 ) -> AsyncRawCursor[TupleRow]:
-    """Execute a statement with named values, prepared and in binary; what it does not name is left aside."""
+    """Execute a statement with named values, prepared and in binary; values that it does not name are ignored."""
     text, names = positional(statement)
     cursor: AsyncRawCursor[TupleRow] = AsyncRawCursor(connection)
     await cursor.execute(text, [values[name] for name in names], prepare=True, binary=True)

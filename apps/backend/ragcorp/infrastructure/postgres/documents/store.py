@@ -1,0 +1,137 @@
+"""The port DocumentStore over PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from psycopg.rows import TupleRow
+
+from ragcorp.domain.documents import Document, IngestStatus, ParsedText, SourceFile
+from ragcorp.domain.exceptions import NotFoundError
+from ragcorp.domain.filters import Condition
+from ragcorp.domain.ports.storage import (
+    DocumentPage,
+    DocumentSelection,
+    DocumentWrite,
+    WriteOutcome,
+)
+from ragcorp.domain.principal import Principal
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+from ragcorp.infrastructure.postgres.documents import reads
+from ragcorp.infrastructure.postgres.documents.writes import save_documents
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
+from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
+
+FIND_UNCHANGED = """
+    SELECT d.external_id, d.id, d.chunk_count,
+           (SELECT count(*) FROM embedding_backlog b WHERE b.document_id = d.id)
+    FROM unnest(%(external_ids)s::text[], %(hashes)s::bytea[]) AS sent (external_id, content_hash)
+    JOIN documents d
+      ON d.workspace = %(workspace)s AND d.external_id = sent.external_id AND d.content_hash = sent.content_hash
+    WHERE d.deleted_at IS NULL AND d.chunker = %(chunker)s AND {visible}
+"""
+
+
+class PostgresDocumentStore:
+    """Documents, originals and chunks in the tables of the same names."""
+
+    def __init__(self, *, database: Database, statistics: StatisticsKeeper | None = None) -> None:
+        self._database = database
+        self._statistics = statistics
+
+    async def find_unchanged(
+        self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
+    ) -> dict[str, WriteOutcome]:
+        visible = visibility(principal, alias="d")
+        rows = await self._database.fetch(
+            FIND_UNCHANGED.format(visible=visible.sql),
+            visible.values | {"external_ids": list(hashes), "hashes": list(hashes.values()), "chunker": chunker},
+            workspace=principal.workspace,
+        )
+        return {
+            external_id: WriteOutcome(
+                document_id=document_id, status=IngestStatus.UNCHANGED, chunks=chunk_count, pending=pending
+            )
+            for external_id, document_id, chunk_count, pending in rows
+        }
+
+    async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[WriteOutcome]:
+        async with self._database.driver_transaction(principal.workspace) as connection:
+            outcomes = await save_documents(connection, writes, principal=principal)
+        self._changed(principal)
+        return outcomes
+
+    async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> WriteOutcome:
+        async with self._database.driver_transaction(principal.workspace) as connection:
+            (outcome,) = await save_documents(connection, [write], principal=principal, expected=expected)
+        self._changed(principal)
+        return outcome
+
+    async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
+        async with self._database.driver_transaction(principal.workspace) as connection:
+            (outcome,) = await save_documents(connection, [write], principal=principal, restoring=True)
+        self._changed(principal)
+        return outcome
+
+    async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
+        selected = reads.one(external_id, principal=principal, deleted=deleted)
+        return reads.document(await self._one(reads.LIST, selected, principal))
+
+    async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
+        selected = reads.one(external_id, principal=principal)
+        content, media_type, filename = await self._one(reads.SOURCE, selected, principal)
+        return SourceFile(content=bytes(content), media_type=media_type, filename=filename)
+
+    async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
+        selected = reads.one(external_id, principal=principal, deleted=True)
+        text, page_starts, content, *row = await self._one(reads.WITH_SOURCE, selected, principal)
+        document = reads.document(tuple(row))
+        return (
+            document,
+            ParsedText(text=text, title=document.attributes.title or None, page_starts=tuple(page_starts)),
+            SourceFile(content=bytes(content), media_type=document.media_type, filename=document.filename),
+        )
+
+    async def list_page(
+        self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
+    ) -> DocumentPage:
+        selected = reads.several(selection, principal=principal, after=after)
+        rows = await self._database.fetch(
+            reads.LIST.format(selected=selected.sql),
+            selected.values | {"limit": limit + 1},
+            workspace=principal.workspace,
+        )
+        page = tuple(reads.document(row) for row in rows[:limit])
+        return DocumentPage(documents=page, next_after=page[-1].external_id if len(rows) > limit else None)
+
+    async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
+        async with self._database.driver_transaction(principal.workspace) as connection:
+            hidden = await reads.hide(connection, selection, principal=principal)
+        self._changed(principal)
+        return hidden
+
+    async def soft_delete_one(self, external_id: str, *, principal: Principal) -> None:
+        exactly = DocumentSelection(filters=(Condition(name="external_id", values=(external_id,)),))
+        if not await self.soft_delete(exactly, principal=principal):
+            raise NotFoundError("There is no such document.", field="external_id")
+
+    async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
+        workspace = principal.workspace if principal else EVERY_WORKSPACE
+        async with self._database.driver_transaction(workspace) as connection:
+            return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
+
+    async def _one(self, statement: str, selected: Predicate, principal: Principal) -> TupleRow:
+        rows = await self._database.fetch(
+            statement.format(selected=selected.sql), selected.values | {"limit": 1}, workspace=principal.workspace
+        )
+        if not rows:
+            raise NotFoundError(
+                "There is no such document.",
+                field="external_id",
+                remedy="List the documents to see which there are.",
+            )
+        return rows[0]
+
+    def _changed(self, principal: Principal) -> None:
+        if self._statistics is not None:
+            self._statistics.touch(principal.workspace)
