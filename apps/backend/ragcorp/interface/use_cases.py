@@ -22,8 +22,7 @@ from ragcorp.application.graph.delete import DeleteFromGraph
 from ragcorp.application.graph.extract_facts import ExtractFacts
 from ragcorp.application.graph.load import LoadGraph
 from ragcorp.application.graph.read import ReadGraph
-from ragcorp.application.graph.save_entities import SaveEntities
-from ragcorp.application.graph.save_facts import SaveFacts
+from ragcorp.application.graph.save import SaveDrafts
 from ragcorp.application.hydration.introspect import IntrospectHydration
 from ragcorp.application.memory.delete_items import DeleteItems
 from ragcorp.application.memory.import_history import ImportHistory
@@ -34,6 +33,7 @@ from ragcorp.application.retrieval.search.count_facets import CountFacets
 from ragcorp.application.structure.refresh import RefreshStructure
 from ragcorp.application.workspaces.choose_language import ChooseLanguage
 from ragcorp.domain.collections import Collection
+from ragcorp.domain.graph import EntityDraft, FactDraft
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 
@@ -68,8 +68,8 @@ class CollectionUseCases:
 class GraphUseCases:
     """The knowledge graph."""
 
-    save_entities: SaveEntities
-    save_facts: SaveFacts
+    save_entities: SaveDrafts[EntityDraft]
+    save_facts: SaveDrafts[FactDraft]
     read: ReadGraph
     delete: DeleteFromGraph
     load: LoadGraph

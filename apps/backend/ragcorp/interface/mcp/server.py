@@ -33,6 +33,7 @@ from ragcorp.interface.mcp.messages import STOPPING
 from ragcorp.interface.mcp.services import CallerOf, McpLimits, OpenedServices
 from ragcorp.interface.mcp.status import send_status, set_level
 from ragcorp.interface.mcp.tools import TOOLS
+from ragcorp.interface.shapes.json_text import json_object
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +91,7 @@ def _described(tool: type[ToolCall]) -> Tool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema(),
-        output_schema=tool.output_schema,
+        output_schema=tool.output_schema(),
         annotations=ToolAnnotations(
             title=tool.title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
         ),
@@ -127,7 +128,8 @@ class _Calls:
             if outcome.status is not None:
                 await send_status(context, outcome.status)
             return CallToolResult(
-                content=[TextContent(type="text", text=outcome.text)], structured_content=outcome.document
+                content=[TextContent(type="text", text=outcome.text)],
+                structured_content=json_object(outcome.document),
             )
         except RagcorpError as error:
             if isinstance(error, SourceUnavailableError):

@@ -1,4 +1,4 @@
-"""Migrates on command, and reads the schema revision."""
+"""Migrates on demand, and reports the schema revision."""
 
 from __future__ import annotations
 

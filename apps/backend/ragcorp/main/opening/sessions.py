@@ -1,4 +1,4 @@
-"""Opens the session of a command."""
+"""Opens the use cases for a command of the command line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def session_of(container: Container) -> Session:
 
 
 def facts_of(settings: Settings) -> Facts:
-    """Describe the configuration for people."""
+    """Return a description of the settings in force."""
     model = settings.embedding
     extractive = settings.answer_provider is AnswerProvider.EXTRACTIVE
     return Facts(

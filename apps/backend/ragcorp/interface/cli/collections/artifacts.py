@@ -12,8 +12,7 @@ from rich.console import Console
 from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.validation.item_changes import AttributeChange
 from ragcorp.application.validation.item_drafts import NAME_DIGITS
-from ragcorp.domain.collections import Collection
-from ragcorp.domain.documents import Chunk, Document, DocumentAttributes
+from ragcorp.domain.documents import Chunk, DocumentAttributes
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.ports.storage import DocumentSelection
@@ -22,11 +21,11 @@ from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import PageOptions, kept
 from ragcorp.interface.cli.console.output import Cells, plain, shortened
-from ragcorp.interface.cli.console.shapes import document_document
 from ragcorp.interface.cli.documents.commands import DOCUMENT_CELLS, confirm
 from ragcorp.interface.cli.documents.vectors import embed_batch
 from ragcorp.interface.request_values import text_file
-from ragcorp.interface.shapes.items import artifact_document, chunk_document, edit_document
+from ragcorp.interface.shapes.items import artifact_outcome, chunk_edited, stored_artifact, stored_chunk
+from ragcorp.interface.shapes.json_text import json_object
 
 ChunkId = Annotated[str, typer.Argument(metavar="CHUNK_ID", help="The passage's id.", show_default=False)]
 Artifact = Annotated[
@@ -102,14 +101,14 @@ async def list_artifacts(call: Call, page: PageOptions) -> None:
         found = await session.use_cases.documents.list(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page("items", *found, document_of=_artifact, cells=DOCUMENT_CELLS)
+    call.output.page("items", *found, document_of=stored_artifact, cells=DOCUMENT_CELLS)
 
 
 async def get_artifact(call: Call, external_id: options.ItemId) -> None:
     """Show what is known of a document."""
     async with call.open() as session:
         document = await session.use_cases.documents.get(external_id, principal=session.principal)
-    call.output.values(_artifact(document))
+    call.output.values(json_object(stored_artifact(document)))
 
 
 async def list_chunks(
@@ -125,14 +124,14 @@ async def list_chunks(
         found = await session.use_cases.collections.chunks.list(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page("items", *found, document_of=chunk_document, cells=CHUNK_CELLS)
+    call.output.page("items", *found, document_of=stored_chunk, cells=CHUNK_CELLS)
 
 
 async def get_chunk(call: Call, chunk_id: ChunkId) -> None:
     """Show a passage."""
     async with call.open() as session:
         chunk = await session.use_cases.collections.chunks.get(chunk_id, principal=session.principal)
-    call.output.values(chunk_document(chunk))
+    call.output.values(stored_chunk(chunk))
 
 
 async def add_chunk(
@@ -169,12 +168,8 @@ async def delete_chunk(call: Call, chunk_id: ChunkId, yes: options.Yes = False) 
     _show_edit(call, edit)
 
 
-def _artifact(document: Document) -> dict[str, object]:
-    return {"collection": Collection.ARTIFACTS, **document_document(document)}
-
-
 def _show_artifact(call: Call, result: IngestResult) -> None:
-    call.output.line(artifact_document(result), f"{result.external_id} {result.status}, {result.chunks:,} passages")
+    call.output.line(artifact_outcome(result), f"{result.external_id} {result.status}, {result.chunks:,} passages")
 
 
 def _show_edit(call: Call, edit: ChunkEdit) -> None:
@@ -185,4 +180,4 @@ def _show_edit(call: Call, edit: ChunkEdit) -> None:
         for chunk in edit.passages:
             console.print(plain(f"passage {chunk.chunk_index}: {chunk.id} (lines {chunk.line_start}-{chunk.line_end})"))
 
-    call.output.result(edit_document(edit), render)
+    call.output.result(chunk_edited(edit), render)

@@ -13,7 +13,7 @@ from ragcorp.interface.cli.console.calls import Call, CommandFunction
 from ragcorp.interface.cli.console.options import Filter
 from ragcorp.interface.cli.console.output import print_table
 from ragcorp.interface.cli.documents.commands import delete
-from ragcorp.interface.shapes.items import facets_document
+from ragcorp.interface.shapes.items import facet_counts
 
 GROUPS: dict[str, tuple[str, dict[str, CommandFunction]]] = {
     Collection.MEMORY: (
@@ -53,10 +53,10 @@ async def collections(call: Call, filters: Filter = None) -> None:
         counted = await session.use_cases.collections.facets.count(
             principal=session.principal, filters=parse_selection_pairs(filters)
         )
-    facets = facets_document(counted)
+    facets = facet_counts(counted)
 
     def render(console: Console) -> None:
-        for facet, counts in facets.items():
+        for facet, counts in facets["facets"].items():
             print_table(console, (facet, "items"), [(value, f"{count:,}") for value, count in counts.items()])
 
-    call.output.result({"facets": facets}, render)
+    call.output.result(facets, render)

@@ -17,7 +17,7 @@ from ragcorp.interface.cli.console.options import PageOptions, SelectionOptions,
 from ragcorp.interface.cli.console.output import Cells, minutes, shortened
 from ragcorp.interface.cli.documents.commands import delete_one_or_selection, require_one_or_selection
 from ragcorp.interface.cli.documents.vectors import embed_batch
-from ragcorp.interface.shapes.items import item_document, outcome_document
+from ragcorp.interface.shapes.items import item_outcome, stored_item
 
 DEFAULT_TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
 
@@ -116,14 +116,14 @@ class ItemCommands:
             found = await session.use_cases.collections.items_of(self._collection).items.list(
                 selection, principal=session.principal, limit=page.limit, cursor=page.cursor
             )
-        call.output.page("items", *found, document_of=item_document, cells=ITEM_CELLS)
+        call.output.page("items", *found, document_of=stored_item, cells=ITEM_CELLS)
 
     async def get(self, call: Call, external_id: options.ItemId) -> None:
         """Show an item."""
         async with call.open() as session:
             items = session.use_cases.collections.items_of(self._collection).items
             item = await items.get(external_id, principal=session.principal)
-        call.output.values(item_document(item))
+        call.output.values(stored_item(item))
 
     async def delete(
         self,
@@ -146,7 +146,7 @@ class ItemCommands:
             )
 
     def _show(self, call: Call, outcome: ItemOutcome) -> None:
-        call.output.line(outcome_document(self._collection, outcome), f"{outcome.external_id} {outcome.status}")
+        call.output.line(item_outcome(self._collection, outcome), f"{outcome.external_id} {outcome.status}")
 
 
 def require_change(changes: bool) -> None:

@@ -26,6 +26,7 @@ from ragcorp.domain.exceptions import (
     RagcorpError,
     SourceUnavailableError,
 )
+from ragcorp.interface.shapes.json_text import mapping_or_text
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -79,7 +80,10 @@ class Output:
 
     def values(self, document: Mapping[str, object]) -> None:
         """Write one thing: a table of names and values for people."""
-        rows = ((plain(name, style="bold"), value) for name, value in document.items())
+        rows = (
+            (plain(name, style="bold"), list(value) if isinstance(value, tuple) else value)
+            for name, value in document.items()
+        )
         self.result(document, lambda console: print_table(console, None, rows))
 
     def page(
@@ -102,7 +106,7 @@ class Output:
 
     def write_json(self, document: Mapping[str, object]) -> None:
         indent = None if self.json_lines else 2
-        text = json.dumps(document, ensure_ascii=False, indent=indent, default=_as_json)
+        text = json.dumps(document, ensure_ascii=False, indent=indent, default=mapping_or_text)
         self._stdout.write(_UNESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
         self._stdout.flush()
 
@@ -164,13 +168,6 @@ def shortened(text: str) -> str:
     line = " ".join(text[: 2 * SHORT_CHARACTERS].split())
     fits = len(line) <= SHORT_CHARACTERS and len(text) <= 2 * SHORT_CHARACTERS
     return line if fits else f"{line[:SHORT_CHARACTERS]}…"
-
-
-def _as_json(value: object) -> object:
-    """Return what ``json`` cannot write: a read-only mapping, a time, an id or a path."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def _console(stream: TextIOWrapper) -> Console:

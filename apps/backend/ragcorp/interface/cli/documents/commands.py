@@ -16,7 +16,8 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes
 from ragcorp.interface.cli.console.output import Cells, minutes, plain
-from ragcorp.interface.cli.console.shapes import document_document, ingest_document
+from ragcorp.interface.shapes.documents import stored, stored_document
+from ragcorp.interface.shapes.json_text import json_object
 
 ExternalId = Annotated[str, typer.Argument(metavar="EXTERNAL_ID", help="The document's own name.", show_default=False)]
 
@@ -41,14 +42,14 @@ async def list_documents(
         found = await session.use_cases.documents.list(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page("documents", *found, document_of=document_document, cells=DOCUMENT_CELLS)
+    call.output.page("documents", *found, document_of=stored_document, cells=DOCUMENT_CELLS)
 
 
 async def show(call: Call, external_id: ExternalId) -> None:
     """Show what is known of a document."""
     async with call.open() as session:
         document = await session.use_cases.documents.get(external_id, principal=session.principal)
-    call.output.values(document_document(document))
+    call.output.values(json_object(stored_document(document)))
 
 
 async def content(
@@ -107,7 +108,7 @@ async def restore(call: Call, external_id: ExternalId) -> None:
     async with call.open() as session:
         result = await session.use_cases.restore.restore(external_id, principal=session.principal)
     call.output.line(
-        ingest_document(result),
+        stored(result),
         f"{result.external_id} is back: {result.chunks:,} passages, {result.pending:,} without a vector.",
     )
 

@@ -21,9 +21,8 @@ from ragcorp.domain.text.checks import require_storable
 from ragcorp.interface.cli.console.arguments import parse_pairs
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import Language, Metadata, NoEmbed
-from ragcorp.interface.cli.console.output import EXIT_FAILED, EXIT_INTERRUPTED, print_table
+from ragcorp.interface.cli.console.output import EXIT_FAILED, EXIT_INTERRUPTED, error_document, print_table
 from ragcorp.interface.cli.console.services import Session
-from ragcorp.interface.cli.console.shapes import failure_document
 from ragcorp.interface.cli.documents.vectors import VectorReport, embed_with_progress, resumable
 from ragcorp.interface.cli.documents.watch_progress import WatchProgress
 
@@ -57,7 +56,10 @@ class IngestTotals:
             "unchanged": self.unchanged,
             "replaced": self.replaced,
             "failed": len(self.failures),
-            "failures": [failure_document(failure) for failure in self.failures],
+            "failures": [
+                {"external_id": failure.external_id, "error": error_document(failure.error)}
+                for failure in self.failures
+            ],
         }
 
 

@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from ragcorp.application.upkeep.task_progress import Report
-from ragcorp.domain.exceptions import EmbedderUnavailableError, RagcorpError
+from ragcorp.application.validation.json_lines import LineFailure, LinesDone
+from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import Output, error_document
 from ragcorp.interface.cli.console.services import Session
@@ -107,7 +108,7 @@ async def store_lines(
     call: Call,
     file: str,
     task: str,
-    store: Callable[[Iterable[bytes], Callable[[int], None]], Awaitable[Stored]],
+    store: Callable[[Iterable[bytes], LinesDone], Awaitable[Stored]],
 ) -> Stored:
     """Store the JSON lines of a file, or of stdin for ``-``, with a progress bar.
 
@@ -120,15 +121,6 @@ async def store_lines(
             total = await asyncio.to_thread(lambda: sum(1 for _ in lines_of(stream)))
             stream.seek(0)
             return await store(lines_of(stream), lambda count: report(count, total))
-
-
-class LineFailure(Protocol):
-    """A line that was not stored, counted from 1."""
-
-    @property
-    def line(self) -> int: ...
-    @property
-    def error(self) -> RagcorpError: ...
 
 
 def print_line_failures(output: Output, failures: Sequence[LineFailure], *, count: int, rest: str = "") -> None:

@@ -27,12 +27,7 @@ from ragcorp.interface.cli.documents.vectors import (
     resumable,
     store_lines,
 )
-from ragcorp.interface.shapes.graph import (
-    entity_document,
-    extraction_document,
-    fact_document,
-    graph_outcome_document,
-)
+from ragcorp.interface.shapes.graph import extraction_result, graph_outcome, stored_entity, stored_fact
 
 COUNTS = ("created", "updated", "unchanged", "failed")
 
@@ -135,7 +130,7 @@ async def entities(
         found = await session.use_cases.graph.read.entities(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page("entities", *found, document_of=entity_document, cells=ENTITY_CELLS)
+    call.output.page("entities", *found, document_of=stored_entity, cells=ENTITY_CELLS)
 
 
 async def facts(
@@ -149,7 +144,7 @@ async def facts(
         found = await session.use_cases.graph.read.facts(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page("facts", *found, document_of=fact_document, cells=FACT_CELLS)
+    call.output.page("facts", *found, document_of=stored_fact, cells=FACT_CELLS)
 
 
 async def add_entity(
@@ -240,7 +235,7 @@ async def extract(
                     principal=session.principal, document=document, limit=limit, on_progress=report
                 )
             await embed_with_progress(call, session, no_embed=no_embed)
-    counts = extraction_document(done)
+    counts = extraction_result(done)
     call.output.result(counts, lambda console: print_table(console, tuple(counts), [counts.values()]))
     return EXIT_FAILED if done.failed else 0
 
@@ -258,4 +253,4 @@ GRAPH_COMMANDS: dict[str, CommandFunction] = {
 
 
 def _show(call: Call, outcome: GraphOutcome) -> None:
-    call.output.line(graph_outcome_document(outcome), f"{outcome.external_id} {outcome.status}")
+    call.output.line(graph_outcome(outcome), f"{outcome.external_id} {outcome.status}")

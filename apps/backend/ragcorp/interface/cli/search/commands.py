@@ -7,12 +7,13 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from ragcorp.domain.answers import Answer, AnswerDelta, Citation
+from ragcorp.domain.answers import Answer, AnswerDelta, Citation, final_answer
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.retrieval import SourceReport
@@ -29,8 +30,9 @@ from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import Cursor, Filter, Profile
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import Session
-from ragcorp.interface.cli.console.shapes import answered_document, search_document
 from ragcorp.interface.cli.search.hydration_output import print_hydration
+from ragcorp.interface.shapes.answers import answer_document
+from ragcorp.interface.shapes.search import search_results
 
 SNIPPET_CHARACTERS = 300
 
@@ -144,7 +146,8 @@ async def search(
     request = wanted.request(query, limit=limit)
     async with call.open() as session:
         response = await session.use_cases.search.search(request, principal=session.principal)
-    call.output.result(search_document(response), lambda console: _print_results(console, response))
+    found = search_results(response, request_id=uuid4().hex)
+    call.output.result(found, lambda console: _print_results(console, response))
 
 
 async def ask(
@@ -165,9 +168,9 @@ async def ask(
     """Answer a question from the documents, with citations, or say that they do not tell."""
     request = replace(wanted.request(query, limit=limit), conversation_id=conversation)
     async with call.open() as session:
-        answering = session.use_cases.answer
+        answering = session.use_cases.answer.stream(request, principal=session.principal)
         if stream and not call.output.json:
-            async with aclosing(answering.stream(request, principal=session.principal)) as events:
+            async with aclosing(answering) as events:
                 written = False
                 async for event in events:
                     if isinstance(event, AnswerDelta):
@@ -176,8 +179,9 @@ async def ask(
                     elif isinstance(event, Answer):
                         print_answer(call.output.console, event, printed=written)
         else:
-            answer = await answering.answer(request, principal=session.principal)
-            call.output.result(answered_document(answer), lambda console: print_answer(console, answer))
+            answer = await final_answer(answering)
+            document = answer_document(answer, request_id=uuid4().hex)
+            call.output.result(document, lambda console: print_answer(console, answer))
         if conversation is not None and session.makes_vectors:
             await _embed_turns(session)
 

@@ -6,9 +6,11 @@ import asyncio
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 
+from ragcorp.domain.answers import final_answer
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.ports.folders import FolderOptions
@@ -16,10 +18,10 @@ from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import EXIT_FAILED, Output, plain
 from ragcorp.interface.cli.console.services import Demo, RunningService, ServeOptions, Session
-from ragcorp.interface.cli.console.shapes import answered_document
 from ragcorp.interface.cli.documents.ingest import IngestTotals, ingest_path
 from ragcorp.interface.cli.search.commands import print_answer
 from ragcorp.interface.cli.servers.commands import Host, Port, announce
+from ragcorp.interface.shapes.answers import answer_document
 
 DEMO_LANGUAGE = "es"
 POLL_SECONDS = 1.0
@@ -61,11 +63,12 @@ async def demo(
 
 async def _ask(output: Output, session: Session, question: str) -> dict[str, object]:
     """Ask, print the answer at once, and return it for --json."""
-    answer = await session.use_cases.answer.answer(SearchRequest(query=question), principal=session.principal)
+    request = SearchRequest(query=question)
+    answer = await final_answer(session.use_cases.answer.stream(request, principal=session.principal))
     if not output.json:
         output.console.print(plain(f"\n{question}", style="bold"))
         print_answer(output.console, answer)
-    return {"question": question} | answered_document(answer)
+    return {"question": question, **answer_document(answer, request_id=uuid4().hex)}
 
 
 def _note_pending(output: Output, pending: int, opened: Demo) -> None:

@@ -62,6 +62,14 @@ def check_json(body: bytes, *, max_depth: int, field: str = "body") -> Any:
         raise _malformed(field, "is not valid JSON.", remedy="Send JSON (RFC 8259) in UTF-8.") from None
 
 
+def line_object(line: bytes, *, max_depth: int) -> dict[str, Any]:
+    """Return a line of a bulk request. Raises InvalidInputError for any JSON but an object."""
+    value = check_json(line, max_depth=max_depth, field="line")
+    if isinstance(value, dict):
+        return value
+    raise InvalidInputError("The line is not a JSON object.", field="line", remedy="Send one JSON object a line.")
+
+
 def _malformed(field: str, message: str, *, remedy: str, limit: str | None = None) -> RequestRefusedError:
     return RequestRefusedError(
         FieldError(field=field, message=f"This {message}", limit=limit, remedy=remedy),
@@ -79,7 +87,7 @@ def _holds_half_a_pair(value: object) -> bool:
 
 
 def _check_size(body: bytes, max_depth: int, field: str) -> None:
-    """Count brackets and commas outside strings, without a parser's stack and its objects."""
+    """Count brackets and commas outside strings, without a parser's stack and objects."""
     brackets, commas = body.count(b"[") + body.count(b"{"), body.count(b",")
     if brackets <= max_depth and brackets + commas <= MAX_JSON_VALUES:
         return
