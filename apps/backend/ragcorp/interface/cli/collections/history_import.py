@@ -13,8 +13,6 @@ from rich.table import Table
 
 from ragcorp.application.memory.chat_turns import TurnDefaults
 from ragcorp.application.memory.import_history import ImportReport
-from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
-from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli.collections import item_options as options
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import EXIT_FAILED, Output, error_document, plain, sentences
@@ -28,13 +26,10 @@ MAX_SHOWN_FAILURES = 50
 async def import_history(
     call: Call,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines; - reads stdin.", show_default=False)],
+    access: options.AccessOptions,
     session: Annotated[
         str | None, typer.Option("--session", help="The conversation of turns that name none.", show_default=False)
     ] = None,
-    language: options.Language = None,
-    sensitivity: options.Level = None,
-    scope: options.Scope = None,
-    owner: options.Owner = None,
     no_embed: options.NoEmbed = False,
 ) -> int:
     """Import a chat export: one JSON object a line, with text, time, speaker and session under their usual names.
@@ -42,15 +37,8 @@ async def import_history(
     What was imported before is passed over, so an interrupted import goes on when it is started again. A bad line is
     reported with its number and stops no other.
     """
-    level = Sensitivity.NORMAL if sensitivity is None else options.level_of(sensitivity)
-    visibility = VisibilityScope.WORKSPACE if scope is None else options.scope_of(scope)
     async with call.services.open(call.target) as opened:
-        attributes = DocumentAttributes(
-            language=language or opened.default_language,
-            sensitivity=level,
-            visibility_scope=visibility,
-            owner=owner or "",
-        )
+        attributes = access.attributes(default_language=opened.default_language)
         try:
             with progress(call.output.notes, "Importing", unit="lines") as report:
                 if str(file) == "-":

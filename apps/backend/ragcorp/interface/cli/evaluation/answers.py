@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -29,14 +31,33 @@ DIGITS = 6
 SHARES = ("right", "hedged", "wrong_value", "cited", "evidence", "abstained_rightly", "abstained_wrongly")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AskOptions:
     """The options of `ragcorp eval --ask`. Documents are cut as CHUNK_MAX_TOKENS says."""
 
-    profiles: tuple[str, ...] = ()
-    every: int = 1
-    language: str | None = None
-    cache_dir: Path | None = None
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME[:KEY=NUMBER,...]",
+            help="dense, sparse, hybrid, linear [these four] or code, over a tree also grep, vectors, files [dense, "
+            "grep, files]; may be given again. Overrides: k, window, or the weight of a list, as in hybrid:k=20 or "
+            "linear:full_text=0.1.",
+            show_default=False,
+        ),
+    ] = None
+    every: Annotated[int, typer.Option("--every", metavar="N", help="Take each n-th query only.")] = 1
+    language: Annotated[
+        str | None, typer.Option("--language", help="ISO 639-1 code of the set [DEFAULT_LANGUAGE].")
+    ] = None
+    cache_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache-dir",
+            help="Keeps embeddings between evaluations [~/.cache/ragcorp/embeddings].",
+            show_default=False,
+        ),
+    ] = None
 
 
 async def evaluate_answers(call: Call, folder: Path, options: AskOptions) -> None:
@@ -44,9 +65,10 @@ async def evaluate_answers(call: Call, folder: Path, options: AskOptions) -> Non
 
     Raises InvalidInputError, NotFoundError, EmbedderUnavailableError, and what opening an evaluation raises.
     """
-    if len(options.profiles) > 1:
+    profiles = options.profile or [PROFILE]
+    if len(profiles) > 1:
         raise InvalidInputError("--ask takes one profile.", field="--profile", remedy="Run it once a profile.")
-    profile = parse_profile(*(options.profiles or (PROFILE,)))
+    profile = parse_profile(profiles[0])
     questions = call.services.evaluation_files().read_questions(folder)[:: options.every]
     opening = EvaluationOptions(cache_dir=options.cache_dir, language=options.language, chunk_tokens=None)
     async with call.services.evaluation(call.target, opening) as opened:

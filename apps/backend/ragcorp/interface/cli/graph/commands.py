@@ -35,7 +35,7 @@ from ragcorp.interface.cli.graph.options import (
     OfName,
     Predicate,
     Subject,
-    Weight,
+    TruthOptions,
     moment_of,
 )
 from ragcorp.interface.cli.graph.options import Kind as EntityKind
@@ -123,15 +123,11 @@ async def facts(
 async def add_entity(
     call: Call,
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
+    attributes: options.AttributeOptions,
     kind: EntityKind = ENTITY,
     alias: Alias = None,
     description: Description = "",
     external_id: ExternalId = None,
-    language: options.Language = None,
-    sensitivity: options.Level = None,
-    scope: options.Scope = None,
-    owner: options.Owner = None,
-    metadata: options.Metadata = None,
     no_embed: options.NoEmbed = False,
 ) -> None:
     """Add an entity, or replace the one of that name."""
@@ -141,14 +137,7 @@ async def add_entity(
             external_id=external_id,
             aliases=alias or (),
             description=description,
-            attributes=options.attributes_of(
-                kind=kind,
-                language=language or opened.default_language,
-                sensitivity=sensitivity,
-                scope=scope,
-                owner=owner,
-                metadata=metadata,
-            ),
+            attributes=attributes.attributes(artifact_type=kind, default_language=opened.default_language),
         )
         outcome = await opened.graph.save_entities.save(draft, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
@@ -160,41 +149,25 @@ async def add_fact(
     subject: Subject,
     predicate: Predicate,
     object: Object,  # noqa: A002 - a fact's own word
+    attributes: options.AttributeOptions,
+    truth: TruthOptions,
     external_id: ExternalId = None,
     kind: Annotated[str, typer.Option("--kind", help="Its type, such as relationship.")] = FACT,
-    weight: Weight = 1.0,
-    valid_from: Annotated[str | None, typer.Option("--from", help="True since: ISO 8601.", show_default=False)] = None,
-    valid_to: Annotated[str | None, typer.Option("--to", help="True until: ISO 8601.", show_default=False)] = None,
-    document: Annotated[
-        str | None, typer.Option("--document", help="external_id of the document that says so.", show_default=False)
-    ] = None,
-    language: options.Language = None,
-    sensitivity: options.Level = None,
-    scope: options.Scope = None,
-    owner: options.Owner = None,
-    metadata: options.Metadata = None,
     no_embed: options.NoEmbed = False,
 ) -> None:
     """Add a fact, or replace the one of that name. Entities that are not known are made."""
-    begun, ended = moment_of(valid_from, option="--from"), moment_of(valid_to, option="--to")
+    begun, ended = moment_of(truth.valid_from, option="--from"), moment_of(truth.valid_to, option="--to")
     async with call.services.open(call.target) as opened:
         draft = fact_draft(
             subject=reference(field="subject", name=subject),
             object=reference(field="object", name=object),
             predicate=predicate,
             external_id=external_id,
-            weight=weight,
+            weight=truth.weight,
             valid_from=begun,
             valid_to=ended,
-            provenance=None if document is None else Provenance(document=document),
-            attributes=options.attributes_of(
-                kind=kind,
-                language=language or opened.default_language,
-                sensitivity=sensitivity,
-                scope=scope,
-                owner=owner,
-                metadata=metadata,
-            ),
+            provenance=None if truth.document is None else Provenance(document=truth.document),
+            attributes=attributes.attributes(artifact_type=kind, default_language=opened.default_language),
         )
         outcome = await opened.graph.save_facts.save(draft, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
