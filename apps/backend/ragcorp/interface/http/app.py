@@ -61,11 +61,10 @@ ROUTERS = (
 
 
 def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT) -> FastAPI:
-    """Return the application. It opens and closes nothing: whoever made the services does. ``page`` is the web page's
-    folder.
+    """Return the application. The caller opens and closes the services; ``page`` is the folder of the web page.
 
-    ``app.state.metrics`` counts for what is mounted beside the routes, too; ``app.state.stopping`` is told when the
-    service is about to end.
+    Mounted applications also count in ``app.state.metrics``. Set ``app.state.stopping`` when the service is about to
+    end.
     """
     app = FastAPI(
         openapi_url=None,
@@ -134,7 +133,7 @@ async def _on_bad_parameters(request: Request, error: Exception) -> Response:
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
-    """Routing's own errors. Their details are not shown: they may hold what the caller sent."""
+    """Answer an error of routing without its details, which may repeat what the caller sent."""
     status = cast("HTTPException", error).status_code
     headers: dict[str, str] = {}
     if status == HTTPStatus.METHOD_NOT_ALLOWED:

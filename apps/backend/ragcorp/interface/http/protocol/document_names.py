@@ -18,7 +18,7 @@ _NOT_ASCII_TOKEN = re.compile(r"[^A-Za-z0-9 ._()+,=@-]")
 
 
 def external_id_of(raw_path: str, *, field: str = "external_id") -> str:
-    """Percent-decode a path that is still as it was sent. Raises InvalidInputError for what is not UTF-8."""
+    """Return the percent-decoded raw path. Raises InvalidInputError unless it is UTF-8."""
     try:
         return unquote_to_bytes(raw_path.encode("latin-1")).decode("utf-8")
     except UnicodeDecodeError:
@@ -28,7 +28,7 @@ def external_id_of(raw_path: str, *, field: str = "external_id") -> str:
 
 
 def base_name(path: str) -> str:
-    """Return the last part of a path of either kind, fit to be stored and shown as a file name."""
+    """Return the last part of a POSIX or Windows path as a file name that can be stored and shown."""
     name = _UNFIT.sub("", unicodedata.normalize("NFC", path.replace("\\", "/").rstrip("/").rpartition("/")[2])).strip()
     stem, dot, suffix = name.rpartition(".")
     if len(name) > MAX_FILENAME and dot and len(suffix) <= MAX_SUFFIX:
@@ -48,7 +48,7 @@ def filename_in(content_disposition: str) -> str:
 
 
 def disposition(filename: str, *, inline: bool) -> str:
-    """Return a Content-Disposition header: an ASCII name for the old, the true one in ``filename*`` (RFC 6266)."""
+    """Return a Content-Disposition header: an ASCII name for old clients, the true one in ``filename*`` (RFC 6266)."""
     ascii_name = _NOT_ASCII_TOKEN.sub("_", unicodedata.normalize("NFKD", filename).encode("ascii", "ignore").decode())
     kind = "inline" if inline else "attachment"
     return f"{kind}; filename=\"{ascii_name or 'document'}\"; filename*=UTF-8''{quote(filename, safe='')}"

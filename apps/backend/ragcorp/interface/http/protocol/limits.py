@@ -11,9 +11,9 @@ class HttpLimits:
 
     ``request_timeout_seconds`` runs from when the body is in, and ``upload_timeout_seconds`` until then.
     ``ask_timeout_seconds`` is for /ask without a stream, ``grep_timeout_seconds`` for /grep, and
-    ``bulk_batch_timeout_seconds`` for one batch of /documents/bulk, whose request has no bound of its own.
+    ``bulk_batch_timeout_seconds`` for one batch of /documents/bulk, whose request has no bound.
     ``write_timeout_seconds`` bounds the write of one event to a client that does not read. The stream of an answer
-    begins when its search is done, or after ``stream_begins_seconds``: until then a failure has a status of its own.
+    begins when its search is done, or after ``stream_begins_seconds``: until then a failure has its own status.
     ``max_query_characters`` and ``max_limit`` are enforced by the use case and only described here.
     ``max_concurrent_requests`` work at once, others wait ``admission_wait_seconds``; a rate of 0 is none.
     ``allowed_hosts`` are the names that a Host header may have, in lower case, without port and brackets; None takes

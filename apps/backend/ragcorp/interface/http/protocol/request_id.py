@@ -1,4 +1,4 @@
-"""The id under which a request is found again in the log."""
+"""The id of a request in the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says what pydantic found wrong, without a word of what the caller sent."""
+"""Turns pydantic's errors into field errors that repeat nothing of the request."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ def field_errors(
     root: str = "body",
     model: type[BaseModel] | None = None,
 ) -> Sequence[FieldError]:
-    """Return one error a field. Only ``known`` names are repeated: any other part of a path is the caller's text.
+    """Return one error a field. Errors repeat ``known`` names only: any other part of a path is the caller's text.
 
-    Of an unknown field those are named that ``model`` has in its place.
+    The error of an unknown field lists the names that ``model`` has at its place.
     """
-    found: dict[str, FieldError] = {}
+    errors: dict[str, FieldError] = {}
     unknown: set[tuple[int | str, ...]] = set()
     for detail in details:
         if detail["type"] == "extra_forbidden":
             place = tuple(detail["loc"][:-1])
-            if place in unknown:  # a body may have thousands, of which one is told
+            if place in unknown:  # a body may have thousands: report one
                 continue
             unknown.add(place)
         error = _field_error(detail, known, root, model)
-        found.setdefault(error.field, error)
-        if len(found) == MAX_ERRORS:
+        errors.setdefault(error.field, error)
+        if len(errors) == MAX_ERRORS:
             break
-    return tuple(found.values())
+    return tuple(errors.values())
 
 
 def _field_error(
@@ -91,13 +91,13 @@ def _field_error(
 
 
 def _names_at(location: Sequence[int | str], model: type[BaseModel] | None) -> list[str]:
-    """Return the names of the fields that may stand there."""
+    """Return the names of the fields at that place."""
     models = [] if model is None else [model]
     for part in location:
-        steps = [found.model_fields[part].annotation for found in models if part in found.model_fields]
-        if steps:  # any other part is an index, or says which member of a union it is
+        steps = [inner.model_fields[part].annotation for inner in models if part in inner.model_fields]
+        if steps:  # any other part is an index or the tag of a union
             models = [inner for step in steps for inner in _models_in(step)]
-    return sorted({name for found in models for name in found.model_fields})
+    return sorted({name for inner in models for name in inner.model_fields})
 
 
 def _path(location: Sequence[int | str], known: frozenset[str]) -> str:
