@@ -36,7 +36,7 @@ async def counted_lines(file: Path) -> AsyncIterator[tuple[Iterator[bytes], int 
 
 
 def note_failures(output: Output, failures: Failures, *, failed: int, elsewhere: str = "") -> None:
-    """Write the first of ``failed`` bad lines to stderr; ``elsewhere`` says where the others are."""
+    """Write the first of ``failed`` bad lines to stderr; ``elsewhere`` names the place of the others."""
     for number, error in failures[:MAX_SHOWN_FAILURES]:
         field = f"{error.field}: " if error.field else ""
         line = plain(f"line {number}", style="red")

@@ -33,7 +33,7 @@ SHARES = ("right", "hedged", "wrong_value", "cited", "evidence", "abstained_righ
 
 @dataclass(frozen=True, kw_only=True)
 class AskOptions:
-    """The options of `ragcorp eval --ask`. Documents are cut as CHUNK_MAX_TOKENS says."""
+    """The options of `ragcorp eval --ask`. CHUNK_MAX_TOKENS bounds the chunks of the documents."""
 
     profile: Annotated[
         list[str] | None,
@@ -105,37 +105,37 @@ async def _ingest(session: Session, documents: Path, showing: Progress) -> None:
 
 
 def answers_document(name: str, profile: str, answers: Sequence[JudgedAnswer]) -> dict[str, object]:
-    """Return what --json shows: the shares over all questions and per kind, and each answer."""
-    verdicts = [each.verdict for each in answers]
+    """Return the document of --json: the shares over all questions and per kind, and the answers."""
+    verdicts = [answer.verdict for answer in answers]
     return {
         **_shares(shares(verdicts)),
-        "kinds": {kind: _shares(each) for kind, each in shares_by_kind(verdicts).items()},
+        "kinds": {kind: _shares(part) for kind, part in shares_by_kind(verdicts).items()},
         "set": name,
         "profile": profile,
-        "answers": [_answer(each) for each in answers],
+        "answers": [_answer(answer) for answer in answers],
     }
 
 
-def _shares(each: AnswerShares) -> dict[str, object]:
-    return {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in asdict(each).items()}
+def _shares(part: AnswerShares) -> dict[str, object]:
+    return {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in asdict(part).items()}
 
 
-def _answer(each: JudgedAnswer) -> Mapping[str, object]:
-    verdict = asdict(each.verdict) | {"question": each.verdict.question.id}
+def _answer(judged: JudgedAnswer) -> Mapping[str, object]:
+    verdict = asdict(judged.verdict) | {"question": judged.verdict.question.id}
     return verdict | {
-        "text": each.answer.text,
+        "text": judged.answer.text,
         "citations": [
             {"external_id": c.external_id, "line_start": c.line_start, "line_end": c.line_end, "quote": c.quote}
-            for c in each.answer.citations
+            for c in judged.answer.citations
         ],
     }
 
 
 def _print_answers(console: Console, *, answers: Sequence[JudgedAnswer]) -> None:
-    verdicts: list[AnswerVerdict] = [each.verdict for each in answers]
+    verdicts: list[AnswerVerdict] = [answer.verdict for answer in answers]
     table = Table("kind", "questions", *(share.replace("_", " ") for share in SHARES))
-    for kind, each in {**shares_by_kind(verdicts), "all": shares(verdicts)}.items():
-        table.add_row(plain(kind), str(each.asked), *(_percent(getattr(each, share)) for share in SHARES))
+    for kind, part in {**shares_by_kind(verdicts), "all": shares(verdicts)}.items():
+        table.add_row(plain(kind), str(part.asked), *(_percent(getattr(part, share)) for share in SHARES))
     console.print(table)
 
 

@@ -1,4 +1,4 @@
-"""Measures retrieval for `ragcorp eval`: which runs are made, read and written."""
+"""Measures retrieval for `ragcorp eval`: makes, reads and writes runs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class RetrievalOptions(AskOptions):
 
 
 async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions) -> None:
-    """Do what the options say and write the result. Wrong input is found before anything is ingested.
+    """Run the evaluation and write the result. Wrong input fails before anything is ingested.
 
     Raises InvalidInputError, NotFoundError, MissingExtraError or ConfigurationError.
     """
@@ -119,7 +119,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
                     evaluation_set, principal=opened.session.principal, progress=showing
                 )
     measured += [Measured(run=run) for run in saved.values()]
-    runs = {each.run.name: each for each in measured}
+    runs = {result.run.name: result for result in measured}
     if options.compare is not None:
         first, second = options.compare
         rest = [name for name in runs if name not in options.compare]
@@ -139,7 +139,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
         ),
         calibration=calibration,
     )
-    made = [each.run for each in measured if each.run.name not in saved]
+    made = [result.run for result in measured if result.run.name not in saved]
     if options.save:
         files.save_runs(options.save, made, evaluation_set.name)
     if options.trec:
@@ -194,7 +194,7 @@ def _saved_runs(names: Sequence[str], files: EvaluationFiles, evaluation_set: Ev
 def _profiles(
     options: RetrievalOptions, saved: dict[str, Run], evaluation_set: EvaluationSet
 ) -> list[EvaluatedProfile]:
-    """Return what is to be run: the profiles of a comparison and those that were asked for, else the standard ones.
+    """Return the profiles to run: those of a comparison and of --profile, else the standard ones.
 
     Raises InvalidInputError, also for a profile that searches files where the set is no tree.
     """

@@ -43,7 +43,7 @@ MostChunks = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class TruthOptions:
-    """How much a fact counts, since when, until when, and which document says so."""
+    """The weight, validity and source of a fact."""
 
     weight: Annotated[float, typer.Option("--weight", help="How much it counts: 0 to 1.")] = 1.0
     valid_from: Annotated[str | None, typer.Option("--from", help="True since: ISO 8601.", show_default=False)] = None

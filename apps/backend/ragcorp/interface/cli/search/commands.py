@@ -97,7 +97,7 @@ class RetrievalOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ResultOptions:
-    """What a search returns besides the passages that fit best."""
+    """What a search adds to the best passages, or requires of its sources."""
 
     include_memory: Annotated[bool, typer.Option("--include-memory", help="Ask the memories too.")] = False
     expand_neighbors: Annotated[
@@ -215,14 +215,14 @@ async def ask(
 
 
 async def _make_vectors_of_turns(session: Session) -> None:
-    """Embed the question and the answer, a batch each at most: the answer is out, and what fails now waits."""
+    """Embed the question and the answer. The answer is printed already: vectors that fail now are made later."""
     with suppress(RagcorpError):
         for _ in range(2):
             await session.embed_pending.embed()
 
 
 def print_answer(console: Console, answer: Answer, *, text_is_out: bool = False) -> None:
-    """Print an answer and where it stands; ``text_is_out`` where the text was streamed already."""
+    """Print an answer and its citations; ``text_is_out``: the text was streamed already."""
     console.print("" if text_is_out else plain(answer.text))
     for citation in answer.citations:
         line = plain(f"  [{citation.n}] ", style="bold")
@@ -242,7 +242,7 @@ def print_degraded(console: Console, reports: Sequence[SourceReport]) -> None:
 
 
 def place(path: str, *, line_start: int, line_end: int, page: int | None, page_end: int | None = None) -> str:
-    """Return where something stands: ``path page 3``, or ``path:12-15`` by lines."""
+    """Return a place: ``path page 3``, or ``path:12-15`` by lines."""
     if page is not None:
         return f"{path} page {page}" if page_end in (None, page) else f"{path} pages {page}-{page_end}"
     return f"{path}:{line_start}" if line_start == line_end else f"{path}:{line_start}-{line_end}"
@@ -306,8 +306,8 @@ def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
                     )
                 )
         for step, note in hit.steps.items():
-            told = ", ".join(f"{name} {_shown(value)}" for name, value in note.items())
-            console.print(plain(f"     {step}: {told}", style="dim"))
+            shown = ", ".join(f"{name} {_shown(value)}" for name, value in note.items())
+            console.print(plain(f"     {step}: {shown}", style="dim"))
 
 
 def _idf(idf: float | None) -> str:

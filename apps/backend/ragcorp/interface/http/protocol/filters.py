@@ -28,7 +28,7 @@ FILTERS_REF = {"$ref": "#/components/schemas/Filters"}
 
 
 def _field(value: dict[str, Any], *, compared: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return the schema of a field's filter: a value, a list, or operators; ``compared`` is that of operands of ``$gt``."""
+    """Return the schema of a field's filter: a value, a list, or operators; ``compared`` is that of ordered values."""
     values = {"type": "array", "items": value, "minItems": 1, "maxItems": MAX_FILTER_VALUES}
     operators = {"$eq": value, "$ne": value, "$in": values, "$nin": values}
     return {"anyOf": [value, values, _operators(operators | _comparisons(compared))]}
