@@ -1,4 +1,4 @@
-"""Passages of files that are no documents of ours, as candidates: the port CandidateStore over the files themselves."""
+"""The port CandidateStore over files that are not stored documents: describes and reads their passages."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ Span = tuple[str, int, int]
 
 
 def file_passes(filters: Filters, path: str, *, access: FileAccess, language: str) -> bool:
-    """Say whether a file passes: it has a path for an id, the language and sensitivity of all files, and no metadata.
+    """Return whether a file passes the filters.
 
-    By a field that documents lack, nothing passes.
+    Its external_id is its path, its language and sensitivity are those of all files, and it has no metadata. A field
+    that documents lack excludes every file.
     """
     if fields_of(filters) - DOCUMENT_FIELDS:
         return False

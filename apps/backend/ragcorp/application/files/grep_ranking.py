@@ -30,9 +30,9 @@ _AROUND = 2 * CONTEXT_LINES + 1
 
 
 def passages_of(matches: FileMatches, *, terms: Sequence[str]) -> tuple[RankedPassage, ...]:
-    """Return the passages of all files. ``line_end`` may lie behind the end of the file.
+    """Return the passages of all files. ``line_end`` may be behind the end of the file.
 
-    ``terms`` are what the numbers in the marks stand for, as text.
+    ``terms`` are the texts of the term numbers in the marks.
     """
     rarity_of = _rarities(matches)
     whole = math.fsum(rarity_of.values())

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from contextlib import aclosing
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from ragcorp.application.memory.load_context import DEFAULT_QUERY, MAX_CONTEXT_ITEMS
-from ragcorp.domain.answers import Answer, Searched
+from ragcorp.domain.answers import final_answer
 from ragcorp.domain.collections import MAX_ITEM_NAME
-from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files.values import (
     DEFAULT_PASSAGES,
     MAX_GLOB,
@@ -253,13 +252,10 @@ class Ask(ToolCall):
             include_memory=self.include_memory,
             profile=self.profile,
         )
-        async with aclosing(services.answer.stream(request, principal=principal)) as events:
-            async for event in events:
-                if isinstance(event, Searched):
-                    services.counts.count_search(event.response)
-                elif isinstance(event, Answer):
-                    return ToolOutcome(text=answer_text(event), document=cited_answer(event))
-        raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")
+        answer = await final_answer(
+            services.answer.stream(request, principal=principal), on_search=services.counts.count_search
+        )
+        return ToolOutcome(text=answer_text(answer), document=cited_answer(answer))
 
     @classmethod
     def seconds(cls, limits: McpLimits) -> float:

@@ -10,14 +10,15 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from ragcorp.application.answering.converse import ConversationLimits, Converse
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.answering.conversations import ConversationLimits, Conversations
 from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.shapes.answers import AnswerBody
 from support.http.fakes import Spanish, World
-from support.memory.conversations import InMemoryHistory
+from support.memory.conversations import NO_PAGES, InMemoryHistory
 
 pytestmark = pytest.mark.anyio
 
@@ -36,8 +37,15 @@ async def talking(
     world: World, history: InMemoryHistory, make_client: Callable[[Any], httpx.AsyncClient]
 ) -> AsyncIterator[httpx.AsyncClient]:
     services = world.services()
-    converse = Converse(answer=services.answer, history=history, languages=Spanish(), limits=ConversationLimits())
-    async with make_client(create_app(world.services(answer=converse), HttpLimits())) as client:
+    answer = AnswerQuery(
+        search=services.search,
+        answerer=world.answerer,
+        languages=Spanish(),
+        pages=NO_PAGES,
+        limits=AnswerLimits(),
+        conversations=Conversations(history=history, languages=Spanish(), limits=ConversationLimits()),
+    )
+    async with make_client(create_app(world.services(answer=answer), HttpLimits())) as client:
         await client.put("/documents/a.md", json={"text": "El plazo del contrato CTR-2026-014 es de 30 días."})
         yield client
 

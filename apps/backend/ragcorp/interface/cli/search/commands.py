@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from ragcorp.domain.answers import Answer, AnswerDelta, Citation
+from ragcorp.domain.answers import Answer, AnswerDelta, Citation, final_answer
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.retrieval import SourceReport
@@ -206,7 +206,7 @@ async def ask(
                     elif isinstance(event, Answer):
                         print_answer(call.output.console, event, text_is_out=written)
         else:
-            answer = await session.answer.answer(request, principal=session.principal)
+            answer = await final_answer(session.answer.stream(request, principal=session.principal))
             call.output.result(
                 answer_document(answer, request_id=uuid4().hex), lambda console: print_answer(console, answer)
             )

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import typer
 
+from ragcorp.domain.answers import final_answer
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.search.requests import SearchRequest
@@ -68,7 +69,7 @@ async def demo(
 
 async def _ask(output: Output, session: Session, question: str) -> dict[str, object]:
     """Ask, show the answer as soon as it is there, and return it for --json."""
-    answer = await session.answer.answer(SearchRequest(query=question), principal=session.principal)
+    answer = await final_answer(session.answer.stream(SearchRequest(query=question), principal=session.principal))
     if not output.json:
         output.console.print(plain(f"\n{question}", style="bold"))
         print_answer(output.console, answer)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
 from typing import cast
 
 from starlette.responses import Response
 
-from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Searched
-from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Searched, final_answer
 from ragcorp.domain.keys import Scope
-from ragcorp.domain.search.requests import SearchRequest
+from ragcorp.domain.search.requests import SearchRequest, SearchResponse
 from ragcorp.interface.http.answers.ask_schema import AskBody
 from ragcorp.interface.http.call import Call, CurrentCall, operations
 from ragcorp.interface.http.layers.admission import RequestSlot
@@ -62,14 +60,11 @@ async def ask(body: AskBody, call: CurrentCall) -> Response:
 
 
 async def _answer(request: SearchRequest, call: Call) -> Answer:
-    async with aclosing(call.services.answer.stream(request, principal=call.principal)) as events:
-        async for event in events:
-            if isinstance(event, Searched):
-                call.slot.give_back()
-                call.metrics.count_search(event.response)
-            elif isinstance(event, Answer):
-                return event
-    raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")
+    def searched(response: SearchResponse) -> None:
+        call.slot.give_back()
+        call.metrics.count_search(response)
+
+    return await final_answer(call.services.answer.stream(request, principal=call.principal), on_search=searched)
 
 
 async def _stream(request: SearchRequest, call: Call) -> Response:
