@@ -1,4 +1,4 @@
-"""Assembles the HTTP interface from use cases."""
+"""Assembles the HTTP application from use cases."""
 
 from __future__ import annotations
 
@@ -61,10 +61,9 @@ ROUTERS = (
 
 
 def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT) -> FastAPI:
-    """Return the application. The caller opens and closes the services; ``page`` is the folder of the web page.
+    """Return the application; it neither opens nor closes the services. ``page`` is the web page's folder.
 
-    Mounted applications also count in ``app.state.metrics``. Set ``app.state.stopping`` when the service is about to
-    end.
+    ``app.state.metrics`` also counts for mounted applications; ``app.state.stopping`` starts the shutdown.
     """
     app = FastAPI(
         openapi_url=None,
@@ -128,12 +127,12 @@ async def _on_bad_parameters(request: Request, error: Exception) -> Response:
     invalid = cast("RequestValidationError", error)
     details = [{**detail, "loc": tuple(detail["loc"])[1:]} for detail in invalid.errors()]
     route = cast("BoundedRoute", request.scope["route"])
-    errors = field_errors(details, known=route.query_names | {"collection"}, root="query")
+    errors = field_errors(details, names=route.query_names | {"collection"}, root="query")
     return problem_of(RequestRefusedError(*errors)).response(request.scope)
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
-    """Answer an error of routing without its details, which may repeat what the caller sent."""
+    """Answer errors of the routing, without their details: these may repeat what the caller sent."""
     status = cast("HTTPException", error).status_code
     headers: dict[str, str] = {}
     if status == HTTPStatus.METHOD_NOT_ALLOWED:

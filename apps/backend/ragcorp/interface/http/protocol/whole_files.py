@@ -1,4 +1,4 @@
-"""Sends files whole: HTTP lets a server answer a range request with the whole file."""
+"""Serves files whole: HTTP allows a server to ignore Range."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 def whole_files(app: ASGIApp) -> ASGIApp:
-    """Return ``app`` without range requests, since Starlette's errors for bad ranges are not problem+json."""
+    """Hide Range from ``app``: Starlette's answer to a bad one is no problem document."""
 
     async def without_range(scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
