@@ -45,7 +45,7 @@ from ragcorp.domain.text.checks import escaped
 QUIET_NS = 500_000_000
 """A file that changed less long ago is being written."""
 LONGEST_WRITE_NS = 30_000_000_000
-"""One that is being written all the time is taken as it is after so long."""
+"""A file that is being written for this long is stored in its present state."""
 
 FEW_DELETIONS = 20
 """More at once, if they are more than half of the tree, need ``allow_deletions``."""
@@ -216,7 +216,7 @@ class SyncFolder:
         due: Sequence[FoundFile],
         before: TreeState,
     ) -> RagcorpError | None:
-        """Delete the documents of files that are gone; return why not, if the folder is out."""
+        """Delete the documents of missing files; return the reason if the folder is unavailable."""
         there = {found.entry.relative for found in scan.files}
         gone = [file for path, file in known.items() if path not in there and not _is_below(path, scan.unlisted)]
         if not gone:

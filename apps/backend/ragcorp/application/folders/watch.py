@@ -27,7 +27,7 @@ from ragcorp.domain.ports.folders import (
 from ragcorp.domain.principal import Principal
 
 MAX_PLACES = 1_000
-"""Changes in more places at once are looked for in the whole tree: it costs no more."""
+"""Changes in more places at once cause a comparison of the whole tree, which costs no more."""
 
 BURST = 50
 """From this many changed documents at once, a summary is reported."""
@@ -103,9 +103,9 @@ class WatchFolder:
         on_event: OnEvent,
         on_progress: OnProgress | None = None,
     ) -> Never:
-        """Run until cancelled. A folder or a database that is out is waited for, and no change is forgotten.
+        """Run until cancelled. Waits for an unavailable folder or database, and forgets no change.
 
-        Raises MissingFileError where there is no such path at the start.
+        Raises MissingFileError if the path does not exist at the start.
         """
         tree = await anyio.to_thread.run_sync(self._files.locate, path)
         watch = _Watch(tree=tree, principal=principal, options=options, on_event=on_event, on_progress=on_progress)
@@ -120,7 +120,7 @@ class WatchFolder:
             await asyncio.sleep(self._times.retry)
 
     async def _follow(self, watch: _Watch) -> None:
-        """Return where the watch has to be opened anew. Raises SourceUnavailableError where there can be none."""
+        """Return when the watch must be opened again. Raises SourceUnavailableError if the system cannot watch."""
         if watch.opened is None:
             await self._pass(watch)
             return

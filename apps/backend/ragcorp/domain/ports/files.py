@@ -11,7 +11,7 @@ from ragcorp.domain.documents import SourceFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileEntry:
-    """A file to ingest: where it is, and its name relative to the folder, with '/' between parts."""
+    """A file to ingest: its path, and its name relative to the folder, with '/' between parts."""
 
     path: Path
     relative: str

@@ -46,9 +46,9 @@ class FolderScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedTree:
-    """A folder by its real path; ``only`` is the one file that counts, where a file is watched.
+    """A folder by its real path; ``only`` is the file to watch, if it is just one.
 
-    ``key`` identifies the folder in storage: it is no path.
+    ``key`` identifies the folder in storage; it is not a path.
     """
 
     root: Path
@@ -96,7 +96,7 @@ class FolderFiles(DocumentFiles, Protocol):
         ...
 
     def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:
-        """Return those of the paths at which, at this moment, no file to ingest is."""
+        """Return the paths at which there is no file to ingest at this moment."""
         ...
 
 
@@ -265,7 +265,7 @@ class WatchMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncOutcome:
-    """``again``: paths that have to be looked at again soon. ``waiting``: why nothing could be compared, if so."""
+    """``again``: paths to check again soon. ``waiting``: the reason why nothing could be compared."""
 
     counts: SyncCounts = SyncCounts()
     again: frozenset[str] = frozenset()

@@ -216,7 +216,7 @@ def _stamp(status: os.stat_result) -> FileStamp:
 
 
 def _outermost(paths: Collection[str]) -> list[str]:
-    """Return the paths without those that lie below another of them."""
+    """Return the paths that are not below another of them."""
     kept: list[str] = []
     for path in sorted(paths, key=lambda path: path.split("/")):
         if not kept or not is_at(path, kept[-1]):
