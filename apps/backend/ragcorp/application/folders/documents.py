@@ -15,9 +15,9 @@ from ragcorp.application.documents.preparation import DocumentPreparation, conte
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestRequest, IngestResult
-from ragcorp.domain.ports.files import FileEntry
 from ragcorp.domain.ports.folders import (
     FileClaim,
+    FileEntry,
     FileRecord,
     FileStamp,
     FolderFiles,

@@ -10,19 +10,18 @@ from typing import Never
 
 import anyio.to_thread
 
+from ragcorp.application.folders.sync import SyncFolder
 from ragcorp.domain.exceptions import ConflictError, RagcorpError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.domain.ports.folders import (
     FolderFiles,
     FolderOptions,
-    FolderSync,
+    FolderTask,
     FolderWatching,
     OnEvent,
     OnProgress,
     TreeChanges,
-    WatchedTree,
     WatchEvent,
     WatchKind,
-    WatchMemory,
 )
 from ragcorp.domain.principal import Principal
 
@@ -56,12 +55,7 @@ class _Watch:
     ``waits_for`` is the reported reason for waiting, until that is over.
     """
 
-    tree: WatchedTree
-    principal: Principal
-    options: FolderOptions
-    on_event: OnEvent
-    on_progress: OnProgress | None
-    memory: WatchMemory = field(default_factory=WatchMemory)
+    task: FolderTask
     places: set[str] = field(default_factory=set)
     everything: bool = True
     not_before: float = 0.0
@@ -80,14 +74,14 @@ class _Watch:
         reason = str(getattr(error, "reason", error.code))
         if self.waits_for != reason:
             self.waits_for, self.was_in_step = reason, False
-            self.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))
+            self.task.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))
 
 
 class WatchFolder:
     """Compares the whole tree first, then the places that the system reports, and the whole again from time to time."""
 
     def __init__(
-        self, *, sync: FolderSync, files: FolderFiles, watching: FolderWatching, times: WatchTimes | None = None
+        self, *, sync: SyncFolder, files: FolderFiles, watching: FolderWatching, times: WatchTimes | None = None
     ) -> None:
         self._sync = sync
         self._files = files
@@ -108,14 +102,16 @@ class WatchFolder:
         Raises MissingFileError if the path does not exist at the start.
         """
         tree = await anyio.to_thread.run_sync(self._files.locate, path)
-        watch = _Watch(tree=tree, principal=principal, options=options, on_event=on_event, on_progress=on_progress)
+        watch = _Watch(
+            task=FolderTask(tree=tree, principal=principal, options=options, on_event=on_event, on_progress=on_progress)
+        )
         while True:
             watch.everything = True
             watch.opened = (await anyio.to_thread.run_sync(self._files.state, tree)).identity
             try:
                 await self._follow(watch)
             except SourceUnavailableError as error:
-                watch.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))
+                watch.task.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))
                 await self._compare_by_time(watch)
             await asyncio.sleep(self._times.retry)
 
@@ -124,7 +120,7 @@ class WatchFolder:
         if watch.opened is None:
             await self._pass(watch)
             return
-        async with aclosing(self._watching.changes(watch.tree)) as changes:
+        async with aclosing(self._watching.changes(watch.task.tree)) as changes:
             async for change in changes:
                 watch.add(change)
                 if not await self._step(watch):
@@ -144,7 +140,7 @@ class WatchFolder:
             watch.everything = True
         if now < watch.not_before:
             return True
-        state = await anyio.to_thread.run_sync(self._files.state, watch.tree)
+        state = await anyio.to_thread.run_sync(self._files.state, watch.task.tree)
         if state.identity != watch.opened:
             watch.everything = True
         if watch.everything or watch.places:
@@ -155,15 +151,7 @@ class WatchFolder:
         whole, places = watch.everything, frozenset(watch.places)
         loop = asyncio.get_running_loop()
         try:
-            outcome = await self._sync.sync(
-                watch.tree,
-                principal=watch.principal,
-                options=watch.options,
-                memory=watch.memory,
-                below=None if whole else places,
-                on_event=watch.on_event,
-                on_progress=watch.on_progress,
-            )
+            outcome = await self._sync.sync(watch.task, below=None if whole else places)
         except (StorageUnavailableError, ConflictError) as error:
             watch.backoff = min(max(self._times.first_backoff, 2 * watch.backoff), self._times.last_backoff)
             watch.not_before = loop.time() + watch.backoff
@@ -182,5 +170,5 @@ class WatchFolder:
             watch.compared_at = loop.time()
         changes = outcome.counts.created + outcome.counts.updated + outcome.counts.deleted
         if not watch.was_in_step or changes >= BURST:
-            watch.on_event(WatchEvent(kind=WatchKind.IN_STEP, counts=outcome.counts))
+            watch.task.on_event(WatchEvent(kind=WatchKind.IN_STEP, counts=outcome.counts))
         watch.was_in_step, watch.waits_for = True, None

@@ -1,4 +1,4 @@
-"""The ports DocumentFiles and FolderFiles over the file system."""
+"""The port FolderFiles over the file system."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import MissingFileError, NotFoundError, PayloadTooLargeError, UnreadableDocumentError
-from ragcorp.domain.ports.files import FileEntry
 from ragcorp.domain.ports.folders import (
+    FileEntry,
     FileStamp,
     FolderScan,
     FoundFile,
