@@ -87,7 +87,7 @@ def _holds_half_a_pair(value: object) -> bool:
 
 
 def _check_size(body: bytes, max_depth: int, field: str) -> None:
-    """Count brackets and commas outside strings, without a parser's stack and its objects."""
+    """Count brackets and commas outside strings, without a parser's stack and objects."""
     brackets, commas = body.count(b"[") + body.count(b"{"), body.count(b",")
     if brackets <= max_depth and brackets + commas <= MAX_JSON_VALUES:
         return
