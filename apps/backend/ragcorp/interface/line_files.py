@@ -1,4 +1,4 @@
-"""Reads the lines of a file of any size, one at a time."""
+"""Reads the lines of a file one at a time, whatever their length."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def opened_lines(path: Path) -> Iterator[BinaryIO]:
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield each line; a line over MAX_LINE_BYTES is cut one byte after the limit, so that readers refuse it."""
+    """Yield each line; of a longer one only the first MAX_LINE_BYTES + 1 bytes."""
     while line := stream.readline(MAX_LINE_BYTES + 1):
         yield line
         while line and not line.endswith(b"\n"):

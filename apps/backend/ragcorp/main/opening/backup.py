@@ -1,4 +1,4 @@
-"""Backup and restore: as superuser of the embedded server, as owner of another database."""
+"""Backs up and restores a database: the embedded one as its superuser, any other as its owner."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ragcorp.main.settings.for_commands import settings_for
 
 
 async def back_up(target: Target, file: Path, overwrite: bool, on_bytes: OnBytes) -> Backup:
-    """Write a backup while services go on. Raises ConflictError if the file exists, unless ``overwrite``."""
+    """Write a backup while services go on. Raises ConflictError for a file that is there and not to be overwritten."""
     async with open_storage(settings_for(target)) as storage:
         return await anyio.to_thread.run_sync(lambda: _write(storage, file, overwrite=overwrite, on_bytes=on_bytes))
 
 
 async def restore(target: Target, file: Path, replace: bool, on_bytes: OnBytes) -> Restoration:
-    """Restore a backup into an empty database, or with ``replace`` over a filled one, which is backed up first."""
+    """Put a backup in the place of an empty database; with ``replace`` of a filled one, after a backup of that."""
     await anyio.to_thread.run_sync(check_file, file)
     async with open_storage(settings_for(target)) as storage:
         return await anyio.to_thread.run_sync(lambda: _restore(storage, file, replace=replace, on_bytes=on_bytes))
@@ -74,7 +74,7 @@ def _restore(storage: Storage, file: Path, *, replace: bool, on_bytes: OnBytes) 
 
 
 def programs() -> Programs:
-    """Return the programs of the package, else those in the PATH."""
+    """Return the programs of the package, which are the newest; without it those of the PATH."""
     try:
         found = find_installation()
     except MissingExtraError:

@@ -1,4 +1,4 @@
-"""Opens the database: the embedded server, or that of DATABASE_URL."""
+"""Where the database is: the embedded server, or the one that DATABASE_URL names."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storage:
-    """DSNs of the application role and of the owner; on the user's own server they may be equal."""
+    """DSNs of the application role and of the owner; they may be the same on a server of the user's own."""
 
     dsn: str
     owner_dsn: str
     embedded: bool
     superuser_dsn: str | None = field(default=None, repr=False)
-    """Of the embedded server only, for backups."""
+    """Of the embedded server only: it makes backups."""
 
 
 @asynccontextmanager
@@ -70,9 +70,9 @@ async def open_storage(settings: Settings) -> AsyncIterator[Storage]:
 
 
 async def _whole(call: Callable[[], Result]) -> Result:
-    """Run ``call`` in a thread and wait for its end even if cancelled.
+    """Run ``call`` in a thread and, also when cancelled, wait for its end.
 
-    Otherwise a start could run after the release, and its server would outlive this process.
+    A start that is left to its thread may begin after the release: its server would outlive this process.
     """
     work = asyncio.ensure_future(anyio.to_thread.run_sync(call))
     with anyio.CancelScope(shield=True):
@@ -81,7 +81,7 @@ async def _whole(call: Callable[[], Result]) -> Result:
 
 
 async def _keep_running(server: EmbeddedPostgres) -> None:
-    """Restart the server if it was killed; a check costs a millisecond."""
+    """Restart the server if it was killed; a check of a running one takes a millisecond."""
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         try:
@@ -91,9 +91,9 @@ async def _keep_running(server: EmbeddedPostgres) -> None:
 
 
 async def prepare_storage(storage: Storage, settings: Settings, *, parts: Parts | None = None) -> None:
-    """Migrate the embedded database; check that the user's own is migrated.
+    """Migrate the embedded database; of any other, only check that it is migrated.
 
-    Raises ConfigurationError if it is not, or if a newer version migrated it.
+    Raises ConfigurationError with the remedy if it is not, or belongs to a newer version.
     """
     if storage.embedded:
         await migrate_storage(storage, settings, parts=parts)
@@ -111,7 +111,7 @@ async def prepare_storage(storage: Storage, settings: Settings, *, parts: Parts 
 async def migrate_storage(
     storage: Storage, settings: Settings, *, parts: Parts | None = None, protect: bool | None = None
 ) -> Migrated:
-    """Migrate to the newest revision, prepared for the configured model. Arguments and errors as ``migrate``."""
+    """Bring the schema to the newest revision, prepared for the model in use. Arguments and errors as ``migrate``."""
     model = (parts or Parts()).embedding(settings)
     return await anyio.to_thread.run_sync(
         lambda: migrate(

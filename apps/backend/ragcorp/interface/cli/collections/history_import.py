@@ -8,17 +8,10 @@ import typer
 
 from ragcorp.application.memory.chat_turns import TurnDefaults
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.lines import print_line_failures, store_lines, write_totals
 from ragcorp.interface.cli.console.options import Lines, NoEmbed, ReaderOptions
-from ragcorp.interface.cli.console.output import EXIT_FAILED, print_table
-from ragcorp.interface.cli.documents.vectors import (
-    embed_with_progress,
-    line_failure_documents,
-    print_line_failures,
-    resumable,
-    store_lines,
-)
-
-COUNTS = ("lines", "created", "updated", "unchanged", "failed")
+from ragcorp.interface.cli.console.output import EXIT_FAILED
+from ragcorp.interface.cli.documents.vectors import embed_with_progress, resumable
 
 
 async def import_history(
@@ -53,9 +46,12 @@ async def import_history(
             print_line_failures(call.output, done.failures, count=done.failed)
             await embed_with_progress(call, opened, no_embed=no_embed)
         pending = (await use_cases.embed_pending.counts(workspace=opened.principal.workspace)).pending
-    counts = dict(zip(COUNTS, (done.total, done.created, done.updated, done.unchanged, done.failed), strict=True))
-    call.output.result(
-        {**counts, "failures": line_failure_documents(done.failures), "pending": pending},
-        lambda console: print_table(console, COUNTS, [counts.values()]),
-    )
+    totals = {
+        "lines": done.total,
+        "created": done.created,
+        "updated": done.updated,
+        "unchanged": done.unchanged,
+        "failed": done.failed,
+    }
+    write_totals(call.output, totals, done.failures, pending=pending)
     return EXIT_FAILED if done.failed else 0

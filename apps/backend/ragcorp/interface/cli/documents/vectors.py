@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TypeVar
 
 from ragcorp.application.upkeep.task_progress import Report
-from ragcorp.application.validation.json_lines import LineFailure, LinesDone
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import Output, error_document
 from ragcorp.interface.cli.console.services import Session
-from ragcorp.interface.line_files import lines_of, opened_lines
 
 MAX_FAILED_ROUNDS = 3
 POLL_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 150.0
 """Longer than a lease: by then the share of a process that died is due again."""
 
-MAX_SHOWN_FAILURES = 50
 STAYS = "What is stored stays; run the same command again to go on."
-
-Stored = TypeVar("Stored")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,34 +93,3 @@ def resumable(call: Call, note: str = STAYS) -> Iterator[None]:
     except asyncio.CancelledError:
         call.output.note(note)
         raise
-
-
-async def store_lines(
-    call: Call,
-    file: str,
-    task: str,
-    store: Callable[[Iterable[bytes], LinesDone], Awaitable[Stored]],
-) -> Stored:
-    """Store the JSON lines of a file, or of stdin for ``-``, with a progress bar.
-
-    Raises MissingFileError or InvalidInputError.
-    """
-    with call.progress(task, "lines") as report:
-        if file == "-":
-            return await store(lines_of(sys.stdin.buffer), lambda count: report(count, count))
-        with opened_lines(Path(file)) as stream:
-            total = await asyncio.to_thread(lambda: sum(1 for _ in lines_of(stream)))
-            stream.seek(0)
-            return await store(lines_of(stream), lambda count: report(count, total))
-
-
-def print_line_failures(output: Output, failures: Sequence[LineFailure], *, count: int, rest: str = "") -> None:
-    """Print the first of ``count`` bad lines; ``rest`` says where the others are."""
-    for failure in failures[:MAX_SHOWN_FAILURES]:
-        output.failure(f"line {failure.line}", failure.error, field=failure.error.field)
-    if count > MAX_SHOWN_FAILURES:
-        output.note(f"and {count - MAX_SHOWN_FAILURES:,} more bad lines{rest}")
-
-
-def line_failure_documents(failures: Sequence[LineFailure]) -> list[dict[str, object]]:
-    return [{"line": failure.line, "error": error_document(failure.error)} for failure in failures]

@@ -16,20 +16,12 @@ from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphOutcome, Graph
 from ragcorp.domain.moments import written_moment
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
+from ragcorp.interface.cli.console.lines import print_line_failures, store_lines, write_totals
 from ragcorp.interface.cli.console.options import PageOptions
 from ragcorp.interface.cli.console.output import EXIT_FAILED, Cells, days, print_table, shortened
 from ragcorp.interface.cli.documents.commands import confirm
-from ragcorp.interface.cli.documents.vectors import (
-    embed_batch,
-    embed_with_progress,
-    line_failure_documents,
-    print_line_failures,
-    resumable,
-    store_lines,
-)
+from ragcorp.interface.cli.documents.vectors import embed_batch, embed_with_progress, resumable
 from ragcorp.interface.shapes.graph import extraction_result, graph_outcome, stored_entity, stored_fact
-
-COUNTS = ("created", "updated", "unchanged", "failed")
 
 ENTITY_CELLS: Cells[Entity] = {
     "external_id": lambda entity: entity.external_id,
@@ -109,11 +101,8 @@ async def load(call: Call, file: options.Lines, no_embed: options.NoEmbed = Fals
             failed = len(done.failures)
             print_line_failures(call.output, done.failures, count=failed, rest=" (--json has them all)")
             await embed_with_progress(call, session, no_embed=no_embed)
-    counts = dict(zip(COUNTS, (done.created, done.updated, done.unchanged, failed), strict=True))
-    call.output.result(
-        {**counts, "failures": line_failure_documents(done.failures)},
-        lambda console: print_table(console, COUNTS, [counts.values()]),
-    )
+    totals = {"created": done.created, "updated": done.updated, "unchanged": done.unchanged, "failed": failed}
+    write_totals(call.output, totals, done.failures)
     return EXIT_FAILED if failed else 0
 
 
