@@ -144,8 +144,7 @@ class CollectionTable:
 
     def visible(self, principal: Principal) -> Predicate:
         """Return the condition under which a row counts and the principal may read it."""
-        predicate = self.readable(principal, alias=self.alias)
-        return Predicate(clauses=[*predicate.clauses, self.condition], values=predicate.values)
+        return self.readable(principal, alias=self.alias) & Predicate.of(self.condition)
 
     def narrowed(self, filters: Filters) -> Predicate:
         """Return the filters as a condition on ``rows``. Raises InvalidInputError for a field that they lack."""

@@ -78,9 +78,16 @@ class Predicate:
     clauses: list[str] = field(default_factory=list)
     values: dict[str, object] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, *clauses: str, **values: object) -> Predicate:
+        return cls(clauses=list(clauses), values=values)
+
     @property
     def sql(self) -> str:
         return " AND ".join(self.clauses) or "true"
+
+    def __and__(self, other: Predicate) -> Predicate:
+        return Predicate(clauses=[*self.clauses, *other.clauses], values=self.values | other.values)
 
 
 def visibility(principal: Principal, *, alias: str = "c") -> Predicate:
@@ -102,6 +109,19 @@ def visibility(principal: Principal, *, alias: str = "c") -> Predicate:
             "subject": principal.subject,
         },
     )
+
+
+def named(alias: str, *, prefix: str = "", after: str | None = None) -> Predicate:
+    """Return the condition on rows whose external_id starts with ``prefix`` and comes behind ``after``."""
+    predicate = Predicate()
+    if prefix:
+        # an index serves the bound even if the prefix is not known at planning
+        predicate &= Predicate.of(
+            f"{alias}.external_id >= %(prefix)s", f"starts_with({alias}.external_id, %(prefix)s)", prefix=prefix
+        )
+    if after is not None:
+        predicate &= Predicate.of(f"{alias}.external_id > %(after)s", after=after)
+    return predicate
 
 
 def filtered(

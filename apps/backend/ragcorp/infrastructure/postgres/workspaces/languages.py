@@ -1,4 +1,4 @@
-"""The languages that a workspace's queries are read in (migration 006)."""
+"""The languages of a workspace's queries (migration 006)."""
 
 from __future__ import annotations
 
