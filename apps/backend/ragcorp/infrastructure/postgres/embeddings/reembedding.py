@@ -18,6 +18,7 @@ from ragcorp.domain.ports.embeddings import ModelState, Rejected
 from ragcorp.domain.ports.storage import PendingChunk
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, DriverConnection
 from ragcorp.infrastructure.postgres.connections.errors import translated
+from ragcorp.infrastructure.postgres.dense.similarity_scores import STORE_MEAN_OF_MODEL
 from ragcorp.infrastructure.postgres.embeddings import reembedding_statements as statements
 from ragcorp.infrastructure.postgres.embeddings.backlog import pending_texts, vector_rows
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import REFRESH_OF_MODEL
@@ -145,7 +146,7 @@ class PostgresReembedding:
         async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             found = await (await connection.execute(statements.WORKSPACES, values)).fetchall()
             for (workspace,) in found:
-                await connection.execute(statements.STORE_MEAN, {"model_id": model_id, "workspace": workspace})
+                await connection.execute(STORE_MEAN_OF_MODEL, {"model_id": model_id, "workspace": workspace})
 
     async def build_indexes(self, model: EmbeddingModel, *, report: Callable[[int, int], None]) -> None:
         async with self._connection() as connection:
