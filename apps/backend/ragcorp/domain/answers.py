@@ -1,12 +1,14 @@
-"""Values of answering: what the answerer gets, what it yields, and the cited answer."""
+"""Values of answering: the answerer's prompt and events, and the cited answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceReport
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.domain.structure.hydration import Hydration
@@ -31,35 +33,35 @@ class AnswerPrompt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quote:
-    """Words of passage ``n`` that carry a part of the answer."""
+class AnswerDelta:
+    """The next characters of the answer. A language model cites passages in them as [n]."""
 
-    n: int
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerDelta:
-    """The next piece of the answer's text."""
+class QuotedPiece:
+    """A part of the answer that rests on the words ``quote`` of passage ``n``. Readers see ``text`` and then [n]."""
 
     text: str
+    quote: str
+    n: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerFinished:
-    """The end of an answer. ``quotes`` is empty where the answerer quotes nothing literally."""
+    """The end of an answer, with the tokens that a language model used."""
 
     abstained: bool
-    quotes: tuple[Quote, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
 
 
-AnswerEvent = AnswerDelta | AnswerFinished
+AnswerEvent = AnswerDelta | QuotedPiece | AnswerFinished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """Where a [n] of an answer leads."""
+    """The passage, and its words, behind an [n] of an answer."""
 
     n: int
     chunk_id: str
@@ -76,10 +78,10 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The checked answer: every [n] in ``text`` stands in ``citations`` once.
+    """The checked answer: ``citations`` has one entry for every [n] in ``text``.
 
-    ``rewritten_query`` is what was asked instead of a follow-up question, None where that is the question itself;
-    ``hydration`` what the turn of an episode showed, if the request named one.
+    ``rewritten_query`` is the question that replaced a follow-up question, if one did; ``hydration`` is what the turn
+    of an episode showed, if the request named one.
     """
 
     text: str
@@ -93,10 +95,26 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """First event of an answer: what the answerer will read, and for which question if that was rewritten."""
+    """First event of an answer: the search results that the answerer will read, and the rewritten question, if any."""
 
     response: SearchResponse
     rewritten_query: str | None = None
 
 
 AskEvent = Searched | AnswerDelta | Answer
+
+
+async def final_answer(
+    events: AsyncGenerator[AskEvent], *, on_search: Callable[[SearchResponse], object] | None = None
+) -> Answer:
+    """Return the answer at the end of ``events`` and close them. ``on_search`` gets the search results.
+
+    Raises what the events raise, and AnswererUnavailableError if they end without an answer.
+    """
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Answer):
+                return event
+            if isinstance(event, Searched) and on_search is not None:
+                on_search(event.response)
+    raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
 from uuid import UUID
 
 from ragcorp.domain.files.source_paths import document_path, shown_path, shown_title
@@ -29,11 +30,16 @@ class IngestStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """The original file: bytes, media type and file name."""
+    """The original file: bytes, media type, file name; ``text`` if it was sent as text (``content`` is its UTF-8)."""
 
     content: bytes
     media_type: str
     filename: str
+    text: str | None = None
+
+    @classmethod
+    def of_text(cls, text: str, *, media_type: str, filename: str = "") -> Self:
+        return cls(content=text.encode(), media_type=media_type, filename=filename, text=text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

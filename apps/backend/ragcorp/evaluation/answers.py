@@ -1,6 +1,6 @@
 """How answers are scored against questions with accepted and forbidden substrings.
 
-Answer, gold, forbidden values and evidence are folded alike: lower case, accents removed, ``|`` and every run of white
+Answer, gold, forbidden values and evidence are folded alike: by the text analysis, then ``|`` and every run of white
 space to one space. Of the answerable questions:
 
     right        the answer holds any gold; for a yes/no question also if its first word is the expected one
@@ -19,9 +19,10 @@ An unanswerable question is right only if it was abstained from.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from ragcorp.domain.text.folding import folded
 
 MULTI = "multi"
 YESNO = "yesno"
@@ -115,9 +116,7 @@ class AnswerShares:
 
 
 def _folded(text: str) -> str:
-    decomposed = unicodedata.normalize("NFD", text.lower())
-    plain = "".join(character for character in decomposed if not unicodedata.combining(character))
-    return " ".join(plain.replace("|", " ").split())
+    return " ".join(folded(text).replace("|", " ").split())
 
 
 def judged(question: AskQuestion, answer: GivenAnswer) -> AnswerVerdict:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import StrEnum
 
+from ragcorp.domain.text.folding import folded
 from ragcorp.evaluation.sets import EvaluationSet, Passage
 
 RARE_WORDS = 2
@@ -63,7 +64,7 @@ def varied(evaluation_set: EvaluationSet, variant: Variant, *, seed: int) -> Eva
 
 
 def without_accents(text: str) -> str:
-    """Return the text without its combining marks; ñ becomes n, too.
+    """Return the text as typed without accents. Unlike folding, this also turns ñ into n.
 
     >>> without_accents('¿Cuántos años?')
     '¿Cuantos anos?'
@@ -100,13 +101,15 @@ def _mistyped(word: str, chance: random.Random) -> str:
 
 
 def document_frequencies(passages: Iterable[Passage]) -> Mapping[str, int]:
-    """Return in how many passages each word (without accents, lower case) stands.
+    """Return in how many passages each word (folded) stands.
 
     >>> document_frequencies([Passage(id='a', title='', text='El plazo')])['plazo']
     1
     """
     return Counter(
-        word for passage in passages for word in {_folded(match) for match in _words(f"{passage.title} {passage.text}")}
+        word
+        for passage in passages
+        for word in {folded(match[0]) for match in _words(f"{passage.title} {passage.text}")}
     )
 
 
@@ -119,7 +122,7 @@ def without_rarest_words(text: str, frequencies: Mapping[str, int]) -> str:
     'el de'
     """
     words = _words(text)
-    rarest = sorted(words, key=lambda match: (frequencies.get(_folded(match), 0), match.start()))
+    rarest = sorted(words, key=lambda match: (frequencies.get(folded(match[0]), 0), match.start()))
     dropped = {match.span() for match in rarest[: min(RARE_WORDS, len(words) - 1)]}
     kept, end = [], 0
     for match in words:
@@ -130,7 +133,3 @@ def without_rarest_words(text: str, frequencies: Mapping[str, int]) -> str:
 
 def _words(text: str) -> list[re.Match[str]]:
     return list(_WORD.finditer(text))
-
-
-def _folded(match: re.Match[str]) -> str:
-    return without_accents(match[0]).lower()

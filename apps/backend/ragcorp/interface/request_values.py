@@ -39,20 +39,16 @@ TEXT_SUFFIXES = {".txt": "text/plain", ".text": "text/plain", ".html": "text/htm
 
 
 def text_file(external_id: str, text: str, *, media_type: str | None = None) -> SourceFile:
-    """Return text as a file. It has no file name: text is text, also under the id ``contrato.pdf``.
+    """Return text as a file without a name: it stays text, also under the id ``contrato.pdf``.
 
-    Raises InvalidInputError for a lone surrogate, and UnreadableDocumentError for a text of nothing.
+    Raises InvalidInputError for a lone surrogate, and UnreadableDocumentError for a blank text.
     """
     require_utf8(text, field="text")
-    # NUL can stand in no text, and parts words; left in, it would make the text look like another encoding
+    # PostgreSQL stores no NUL; words stay apart
     text = text.replace("\x00", " ")
     require_text(text)
     suffix = PurePosixPath(external_id).suffix.lower()
-    return SourceFile(
-        content=text.encode(),
-        media_type=media_type or TEXT_SUFFIXES.get(suffix, "text/markdown"),
-        filename="",
-    )
+    return SourceFile.of_text(text, media_type=media_type or TEXT_SUFFIXES.get(suffix, "text/markdown"))
 
 
 def parse_mode(mode: str) -> SearchMode:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from ragcorp.application.answering.abstention import abstention
-from ragcorp.application.answering.answer_text import AnswerText
+from ragcorp.application.answering.answer_text import AnswerText, neutral_piece
 from ragcorp.application.answering.cited_pages import CitedPages
-from ragcorp.application.answering.final_answer import whole_answer
+from ragcorp.application.answering.conversations import Conversations
 from ragcorp.application.hydration.passages import hydrated_chunks, not_repeated
 from ragcorp.domain.answers import (
     Answer,
     AnswerDelta,
+    AnswerEvent,
     AnswerFinished,
     AnswerPrompt,
     AskEvent,
     Citation,
     Passage,
+    QuotedPiece,
     Searched,
 )
 from ragcorp.domain.citations.checks import best_quote, cited_lines, cited_numbers
@@ -29,6 +31,7 @@ from ragcorp.domain.collections import GENERATED
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError
 from ragcorp.domain.ports.models import Answerer
+from ragcorp.domain.ports.observers import AnswererObserver
 from ragcorp.domain.ports.text import LanguageDetector
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
@@ -41,7 +44,7 @@ from ragcorp.tracing import Span
 class AnswerLimits:
     """``max_passages`` bounds what the answerer reads; ``timeout_seconds`` is for the whole answer.
 
-    A request may name a ``limit`` up to ``max_limit``, as a search may.
+    A request may name a ``limit`` up to ``max_limit``, like a search.
     """
 
     max_passages: int = 10
@@ -51,7 +54,11 @@ class AnswerLimits:
 
 
 class AnswerQuery:
-    """Searches, lets the answerer write from the passages, and checks what it cites."""
+    """Searches, lets the answerer write from the passages, and checks what it cites.
+
+    With ``conversations``, a request that names one continues it. ``require_budget`` raises before the search where the
+    caller has no tokens left.
+    """
 
     def __init__(
         self,
@@ -61,19 +68,63 @@ class AnswerQuery:
         languages: LanguageDetector,
         pages: CitedPages,
         limits: AnswerLimits,
+        conversations: Conversations | None = None,
+        require_budget: Callable[[], Awaitable[None]] | None = None,
+        observer: AnswererObserver | None = None,
     ) -> None:
         self._search = search
         self._answerer = answerer
         self._languages = languages
         self._pages = pages
         self._limits = limits
-
-    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
-        """Return the whole answer. Raises what ``SearchChunks`` raises, and AnswererUnavailableError."""
-        return await whole_answer(self.stream(request, principal=principal))
+        self._conversations = conversations
+        self._require_budget = require_budget
+        self._observer = observer
 
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
-        """Yield ``Searched``, text deltas that are safe to show, and last the ``Answer``: the deltas, put together."""
+        """Yield ``Searched``, text deltas that are safe to show, and last the ``Answer`` with the whole text.
+
+        Raises what the search raises, TooManyRequestsError and AnswererUnavailableError.
+        """
+        if self._require_budget is not None:
+            await self._require_budget()
+        exchange = None
+        if self._conversations is not None and request.conversation_id is not None:
+            exchange = await self._conversations.begin(request.query, request.conversation_id, principal=principal)
+            request = replace(request, query=exchange.question)
+        response = await self._found(request, principal)
+        if exchange is not None:
+            await exchange.store_question(response)
+        yield Searched(response=response, rewritten_query=None if exchange is None else exchange.rewritten_query)
+        passages = self._passages(response)
+        draft = _Draft(passages)
+        finished = AnswerFinished(abstained=True)
+        language = self._languages.detect(request.query)
+        if passages:
+            prompt = AnswerPrompt(
+                question=request.query, language=language, workspace=principal.workspace, passages=passages
+            )
+            deadline = time.monotonic() + self._limits.timeout_seconds
+            try:
+                with Span("answer", model=self._answerer.name, passages=len(passages)) as span:
+                    async with aclosing(self._answerer.answer(prompt)) as events:
+                        while not isinstance(event := await _next(events, deadline), AnswerFinished):
+                            if shown := draft.add(event):
+                                yield AnswerDelta(text=shown)
+                        finished = event
+                    span.note(abstained=finished.abstained, **finished.usage)
+            except AnswererUnavailableError as error:
+                if self._observer is not None:
+                    self._observer.not_answered(error.reason)
+                raise
+            if (shown := draft.finish()) and not finished.abstained:
+                yield AnswerDelta(text=shown)
+        answer = await self._checked_answer(draft, finished, language, response, principal)
+        if self._observer is not None:
+            self._observer.answered()
+        yield answer if exchange is None else await exchange.store_answer(answer)
+
+    async def _found(self, request: SearchRequest, principal: Principal) -> SearchResponse:
         if request.limit > self._limits.max_limit:
             raise InvalidInputError(
                 "limit is out of range.",
@@ -81,95 +132,82 @@ class AnswerQuery:
                 limit=f"1 to {self._limits.max_limit}",
                 remedy="Ask for fewer passages.",
             )
-        response = await self._search.search(
+        return await self._search.search(
             replace(request, limit=min(request.limit, self._limits.max_passages)), principal=principal
         )
-        yield Searched(response=response)
-        language = self._languages.detect(request.query)
-        passages = self._passages(response)
-        if not passages:
-            yield self._abstained(language, response)
-            return
-        prompt = AnswerPrompt(
-            question=request.query, language=language, workspace=principal.workspace, passages=passages
-        )
-        checked = AnswerText(
-            allowed=frozenset(passage.n for passage in passages),
-            sources=[passage.chunk.content for passage in passages],
-        )
-        text: list[str] = []
-        deadline = time.monotonic() + self._limits.timeout_seconds
-        with Span("answer", model=self._answerer.name, passages=len(passages)) as span:
-            async with aclosing(self._answerer.answer(prompt)) as events:
-                while not isinstance(event := await _next(events, deadline), AnswerFinished):
-                    if piece := checked.feed(event.text):
-                        text.append(piece)
-                        yield AnswerDelta(text=piece)
-                finished = event
-            span.note(abstained=finished.abstained, **finished.usage)
-        if piece := checked.finish():
-            text.append(piece)
-            if not finished.abstained:
-                yield AnswerDelta(text=piece)
-        yield await self._checked_answer("".join(text), finished, passages, language, response, principal)
 
     def _passages(self, response: SearchResponse) -> tuple[Passage, ...]:
-        """Return what a turn of an episode shows, under its own budget, then what was found."""
+        """Return the chunks that a turn of an episode shows, which have their own budget, then the results."""
         hydrated = hydrated_chunks(response.hydration)
         found: list[Chunk] = []
         tokens = 0
         for chunk in not_repeated((hit.chunk for hit in response.hits), hydrated):
             if chunk.metadata.get(GENERATED) is True and not chunk.of_document:
-                continue  # what was answered before must not prove itself
+                continue  # an earlier answer is no evidence for this one
             tokens += len(chunk.content) // 3
             if found and tokens > self._limits.max_context_tokens:
                 break
             found.append(chunk)
         return tuple(Passage(n=n, chunk=chunk) for n, chunk in enumerate((*hydrated, *found), start=1))
 
-    def _abstained(self, language: str, response: SearchResponse, usage: Mapping[str, int] | None = None) -> Answer:
-        return Answer(
-            text=abstention(language),
-            abstained=True,
-            citations=(),
-            degraded=response.degraded,
-            usage=usage or {},
-            hydration=response.hydration,
-        )
-
     async def _checked_answer(
-        self,
-        text: str,
-        finished: AnswerFinished,
-        passages: Sequence[Passage],
-        language: str,
-        response: SearchResponse,
-        principal: Principal,
+        self, draft: _Draft, finished: AnswerFinished, language: str, response: SearchResponse, principal: Principal
     ) -> Answer:
-        numbers = cited_numbers(text)
-        # an answer that cites nothing rests on nothing
-        if finished.abstained or not numbers:
-            return self._abstained(language, response, finished.usage)
-        by_number = {passage.n: passage for passage in passages}
-        quotes: dict[int, list[str]] = {}
-        for quote in finished.quotes:
-            quotes.setdefault(quote.n, []).append(quote.text)
-        cited = [by_number[n] for n in numbers]
-        quoted = [quotes.get(each.n) or [best_quote(text, each.n, each.chunk.content)] for each in cited]
-        pages = await self._pages.find(
-            [(each.chunk, of_each) for each, of_each in zip(cited, quoted, strict=True)], principal=principal
-        )
+        cited = () if finished.abstained else draft.cited()
+        pages = await self._pages.find([(passage.chunk, quotes) for passage, quotes in cited], principal=principal)
         return Answer(
-            text=text,
-            abstained=False,
-            citations=tuple(map(_citation, cited, quoted, pages)),
+            text=draft.text if cited else abstention(language),
+            abstained=not cited,
+            citations=tuple(_citation(*of_passage, page) for of_passage, page in zip(cited, pages, strict=True)),
             degraded=response.degraded,
             usage=finished.usage,
             hydration=response.hydration,
         )
 
 
-async def _next(events: AsyncIterator[AnswerDelta | AnswerFinished], deadline: float) -> AnswerDelta | AnswerFinished:
+class _Draft:
+    """Assembles an answer from the answerer's pieces: the text that is safe to show, and the quotes that it cites."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self.text = ""
+        self._by_number = {passage.n: passage for passage in passages}
+        self._sources = [passage.chunk.content for passage in passages]
+        self._model_text = AnswerText(allowed=frozenset(self._by_number), sources=self._sources)
+        self._written = ""
+        self._quotes: dict[int, list[str]] = {}
+
+    def add(self, piece: AnswerDelta | QuotedPiece) -> str:
+        """Return the text that may be shown now."""
+        if isinstance(piece, AnswerDelta):
+            return self._write(self._model_text.feed(piece.text))
+        if piece.n not in self._by_number:
+            raise AnswererUnavailableError(
+                "The answer cites a passage that does not exist.", reason="bad_response", remedy="Try again."
+            )
+        self._quotes.setdefault(piece.n, []).append(piece.quote)
+        before = " " if self.text else ""
+        shown = f"{before}{neutral_piece(piece.text, sources=self._sources)} [{piece.n}]"
+        self.text += shown
+        return shown
+
+    def finish(self) -> str:
+        return self._write(self._model_text.finish())
+
+    def cited(self) -> Sequence[tuple[Passage, Sequence[str]]]:
+        """Return each cited passage once, in the order of its citations, with the quotes behind them."""
+        passages = [self._by_number[n] for n in dict.fromkeys((*self._quotes, *cited_numbers(self._written)))]
+        return [
+            (passage, self._quotes.get(passage.n) or [best_quote(self.text, passage.n, passage.chunk.content)])
+            for passage in passages
+        ]
+
+    def _write(self, text: str) -> str:
+        self.text += text
+        self._written += text
+        return text
+
+
+async def _next(events: AsyncIterator[AnswerEvent], deadline: float) -> AnswerEvent:
     try:
         async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
             return await anext(events)

@@ -147,6 +147,12 @@ class AnswerText:
         return f"{found[1]} {rest}" if rest else found[1]
 
 
+def neutral_piece(text: str, *, sources: Iterable[str]) -> str:
+    """Return a whole piece of an answer, made harmless, without any citation of its own."""
+    checked = AnswerText(allowed=frozenset(), sources=sources)
+    return checked.feed(text) + checked.finish()
+
+
 def _cleaned(text: str) -> str:
     return "".join(map(_plain, text)) if not text.isascii() or not text.isprintable() else text
 

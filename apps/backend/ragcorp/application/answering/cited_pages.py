@@ -7,7 +7,7 @@ import logging
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.domain.citations.checks import quoted_at
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import StorageUnavailableError
@@ -26,7 +26,6 @@ class CitedPages:
     def __init__(self, *, texts: PageTexts, timeout_seconds: float = 1.0) -> None:
         self._texts = texts
         self._timeout_seconds = timeout_seconds
-        self._time_bound = TimeBound()
 
     async def find(
         self, cited: Sequence[tuple[Chunk, Sequence[str]]], *, principal: Principal
@@ -47,7 +46,7 @@ class CitedPages:
             return {}
         deadline = asyncio.get_running_loop().time() + self._timeout_seconds
         try:
-            return await self._time_bound.run(self._texts.read(spans, principal=principal), deadline=deadline)
+            return await run_until(deadline, self._texts.read(spans, principal=principal))
         except (TimeoutError, StorageUnavailableError) as error:
             logger.warning("citations name the first page of their passages: %s", type(error).__name__)
             return {}

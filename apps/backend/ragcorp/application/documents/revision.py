@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio.to_thread
 
@@ -61,7 +61,7 @@ class DocumentRevision:
         source = read.source
         if text is not None and text != read.text:
             require_editable(read.document)
-            source = replace(source, content=text.encode())
+            source = SourceFile.of_text(text, media_type=source.media_type, filename=source.filename)
         request = IngestRequest(
             external_id=read.document.external_id, file=source, attributes=attributes or read.requested
         )

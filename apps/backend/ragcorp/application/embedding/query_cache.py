@@ -1,13 +1,12 @@
-"""An embedder that embeds a query once for all who ask at the same time, and remembers recent ones."""
+"""Caches query vectors and embeds a query once for concurrent callers."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ragcorp.application.embedding.vector_memory import VectorMemory
+from ragcorp.application.resilience.single_flight import Flight, SingleFlight
 from ragcorp.domain.embeddings import CacheName, CacheOutcome, EmbeddingModel, Vector
 from ragcorp.domain.observers import EmbeddingCacheObservers
 from ragcorp.domain.ports.models import Embedder
@@ -22,19 +21,10 @@ _Key = tuple[EmbeddingModel, str, str]
 NO_WORKSPACE = ""
 
 
-@dataclass(slots=True)
-class _Call:
-    task: asyncio.Task[Vector]
-    waiting: int = 0
-
-
 class QueryCachingEmbedder:
-    """Keeps the last ``size`` query vectors, each for ``ttl_seconds``, least recently used out first; 0 keeps none.
+    """Keeps the ``size`` most recently used query vectors, each for at most ``ttl_seconds``; size 0 keeps none.
 
-    A vector depends on the model and the text alone, and is remembered for each workspace apart, so that no answer
-    comes the sooner for what another one asked. Those of a workspace who ask for one text at the same time wait for one
-    call and share its outcome; a failure is not remembered. One who is cancelled leaves the others waiting; the last
-    cancels the call.
+    Entries and calls are separate by workspace: response times reveal nothing about another one's queries.
     """
 
     def __init__(
@@ -49,7 +39,7 @@ class QueryCachingEmbedder:
         self._embedder = embedder
         self._memory = VectorMemory(size=size, ttl_seconds=ttl_seconds, timer=timer)
         self._observer = observer or EmbeddingCacheObservers()
-        self._calls: dict[_Key, _Call] = {}
+        self._flights = SingleFlight[_Key, Flight[_Key, Vector]]()
 
     @property
     def model(self) -> EmbeddingModel:
@@ -64,25 +54,14 @@ class QueryCachingEmbedder:
 
     async def embed_query_of(self, workspace: str, text: str) -> Vector:
         key = self.model, workspace, text
-        known = self._memory.get(key)
-        if known is not None:
+        if (vector := self._memory.get(key)) is not None:
             self._observer.vectors_served(CacheName.QUERY, CacheOutcome.MEMORY)
-            return known
-        call = self._calls.get(key)
-        if call is None or call.task.done():
-            self._observer.vectors_served(CacheName.QUERY, CacheOutcome.MISS)
-            call = self._calls[key] = _Call(task=asyncio.create_task(self._embed(key)))
-        else:
-            self._observer.vectors_served(CacheName.QUERY, CacheOutcome.JOINED)
-        call.waiting += 1
-        try:
-            return await asyncio.shield(call.task)
-        finally:
-            call.waiting -= 1
-            if call.waiting == 0:
-                call.task.cancel()
-                if self._calls.get(key) is call:
-                    del self._calls[key]
+            return vector
+        flight = self._flights.running([key]).get(key)
+        self._observer.vectors_served(CacheName.QUERY, CacheOutcome.JOINED if flight else CacheOutcome.MISS)
+        flight = flight or self._flights.start(Flight(keys=(key,)), self._embed(key))
+        await self._flights.ended([flight])
+        return flight.task.result()
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         with Span("embed passages", model=self.model.name, passages=len(texts)):

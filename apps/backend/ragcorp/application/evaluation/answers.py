@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
-from ragcorp.domain.answers import Answer, Citation
+from ragcorp.domain.answers import Answer, Citation, final_answer
 from ragcorp.domain.ports.files import DocumentFiles
 from ragcorp.domain.ports.text import DocumentParser
 from ragcorp.domain.ports.use_cases import QuestionAnswering
@@ -52,7 +52,9 @@ class EvaluateAnswers:
         judged_answers: list[JudgedAnswer] = []
         with progress("Asking", "questions") as report:
             for done, question in enumerate(questions, start=1):
-                answer = await self._answers.answer(replace(request, query=question.text), principal=principal)
+                answer = await final_answer(
+                    self._answers.stream(replace(request, query=question.text), principal=principal)
+                )
                 given = GivenAnswer(
                     text=answer.text,
                     abstained=answer.abstained,

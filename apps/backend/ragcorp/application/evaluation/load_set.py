@@ -48,9 +48,7 @@ def _file_request(passage: Passage, attributes: DocumentAttributes) -> IngestReq
     """The kind is told by the name; what no parser takes is plain text."""
     return IngestRequest(
         external_id=passage.id,
-        file=SourceFile(
-            content=passage.text.encode(), media_type="text/plain", filename=PurePosixPath(passage.id).name
-        ),
+        file=SourceFile.of_text(passage.text, media_type="text/plain", filename=PurePosixPath(passage.id).name),
         attributes=attributes,
     )
 
@@ -58,6 +56,6 @@ def _file_request(passage: Passage, attributes: DocumentAttributes) -> IngestReq
 def _text_request(passage: Passage, attributes: DocumentAttributes) -> IngestRequest:
     return IngestRequest(
         external_id=passage.id,
-        file=SourceFile(content=passage.text.encode(), media_type="text/plain", filename="passage"),
+        file=SourceFile.of_text(passage.text, media_type="text/plain", filename="passage"),
         attributes=replace(attributes, title=passage.title[:MAX_TITLE]),
     )

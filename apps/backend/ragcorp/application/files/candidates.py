@@ -1,10 +1,9 @@
-"""Passages of files that are no documents of ours, as candidates: the port CandidateStore over the files themselves."""
+"""The port CandidateStore over files that are not stored documents: describes and reads their passages."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from uuid import UUID, uuid5
@@ -18,6 +17,7 @@ from ragcorp.domain.ports.file_search import FileDocuments, FileLines, FileRepos
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Description, Features
+from ragcorp.domain.text.folding import folded
 
 PASSAGE_NAMESPACE = UUID("0c7d3a52-8f0e-4a53-9d0c-5b7a2f1e6c94")
 """Of the document ids that passages of files are given."""
@@ -29,9 +29,10 @@ Span = tuple[str, int, int]
 
 
 def file_passes(filters: Filters, path: str, *, access: FileAccess, language: str) -> bool:
-    """Say whether a file passes: it has a path for an id, the language and sensitivity of all files, and no metadata.
+    """Return whether a file passes the filters.
 
-    By a field that documents lack, nothing passes.
+    Its external_id is its path, its language and sensitivity are those of all files, and it has no metadata. A field
+    that documents lack excludes every file.
     """
     if fields_of(filters) - DOCUMENT_FIELDS:
         return False
@@ -171,6 +172,4 @@ def _description(access: FileAccess, language: str) -> Description:
 
 
 def _words(text: str) -> frozenset[str]:
-    decomposed = unicodedata.normalize("NFD", text.casefold())
-    plain = "".join(character for character in decomposed if not unicodedata.combining(character))
-    return frozenset(_WORD.findall(plain))
+    return frozenset(_WORD.findall(folded(text)))

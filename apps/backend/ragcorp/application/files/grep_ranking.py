@@ -18,28 +18,28 @@ score = distinct terms + (rarity / sum of the idf of all terms) / 2, so that it 
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from ragcorp.domain.files.values import CONTEXT_LINES, MERGE_LINES, FileMatches, Mark, MatchedFile, RankedPassage
+from ragcorp.domain.text.folding import folded
 
 MAX_PASSAGE_LINES = 200
 _AROUND = 2 * CONTEXT_LINES + 1
 
 
 def passages_of(matches: FileMatches, *, terms: Sequence[str]) -> tuple[RankedPassage, ...]:
-    """Return the passages of all files. ``line_end`` may lie behind the end of the file.
+    """Return the passages of all files. ``line_end`` may be behind the end of the file.
 
-    ``terms`` are what the numbers in the marks stand for, as text.
+    ``terms`` are the texts of the term numbers in the marks.
     """
     rarity_of = _rarities(matches)
     whole = math.fsum(rarity_of.values())
-    spoken = [_folded(term) for term in terms]
+    spoken = [folded(term) for term in terms]
     keyed = []
     for file in matches.files:
-        path = _folded(file.path.partition("/")[2])
+        path = folded(file.path.partition("/")[2])
         path_key = (not any(term in path for term in spoken), path.count("/"), file.path)
         for lines in _runs(file.marks):
             distinct = tuple(sorted({mark.term for mark in lines.marks}))
@@ -91,9 +91,3 @@ def _rarities(matches: FileMatches) -> Mapping[int, float]:
     holding = Counter(term for file in matches.files for term in {mark.term for mark in file.marks})
     searched = max(matches.searched, len(matches.files))
     return {term: math.log(1 + (searched - n + 0.5) / (n + 0.5)) for term, n in sorted(holding.items())}
-
-
-def _folded(text: str) -> str:
-    """Return a text without case and accents."""
-    decomposed = unicodedata.normalize("NFD", text.casefold())
-    return "".join(char for char in decomposed if not unicodedata.combining(char))

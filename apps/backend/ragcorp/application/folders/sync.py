@@ -54,7 +54,7 @@ BATCH_DELETIONS = 500
 
 @dataclass(slots=True, kw_only=True)
 class _Pass:
-    """What a pass works with, and what it has found so far. ``below`` is None for the whole tree."""
+    """The arguments and results of one pass. ``below`` is None for the whole tree."""
 
     tree: WatchedTree
     principal: Principal
@@ -67,7 +67,7 @@ class _Pass:
     not_stored: set[str] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
 
-    def tell(self, kind: WatchKind, relative: str, error: RagcorpError | None = None) -> None:
+    def report(self, kind: WatchKind, relative: str, error: RagcorpError | None = None) -> None:
         self.counts[kind.value] += 1
         self.on_event(WatchEvent(kind=kind, external_id=escaped(self.options.prefix + relative), error=error))
 
@@ -77,12 +77,12 @@ class _Pass:
 
 
 class SyncFolder:
-    """Stores what is new or changed, then deletes what is gone: a file that was renamed is found at every moment.
+    """Stores new and changed files, then deletes documents of missing files: a renamed file is found at every moment.
 
-    A file whose stamp is the recorded one is not read. What cannot be read or stored keeps the version that is stored.
-    Nothing is deleted where the tree cannot be listed, is another one than before, or is empty. Two that do this to
-    one tree at once come to the same end: each looks at the same files, every write is idempotent, and what one stores
-    while the other deletes is stored anew at the next look.
+    A file with the recorded stamp is not read. A file that cannot be read or stored keeps its stored version. Nothing
+    is deleted if the tree cannot be listed, was replaced by another, or is empty. Two processes that sync one tree at
+    once reach the same result: both look at the same files, every write is idempotent, and a document that one stores
+    while the other deletes it is stored again on the next pass.
     """
 
     def __init__(
@@ -126,9 +126,9 @@ class SyncFolder:
         known = await self._known(now)
         if _is_another(now, scan, known, before):
             return SyncOutcome(waiting=_another_folder())
-        self._say_unlisted(now, scan)
+        self._report_unlisted(now, scan)
         due = await anyio.to_thread.run_sync(lambda: self._due(now, scan.files, known))
-        self._say_replaced(now, scan, known, due)
+        self._report_replaced(now, scan, known, due)
         await self._store(now, due, known)
         self._forget_failures(now, {found.entry.relative for found in scan.files})
         waiting = await self._delete(now, known, scan=scan, due=due, before=before)
@@ -143,7 +143,7 @@ class SyncFolder:
         return {row.relative: row for row in rows}
 
     def _due(self, now: _Pass, found: Sequence[FoundFile], known: Mapping[str, KnownFile]) -> list[FoundFile]:
-        """Return what has to be read."""
+        """Return the files to read."""
         described = self._documents.described(now.options)
         due: list[FoundFile] = []
         for file in found:
@@ -177,12 +177,12 @@ class SyncFolder:
         async with aclosing(stored) as batches:
             async for batch in batches:
                 for file in batch:
-                    self._told(now, file, stamps[file.entry.relative], known.get(file.entry.relative))
+                    self._record(now, file, stamps[file.entry.relative], known.get(file.entry.relative))
                 done += len(batch)
                 now.progress(done, len(due))
 
-    def _told(self, now: _Pass, file: StoredFile, seen: FileStamp, row: KnownFile | None) -> None:
-        """Say what became of a file."""
+    def _record(self, now: _Pass, file: StoredFile, seen: FileStamp, row: KnownFile | None) -> None:
+        """Record the outcome of a file."""
         relative, outcome, memory = file.entry.relative, file.outcome, now.memory
         if isinstance(outcome, IngestResult):
             memory.failed.pop(relative, None)
@@ -192,7 +192,7 @@ class SyncFolder:
                 now.counts["unchanged"] += 1
             else:
                 others = outcome.status is IngestStatus.UPDATED and (row is None or (row.stored and not row.owned))
-                now.tell(WatchKind(outcome.status.value), relative, _took_the_place() if others else None)
+                now.report(WatchKind(outcome.status.value), relative, _took_the_place() if others else None)
             return
         now.not_stored.add(relative)
         if outcome is None or isinstance(outcome.error, NotFoundError):  # written, or gone, while it was read
@@ -205,7 +205,7 @@ class SyncFolder:
             now.counts["failed"] += 1
         else:
             memory.failed[relative] = failed
-            now.tell(WatchKind.FAILED, relative, outcome.error)
+            now.report(WatchKind.FAILED, relative, outcome.error)
 
     async def _delete(
         self,
@@ -264,9 +264,9 @@ class SyncFolder:
         for path in still:
             now.memory.moving.pop(path, None)
             if by_path[path].external_id in deleted:
-                now.tell(WatchKind.DELETED, path)
+                now.report(WatchKind.DELETED, path)
             elif by_path[path].stored:
-                now.tell(
+                now.report(
                     WatchKind.KEPT,
                     path,
                     ConflictError(
@@ -285,19 +285,19 @@ class SyncFolder:
             )
             now.on_event(WatchEvent(kind=WatchKind.HELD_BACK, error=error))
 
-    def _say_replaced(
+    def _report_replaced(
         self, now: _Pass, scan: FolderScan, known: Mapping[str, KnownFile], due: Sequence[FoundFile]
     ) -> None:
-        said = now.memory.replaced | {file.entry.relative for file in due}
+        reported = now.memory.replaced | {file.entry.relative for file in due}
         for path in (file.entry.relative for file in scan.files):
-            if path in known and known[path].replaced and path not in said:
+            if path in known and known[path].replaced and path not in reported:
                 now.memory.replaced.add(path)
-                now.tell(WatchKind.KEPT, path, _has_the_place())
+                now.report(WatchKind.KEPT, path, _has_the_place())
 
-    def _say_unlisted(self, now: _Pass, scan: FolderScan) -> None:
+    def _report_unlisted(self, now: _Pass, scan: FolderScan) -> None:
         for path in scan.unlisted:
             if path not in now.memory.unlisted:
-                now.tell(WatchKind.FAILED, path, unlisted())
+                now.report(WatchKind.FAILED, path, unlisted())
         now.memory.unlisted = (now.memory.unlisted if now.below is not None else frozenset()) | set(scan.unlisted)
 
     def _forget_failures(self, now: _Pass, there: Collection[str]) -> None:
@@ -316,10 +316,10 @@ def folder_out() -> SourceUnavailableError:
 
 
 def _is_another(now: _Pass, scan: FolderScan, known: Mapping[str, KnownFile], state: TreeState) -> bool:
-    """Say whether another folder seems to stand in the place of the one that was stored; remember the root if not.
+    """Return whether another folder seems to have replaced the stored one; if not, remember the root.
 
-    Of one that is seen for the first time, or has another root than before, a file must be there that is known by its
-    path, or, where all were moved, by its size and time.
+    A tree that is new or has another root must contain a file known by its path or, if all were moved, by size and
+    time.
     """
     if now.below is not None or now.options.allow_deletions or now.memory.identity == state.identity:
         return False
@@ -376,5 +376,5 @@ def _is_below(path: str, places: Iterable[str]) -> bool:
 
 
 def _content(stamp: FileStamp) -> tuple[int, int]:
-    """Return what a file keeps when it is renamed."""
+    """Return the part of a stamp that a rename keeps."""
     return stamp.size, stamp.mtime_ns

@@ -30,16 +30,16 @@ MAX_PLACES = 1_000
 """Changes in more places at once are looked for in the whole tree: it costs no more."""
 
 BURST = 50
-"""So many documents changed at once are summed up."""
+"""From this many changed documents at once, a summary is reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchTimes:
-    """Seconds. ``comparison``: between two comparisons of the whole tree, whatever was told of changes;
-    ``unwatched``: where the system tells of none.
+    """Seconds. ``comparison``: between two comparisons of the whole tree, despite notifications; ``unwatched``: where
+    the system sends none.
 
-    ``retry``: until a folder that is out is looked for again; ``first_backoff`` and ``last_backoff`` bound the waits
-    for a database that is out, each twice as long as the one before.
+    ``retry``: until a missing folder is checked again. ``first_backoff`` and ``last_backoff`` bound the waits for an
+    unavailable database, each twice as long as the one before.
     """
 
     comparison: float = 300.0
@@ -51,9 +51,9 @@ class WatchTimes:
 
 @dataclass(slots=True, kw_only=True)
 class _Watch:
-    """One watch: what is left to look at, and when.
+    """One watch: the pending places and times.
 
-    ``waits_for`` is the reason that was told for waiting, until it is over.
+    ``waits_for`` is the reported reason for waiting, until that is over.
     """
 
     tree: WatchedTree
@@ -84,7 +84,7 @@ class _Watch:
 
 
 class WatchFolder:
-    """Compares the whole tree first, then what the system tells of it, and the whole from time to time."""
+    """Compares the whole tree first, then the places that the system reports, and the whole again from time to time."""
 
     def __init__(
         self, *, sync: FolderSync, files: FolderFiles, watching: FolderWatching, times: WatchTimes | None = None
@@ -138,7 +138,7 @@ class WatchFolder:
             watch.everything = True
 
     async def _step(self, watch: _Watch) -> bool:
-        """Look at what is due; return whether the tree is still the one that is watched."""
+        """Process pending changes; return whether the tree is still the watched one."""
         now = asyncio.get_running_loop().time()
         if now - watch.compared_at >= self._times.comparison:
             watch.everything = True

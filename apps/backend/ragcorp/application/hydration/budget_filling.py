@@ -11,7 +11,7 @@ from ragcorp.application.embedding.query import embed_query
 from ragcorp.application.hydration.candidate_lookup import CandidateLookup
 from ragcorp.application.hydration.plan import has_room, plan
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import (
     ConfigurationError,
@@ -74,7 +74,6 @@ class RoomFilling:
         self._limits = limits
         self._threshold = threshold
         self._breaker = breaker
-        self._time_bound = TimeBound()
 
     def begin(self, asked: str, *, workspace: str, deadline: float) -> asyncio.Task[Vector | SourceReport] | None:
         """Begin to embed; None where no model is configured. Whoever begins it cancels it at the end."""
@@ -102,9 +101,9 @@ class RoomFilling:
             return _structural_only(embedded)
         started = asyncio.get_running_loop().time()
         try:
-            similar = await self._time_bound.run(
+            similar = await run_until(
+                deadline,
                 self._candidates.similar(embedded, anchored=_identities(anchors), principal=principal, filters=filters),
-                deadline=deadline,
             )
         except OUT as error:
             return _structural_only(report_of(SEMANTIC, error, started=started))
@@ -128,9 +127,7 @@ class RoomFilling:
             return SourceReport(source=SEMANTIC, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason="circuit_open")
         verdict = Verdict.NOTHING
         try:
-            vector = await self._time_bound.run(
-                embed_query(self._embedder, query, workspace=workspace), deadline=deadline
-            )
+            vector = await run_until(deadline, embed_query(self._embedder, query, workspace=workspace))
             verdict = Verdict.WELL
         except (EmbedderUnavailableError, TimeoutError) as error:
             verdict = Verdict.FAILED
@@ -149,9 +146,9 @@ class RoomFilling:
     ) -> Filling:
         started = asyncio.get_running_loop().time()
         try:
-            candidates = await self._time_bound.run(
+            candidates = await run_until(
+                deadline,
                 self._candidates.by_words(query, anchored=_identities(anchors), principal=principal, filters=filters),
-                deadline=deadline,
             )
         except OUT as error:
             return Filling(reports=(report_of(KEYWORD, error, started=started),))

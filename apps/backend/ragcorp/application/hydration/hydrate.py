@@ -12,7 +12,7 @@ from ragcorp.application.hydration.budget_filling import OUT, Filling, RoomFilli
 from ragcorp.application.hydration.candidate_lookup import CandidateLookup, KeywordChunks
 from ragcorp.application.hydration.plan import nearest_first, plan, without
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.structure.anchor_lookup import AnchorLookup, FoundAnchors
 from ragcorp.application.structure.anchors import AnchorOptions
 from ragcorp.application.structure.mentions.parsing import Mention, mentions
@@ -100,7 +100,6 @@ class HydrateEpisode:
             threshold=options.threshold,
             breaker=breaker or CircuitBreaker(failures=0),
         )
-        self._time_bound = TimeBound()
 
     async def prepare(self, query: str, *, episode_id: str, principal: Principal, filters: Filters = ()) -> Hydration:
         """Return what the turn shows; nothing is recorded. Without structure it is empty, and says why."""
@@ -147,7 +146,7 @@ class HydrateEpisode:
             principal=principal,
         )
         try:
-            number = await self._time_bound.run(recording, deadline=started + self._options.record_timeout_seconds)
+            number = await run_until(started + self._options.record_timeout_seconds, recording)
         except OUT as error:
             report = report_of(EPISODES, error, started=started)
             logger.warning("a turn was not recorded: %s", report.reason)
@@ -164,9 +163,9 @@ class HydrateEpisode:
         self, turn: _Turn, embedding: asyncio.Task[Vector | SourceReport] | None, *, deadline: float, hurried: float
     ) -> Hydration:
         started = asyncio.get_running_loop().time()
-        found = await self._time_bound.run(
+        found = await run_until(
+            deadline,
             self._anchors.find(turn.said, episode_id=turn.episode_id, principal=turn.principal, filters=turn.filters),
-            deadline=deadline,
         )
         more = Filling()
         if self._is_semantic:
@@ -187,9 +186,7 @@ class HydrateEpisode:
         texts = {}
         if planned.entities:
             ids = [each.entity.id for each in planned.entities]
-            texts = dict(
-                await self._time_bound.run(self._index.texts(ids, principal=turn.principal), deadline=deadline)
-            )
+            texts = dict(await run_until(deadline, self._index.texts(ids, principal=turn.principal)))
         out = found.episodes_out
         reports = () if out is None else (report_of(EPISODES, out, started=started),)
         hydration = _hydration(turn.episode_id, planned, texts, more, reports=reports)

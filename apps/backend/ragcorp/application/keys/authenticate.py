@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from ragcorp.application.keys.credentials import CredentialDigests, key_id_of
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.domain.exceptions import RagcorpError, StorageUnavailableError
 from ragcorp.domain.keys import Caller, UnauthenticatedError
 from ragcorp.domain.ports.keys import KeyStore, StoredKey
@@ -85,7 +85,6 @@ class Authenticate:
         self._refreshes = asyncio.Semaphore(MOST_REFRESHES)
         self._existence = asyncio.Semaphore(1)
         self._waiting = 0
-        self._bound = TimeBound()
         self._looking_for_any = asyncio.Lock()
         self._any_exists: bool | None = None
         self._any_asked = 0.0
@@ -198,7 +197,7 @@ class Authenticate:
 
         self._waiting += 1
         try:
-            found = await self._bound.run(in_turn(), deadline=asyncio.get_running_loop().time() + self._lookup_seconds)
+            found = await run_until(asyncio.get_running_loop().time() + self._lookup_seconds, in_turn())
         except TimeoutError:
             self._out_until = self._clock() + RETRY_SECONDS
             raise _out("timeout") from None

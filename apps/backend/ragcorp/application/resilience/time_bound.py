@@ -1,6 +1,6 @@
-"""Waits for work until a deadline and no longer, however long the work takes to end after it was cancelled.
+"""Awaits work up to a deadline without waiting for its cancellation.
 
-A database driver that is cancelled asks its server to stop and waits for it: of a server that hangs, for many seconds.
+A database driver that is cancelled waits for its server to stop the statement: many seconds if the server hangs.
 """
 
 from __future__ import annotations
@@ -14,32 +14,57 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
+_left: set[asyncio.Task[Any]] = set()
+"""Cancelled tasks that have not ended: the event loop itself keeps no task alive."""
 
-class TimeBound:
-    """Runs work as tasks; one that is late is cancelled and left behind."""
 
-    def __init__(self) -> None:
-        self._left: set[asyncio.Task[Any]] = set()
+async def run_until(deadline: float, work: Coroutine[Any, Any, Result]) -> Result:
+    """Return what the work returns. ``deadline`` is on the event loop's clock. A late failure is logged as a warning.
 
-    async def run(self, work: Coroutine[Any, Any, Result], *, deadline: float) -> Result:
-        """Return what the work returns. ``deadline`` is on the event loop's clock.
+    Raises TimeoutError at the deadline, and what the work raises.
+    """
+    return await _run(work, deadline - asyncio.get_running_loop().time(), log_failure=True)
 
-        Raises TimeoutError at the deadline, and what the work raises.
-        """
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(work)
-        try:
-            await asyncio.wait([task], timeout=max(0.0, deadline - loop.time()))
-        finally:
-            if not task.done():
-                task.cancel()
-                self._left.add(task)  # the event loop itself keeps no task alive
-                task.add_done_callback(self._ended)
-        if task in self._left:
+
+async def run_within(seconds: float, work: Coroutine[Any, Any, Result]) -> Result:
+    """Return what the work returns. A late failure is dropped.
+
+    Raises TimeoutError after ``seconds``, and what the work raises.
+    """
+    return await _run(work, seconds, log_failure=False)
+
+
+def leave_behind(task: asyncio.Task[Any], *, log_failure: bool = False) -> None:
+    """Cancel a task that has not ended and do not wait for it; its outcome is dropped.
+
+    ``log_failure``: log an exception that it raises later as a warning. One that it has raised already is dropped.
+    """
+    if task.done():
+        _retrieved_error(task)
+        return
+    task.cancel()
+    _left.add(task)
+
+    def ended(_: asyncio.Task[Any]) -> None:
+        _left.discard(task)
+        error = _retrieved_error(task)
+        if error is not None and log_failure:
+            logger.warning("work that was left behind at its deadline failed", exc_info=error)
+
+    task.add_done_callback(ended)
+
+
+async def _run(work: Coroutine[Any, Any, Result], seconds: float, *, log_failure: bool) -> Result:
+    task = asyncio.get_running_loop().create_task(work)
+    try:
+        await asyncio.wait([task], timeout=max(0.0, seconds))
+        if not task.done():
             raise TimeoutError
         return task.result()
+    finally:
+        leave_behind(task, log_failure=log_failure)
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._left.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            logger.warning("work that was left behind at its deadline failed", exc_info=error)
+
+def _retrieved_error(task: asyncio.Task[Any]) -> BaseException | None:
+    """Return the exception of a task that ended; asyncio logs one that nothing retrieves."""
+    return None if task.cancelled() else task.exception()

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
 from ragcorp.application.resilience.circuit_breaker import CircuitState
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, failed, name_of, waits
@@ -69,7 +69,6 @@ class ReportStatus:
         self._look = look
         self._counter = counter
         self._seconds = seconds
-        self._bound = TimeBound()
 
     async def report(self, *, principal: Principal, turn: Turn = nullcontext) -> ServiceStatus:
         """Return the status; no outage raises. Counting, which costs the database most, is done inside ``turn()``."""
@@ -93,7 +92,7 @@ class ReportStatus:
 
     async def _looked(self, deadline: float) -> Sequence[PartStatus]:
         try:
-            return await self._bound.run(_looked_at(self._look), deadline=deadline)
+            return await run_until(deadline, _looked_at(self._look))
         except TimeoutError:
             return (database_out("timeout", "The database did not answer in time.", "`ragcorp doctor` tells more."),)
         except RagcorpError as error:
@@ -105,7 +104,7 @@ class ReportStatus:
                 return await self._counter.count(principal=principal)
 
         try:
-            return await self._bound.run(count(), deadline=deadline)
+            return await run_until(deadline, count())
         except TimeoutError:
             return _slow("timeout")
         except RagcorpError as error:

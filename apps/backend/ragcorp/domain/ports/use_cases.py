@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 from uuid import UUID
 
-from ragcorp.domain.answers import Answer, AskEvent
+from ragcorp.domain.answers import AskEvent
 from ragcorp.domain.collections import ItemDraft, SaveOutcome
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ingestion import EmbedProgress, IngestOutcome, IngestRequest, IngestResult
@@ -65,9 +65,7 @@ class BacklogEmbedding(Protocol):
 
 
 class QuestionAnswering(Protocol):
-    """Answers a question from the documents, or abstains."""
-
-    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer: ...
+    """Answers a question from the documents, or abstains. ``final_answer`` collects a stream."""
 
     def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
         """Yield ``Searched``, text deltas, and last the ``Answer``."""

@@ -8,9 +8,10 @@ Portuguese words up to 99, Catalan ordinals up to 20.
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from itertools import product
+
+from ragcorp.domain.text.folding import folded
 
 MAX_RANGE = 20
 """Numbers that a range (``cláusulas 3 a 5``) stands for; of a longer one, its ends."""
@@ -160,7 +161,7 @@ def number_at(text: str, start: int = 0, *, expected: bool = False) -> NumberSpa
     suffix = _SUFFIX.match(text, end)
     if suffix:
         behind = f".{int(suffix[2][1:])}" if suffix[2] else ""
-        number, end = f"{number} {_folded(suffix[1])}{behind}", suffix.end()
+        number, end = f"{number} {folded(suffix[1])}{behind}", suffix.end()
     return None if _GOES_ON.match(text, end) else NumberSpan(number=number, start=start, end=end)
 
 
@@ -212,7 +213,7 @@ def _words_at(text: str, start: int, *, expected: bool) -> tuple[str, int] | Non
         found = _WORD.match(text, start)
         if not found:
             break
-        phrase = f"{phrase} {_folded(found[0])}".strip()
+        phrase = f"{phrase} {folded(found[0])}".strip()
         number = _ORDINALS.get(phrase) or (_CARDINALS.get(phrase) if expected else None)
         if number:
             best = (str(number), found.end())
@@ -247,8 +248,3 @@ def _within(low: NumberSpan, high: NumberSpan) -> list[NumberSpan]:
     if last - first > MAX_RANGE:
         return []
     return [NumberSpan(number=str(number), start=low.end, end=high.start) for number in range(first + 1, last)]
-
-
-def _folded(word: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))

@@ -7,9 +7,9 @@ Both sides fold alike, so a mention finds what it names in any writing: ``valida
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from ragcorp.domain.structure.entities import NameKind
+from ragcorp.domain.text.folding import folded
 
 MAX_NAME = 200
 """Characters of a folded name; of a longer one, its beginning."""
@@ -20,7 +20,7 @@ _QUALIFIERS = re.compile(r"::|[.#/\\]|->")
 
 def file_name(path: str) -> str:
     """Return the stored name of a file, by the last part of its path: ``file:auth.go``."""
-    return _stored(NameKind.FILE, _folded(_last(path)))
+    return _stored(NameKind.FILE, folded(_last(path)))
 
 
 def stem_name(path: str) -> str:
@@ -59,22 +59,17 @@ def is_empty(name: str) -> bool:
     return name.endswith(":")
 
 
-def _stored(kind: NameKind, folded: str) -> str:
-    return f"{kind.value}:{folded[:MAX_NAME]}"
+def _stored(kind: NameKind, name: str) -> str:
+    return f"{kind.value}:{name[:MAX_NAME]}"
 
 
 def _last(path: str) -> str:
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def _folded(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
-
-
 def _joined(text: str) -> str:
-    return _NO_WORD.sub("", _folded(text))
+    return _NO_WORD.sub("", folded(text))
 
 
 def _spaced(text: str) -> str:
-    return _NO_WORD.sub(" ", _folded(text)).strip()
+    return _NO_WORD.sub(" ", folded(text)).strip()

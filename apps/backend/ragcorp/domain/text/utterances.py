@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from ragcorp.domain.text.folding import folded_in_place
+
 
 class Said(StrEnum):
     """``SMALL_TALK`` neither asks nor tells: thanks, a greeting, yes or no, a word without content."""
@@ -38,8 +40,9 @@ _THANKS = (
 )
 _COURTESY = rf"{_THANKS}|por favor|please|se faz favor"
 _TALK = (
-    rf"{_COURTESY}|hola|holi|buen[oa]s(?: (?:dias|tardes|noches))?|buen dia|adios|hasta (?:luego|pronto|manana|otra)|"
-    r"saludos|un saludo|que tal(?: (?:estas|todo|va))?|como (?:estas|esta usted|va todo)|si|no|ya|claro(?: que si)?|"
+    rf"{_COURTESY}|hola|holi|buen[oa]s(?: (?:dias|tardes|noches))?|buen dia|adios|"
+    r"hasta (?:luego|pronto|ma[nñ]ana|otra)|saludos|un saludo|que tal(?: (?:estas|todo|va))?|"
+    r"como (?:estas|esta usted|va todo)|si|no|ya|claro(?: que si)?|"
     r"vale|venga|de acuerdo|ok(?:ay|ey)?|(?:muy|esta|todo) bien|bien|perfecto|genial|estupendo|fenomenal|excelente|"
     r"entendido|exacto|correcto|listo|nada(?: mas)?|de nada|perdon|lo siento|igualmente|encantad[oa]|jaja\w*|"
     r"hello|hi|hey|good (?:morning|afternoon|evening|night|day)|(?:good)?bye|see you(?: (?:later|soon))?|cheers|"
@@ -62,7 +65,7 @@ _ASKS = re.compile(
     r"is|are|was|were|do|does|did|can|could|may|must|will|would|should|has|"
     r"hay|existen?|pued(?:o|es?|en)|podemos|podrias?|sabes|me (?:dices|puedes|das|explicas|cuentas|gustaria saber)|"
     r"(?:quiero|quisiera|necesito|queria|quero|preciso) saber|i (?:want|need|would like) to know|i'd like to know|"
-    r"(?:di|da|cuenta|explica|resume|busca|lista|ensena|muestra|recuerda)(?:me|nos)|"
+    r"(?:di|da|cuenta|explica|resume|busca|lista|ense[nñ]a|muestra|recuerda)(?:me|nos)|"
     r"explica|resume|busca|encuentra|lista|muestra|compara|enumera|describe|traduce|redacta|escribe|haz|"
     r"tell|show|list|find|explain|summari[sz]e|compare|give|remind|search|look up|write|translate|"
     r"diga|explique|resuma|resumo|liste|mostre|procure|busque|descreva)\b"
@@ -80,7 +83,6 @@ _NOUN_PHRASE = re.compile(
 )
 _SENTENCE = re.compile(r"[^.!?;\n…\uff1f]+[.!?;\n…\uff1f]*")
 _WORD = re.compile(r"[^\W_]+")
-_PLAIN = str.maketrans("áéíóúüàâãêôõç", "aeiouuaaaeooc")
 
 
 def kind_of(text: str) -> Said:
@@ -92,7 +94,7 @@ def kind_of(text: str) -> Said:
 
 def is_small_talk(text: str) -> bool:
     """Say whether nothing is asked or told. "¿Y ella?" asks, though by itself it holds nothing to look for."""
-    plain = _plain(text)
+    plain = folded_in_place(text)
     if not _is_marked(text) and _THANKED.match(plain):
         return True
     return not content_words(text) and (not _is_marked(text) or _LEADING.match(plain) is not None)
@@ -100,22 +102,22 @@ def is_small_talk(text: str) -> bool:
 
 def without_courtesies(text: str) -> str:
     """Return the text from behind "hola", "vale" and their kin, and before "gracias"."""
-    begin = found.end() if (found := _LEADING.match(_plain(text))) else 0
-    end = found.start() if (found := _TRAILING.search(_plain(text), begin)) else len(text)
+    begin = found.end() if (found := _LEADING.match(folded_in_place(text))) else 0
+    end = found.start() if (found := _TRAILING.search(folded_in_place(text), begin)) else len(text)
     return text[begin:end]
 
 
 def content_words(text: str) -> list[str]:
     """Return the words that speak of something, in lower case without accents. "IT" among small letters is one."""
     shouted = text == text.upper()
-    words = [(word, _plain(word)) for word in _WORD.findall(without_courtesies(text)) if len(word) > 1]
+    words = [(word, folded_in_place(word)) for word in _WORD.findall(without_courtesies(text)) if len(word) > 1]
     return [plain for word, plain in words if plain not in _EMPTY or (word.isupper() and not shouted)]
 
 
 def _states(sentence: str) -> bool:
     if _is_marked(sentence) or is_small_talk(sentence):
         return False
-    plain = _plain(without_courtesies(sentence))
+    plain = folded_in_place(without_courtesies(sentence))
     if _ASKS.match(plain):
         return False
     if _STATES.search(plain):
@@ -127,8 +129,3 @@ def _states(sentence: str) -> bool:
 
 def _is_marked(text: str) -> bool:
     return not _MARKS.isdisjoint(text)
-
-
-def _plain(text: str) -> str:
-    """Return the text in lower case without accents, character for character."""
-    return "".join(character.lower()[0] for character in text).translate(_PLAIN)

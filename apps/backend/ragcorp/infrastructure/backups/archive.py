@@ -31,7 +31,7 @@ _REVISION = re.compile(r"[0-9A-Za-z_]{1,32}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a backup says of itself. ``rows`` counts every table as the dump has it."""
+    """The description of a backup. ``rows`` counts every table in the dump."""
 
     ragcorp: str
     created_at: str

@@ -63,9 +63,9 @@ class _Pointer:
 
 
 def locate(folder: DataFolder, *, system_dir: Path) -> Cluster | None:
-    """The finished cluster of a data folder, None when there is none yet.
+    """Return the finished cluster of a data folder, None if there is none yet.
 
-    Raises ConfigurationError when the pointer is damaged or what it points at is gone.
+    Raises ConfigurationError when the pointer is damaged or its target is missing.
     """
     if folder.cluster.exists():
         return Cluster(home=folder.cluster, outside=False)
@@ -83,7 +83,7 @@ def locate(folder: DataFolder, *, system_dir: Path) -> Cluster | None:
 
 
 def place(folder: DataFolder, *, account: ServerAccount, system_dir: Path) -> Cluster:
-    """Chooses the place of a new cluster and clears what an interrupted start left there.
+    """Choose the place of a new cluster and remove the leftovers of an interrupted start.
 
     Raises ConfigurationError when the server's user can reach no place at all.
     """

@@ -1,4 +1,4 @@
-"""The data folder: what lies where in it, and whether it may be used."""
+"""The data folder: its layout, and the checks before its use."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ def _unusable(message: str, remedy: str) -> ConfigurationError:
 
 
 def make_passable(path: Path) -> None:
-    """Creates a folder of root's that every user may pass through, whatever the umask; changes no existing one.
+    """Create a folder that belongs to root and that every user may enter, whatever the umask.
 
-    Raises ConfigurationError when another user could exchange what is in it.
+    Changes no existing folder. Raises ConfigurationError when another user could replace its contents.
     """
     if not path.exists():
         if not path.parent.exists():

@@ -58,8 +58,8 @@ class EmbeddedServer:
 class EmbeddedPostgres:
     """One process's use of the server of a data folder. Blocking; safe to call from several threads.
 
-    ``settings`` are PostgreSQL settings for a server that this call starts; one that runs already keeps its own.
-    ``system_dir`` is where root keeps what its server's user cannot reach elsewhere.
+    ``settings`` are PostgreSQL settings for a server that this call starts; a running server keeps its own.
+    ``system_dir`` is where root keeps files that the server's user cannot reach elsewhere.
     """
 
     def __init__(
@@ -239,7 +239,7 @@ class EmbeddedPostgres:
 
 
 def version_remedy(stored: str, installed: str) -> str:
-    """Return what to do with files of another major version."""
+    """Return the remedy for files of another major version."""
     if stored.isdigit() and int(stored) < int(installed):
         return (
             f"Back it up with the versions of ragcorp and PostgreSQL {stored} that made it: ragcorp backup FILE. "

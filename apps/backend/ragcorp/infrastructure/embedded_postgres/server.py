@@ -27,7 +27,7 @@ _STOP_TIMEOUT_S = 60.0
 _FULL_DISK_BYTES = 64 * 1024
 _MAX_LOG_BYTES = 20 * 1024 * 1024
 _MAX_LOG_AGE_S = 6 * 24 * 3600
-# The shell ends at once, so the server is nobody's child of ours: no zombie, and nothing breaks when we die.
+# The shell ends at once, so the server is not our child: no zombie, and it survives our death.
 _DETACH = 'log=$1; shift; "$@" </dev/null >>"$log" 2>&1 & echo $!'
 
 
@@ -142,7 +142,7 @@ def _by_age(log_dir: Path) -> list[Path]:
 
 
 def _remove_stale_sockets(endpoint: Endpoint) -> None:
-    """The folder is this cluster's alone, and no server of it runs: whatever socket is there is from a crash."""
+    """Remove sockets of a crashed server. The folder is this cluster's alone, and no server of it runs."""
     if endpoint.socket_dir is not None:
         for leftover in endpoint.socket_dir.glob(".s.PGSQL.*"):
             leftover.unlink(missing_ok=True)

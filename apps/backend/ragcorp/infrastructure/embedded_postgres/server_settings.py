@@ -36,7 +36,7 @@ _DEFAULTS: Mapping[str, str] = {
     "log_truncate_on_rotation": "on",
     "log_line_prefix": "%m [%p] ",
     "log_checkpoints": "off",
-    # What users ask and store does not belong in a log, and a failing statement's message quotes it ("syntax error in
+    # Users' queries and documents do not belong in a log, and a failing statement's message quotes it ("syntax error in
     # tsquery: ..."). The client gets these errors anyway. `log` keeps the server's own events, FATAL and PANIC.
     "log_min_messages": "log",
     "log_min_error_statement": "panic",

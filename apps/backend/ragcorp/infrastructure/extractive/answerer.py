@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 
 import anyio.to_thread
 
-from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt, Quote
+from ragcorp.domain.answers import AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.ports.text import DocumentContext, TextAnalyzer
 from ragcorp.domain.text.utterances import content_words, is_small_talk
 from ragcorp.infrastructure.extractive.evidence.reading import read
@@ -32,9 +32,9 @@ class ExtractiveAnswerer:
         readings = await read(prompt, question, analyzer=self._analyzer, documents=self._documents)
         # what compares statements with one another would hold up the event loop
         pieces = await anyio.to_thread.run_sync(lambda: worded(choose(question, readings), language=prompt.language))
-        for number, piece in enumerate(pieces):
-            yield AnswerDelta(text=f"{' ' if number else ''}{piece.text}")
-        yield AnswerFinished(abstained=not pieces, quotes=tuple(Quote(n=piece.n, text=piece.quote) for piece in pieces))
+        for piece in pieces:
+            yield piece
+        yield AnswerFinished(abstained=not pieces)
 
     async def aclose(self) -> None:
         return None

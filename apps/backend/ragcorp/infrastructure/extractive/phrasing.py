@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ragcorp.domain.answers import QuotedPiece
 from ragcorp.domain.citations.quoting import inside_quotes
 from ragcorp.domain.text.speakers import neutral_name
 from ragcorp.infrastructure.extractive.evidence.polarity import decided
@@ -37,18 +37,9 @@ EARLIER = {
 """Says that a citation is of what no longer holds; its words are left out, lest they be taken for the answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """A part of the answer's text with the citation [n] that it ends in, and the words of the passage behind it."""
-
-    text: str
-    quote: str
-    n: int
-
-
-def worded(chosen: Sequence[Chosen], *, language: str) -> list[Piece]:
-    """Return at most MAX_STATEMENTS pieces that together, with a space between, have MAX_CHARACTERS at most."""
-    pieces: list[Piece] = []
+def worded(chosen: Sequence[Chosen], *, language: str) -> list[QuotedPiece]:
+    """Return at most MAX_STATEMENTS pieces, which make an answer of at most MAX_CHARACTERS characters."""
+    pieces: list[QuotedPiece] = []
     for number, each in enumerate(chosen):
         pieces.append(_main(each, language=language, leads=number == 0))
     for each in chosen:
@@ -59,22 +50,23 @@ def worded(chosen: Sequence[Chosen], *, language: str) -> list[Piece]:
         if each.older:
             older = each.older.candidate
             pieces.append(
-                Piece(
-                    text=f"{EARLIER.get(language, EARLIER['es'])}: [{older.passage.n}]",
+                QuotedPiece(
+                    text=f"{EARLIER.get(language, EARLIER['es'])}:",
                     quote=older.statement.text,
                     n=older.passage.n,
                 )
             )
-    kept: list[Piece] = []
+    kept: list[QuotedPiece] = []
     length = -1
     for piece in pieces:
-        if len(kept) < MAX_STATEMENTS and length + 1 + len(piece.text) <= MAX_CHARACTERS:
+        added = len(f" {piece.text} [{piece.n}]")
+        if len(kept) < MAX_STATEMENTS and length + added <= MAX_CHARACTERS:
             kept.append(piece)
-            length += 1 + len(piece.text)
+            length += added
     return kept
 
 
-def _main(chosen: Chosen, *, language: str, leads: bool) -> Piece:
+def _main(chosen: Chosen, *, language: str, leads: bool) -> QuotedPiece:
     candidate = chosen.scored.candidate
     cells = asked_cells(candidate.statement, chosen.asked, chosen.names) if candidate.statement.cells else ()
     piece = _quoted(candidate, cells)
@@ -86,18 +78,14 @@ def _main(chosen: Chosen, *, language: str, leads: bool) -> Piece:
     if verdict is None:
         return piece
     yes, no = YES_NO.get(language, YES_NO["es"])
-    return Piece(text=f"{yes if verdict else no}. {piece.text}", quote=piece.quote, n=piece.n)
+    return QuotedPiece(text=f"{yes if verdict else no}. {piece.text}", quote=piece.quote, n=piece.n)
 
 
-def _quoted(candidate: Candidate, cells: Sequence[Cell], *, label: bool = True) -> Piece:
+def _quoted(candidate: Candidate, cells: Sequence[Cell], *, label: bool = True) -> QuotedPiece:
     statement = candidate.statement
     quoted = _row(cells or statement.cells) if statement.cells else f"«{inside_quotes(statement.text)}»"
     clause = _clause(candidate) if label else ""
-    return Piece(
-        text=f"{clause}{quoted} [{candidate.passage.n}]",
-        quote=statement.text,
-        n=candidate.passage.n,
-    )
+    return QuotedPiece(text=f"{clause}{quoted}", quote=statement.text, n=candidate.passage.n)
 
 
 def _clause(candidate: Candidate) -> str:

@@ -28,10 +28,10 @@ GONE = (FileNotFoundError, NotADirectoryError)
 
 
 class LocalFiles:
-    """Walks folders. Hidden files and folders are left out, as is what a ``.gitignore`` in the folder excludes.
+    """Walks folders. Omits hidden files and folders, and files that a ``.gitignore`` in the folder excludes.
 
-    Symbolic links are not followed. ``suffixes`` are those of the files that are taken; one without a dot is the whole
-    name of a file. A file that is named itself is taken whatever ignores it.
+    Does not follow symbolic links. ``suffixes`` are those of the accepted files; one without a dot is a complete file
+    name. A file that is named itself is accepted even if it is ignored.
     """
 
     def __init__(self, *, suffixes: frozenset[str], max_bytes: int) -> None:
@@ -121,7 +121,7 @@ class _Walk:
         self.unlisted: set[str] = set()
 
     def named(self, name: str) -> Iterator[FoundFile]:
-        """Yield the file of that name in the root, whatever it is called and whatever ignores it."""
+        """Yield the file of that name in the root, whatever its suffix and even if it is ignored."""
         try:
             status = os.stat(self._root / name)  # noqa: PTH116 - the house's walks speak os
         except GONE:

@@ -31,10 +31,10 @@ Decode = Callable[[bytes], tuple[str, str]]
 _THREADS = 4
 _LARGE_FILE = 1 << 20
 _LARGE_FILES = 2
-"""So many of them are held in memory at once: one of 20 MB may take 100 as text."""
+"""Large files in memory at once: one of 20 MB may take 100 MB as text."""
 _LEAST_BYTES = 4096
 MAX_LINE = 1 << 20
-"""Characters. No search tells of a match in a longer line."""
+"""Characters. A match in a longer line is never reported."""
 
 
 class FileReader:
@@ -165,10 +165,10 @@ class _Content:
         if self._lines.characters(start, last) > 2 * limit + 1:  # half of them may be CR, which are left out
             return None
         text = self._lines.text(start, last)
-        return self._told(start, last, text) if len(text.encode()) <= limit else None
+        return self._file_text(start, last, text) if len(text.encode()) <= limit else None
 
     def lines_around(self, start: int, end: int, kept: int) -> FileText:
-        """Return of a span what a passage around a line may hold; lines that are too long for one are cut."""
+        """Return the part of a span that a passage around a line may contain; cut lines that are too long for one."""
         last = min(end, self.total)
         kept = max(start, min(kept, last))
         after = self._lines.reach(range(kept + 1, last + 1), MAX_CHARACTERS)
@@ -178,9 +178,9 @@ class _Content:
             self._lines.line(line, limit=MAX_LINE if line == kept else MAX_CHARACTERS + 1)
             for line in range(first, last + 1)
         ]
-        return self._told(first, last, "\n".join(lines))
+        return self._file_text(first, last, "\n".join(lines))
 
-    def _told(self, start: int, last: int, text: str) -> FileText:
+    def _file_text(self, start: int, last: int, text: str) -> FileText:
         return FileText(
             path=self._path,
             text=text,

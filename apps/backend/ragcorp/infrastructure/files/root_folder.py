@@ -81,9 +81,9 @@ class RootFolder:
 
     @contextmanager
     def open(self, relative: str) -> Iterator[OpenedFile]:
-        """Raises a FileAccessError, and InvalidInputError for what is no path.
+        """Raises a FileAccessError, and InvalidInputError for an invalid path.
 
-        What no path of MAX_PATH characters can name, with its root, is not there.
+        A file that no path of MAX_PATH characters can name, with its root, does not exist.
         """
         components = components_of(relative, names=self._names)
         if len(self._root.name) + 1 + len(relative) > MAX_PATH:
@@ -200,14 +200,14 @@ def components_of(path: str, *, names: Sequence[str]) -> list[str]:
 
 
 def spellings(component: str) -> dict[str, None]:
-    """A name as it was given, composed and decomposed: file systems differ in what they keep."""
+    """Return a name as given, composed and decomposed: file systems differ in the form that they store."""
     return dict.fromkeys((component, *(unicodedata.normalize(form, component) for form in ("NFC", "NFD"))))
 
 
 def _require_exact(parent: int, name: str, info: os.stat_result) -> None:
-    """Raise FileNotFoundError for a name in other letters than its folder's, where the file system ignores case.
+    """Raise FileNotFoundError for a name in other letters than its folder's, on a file system that ignores case.
 
-    A file has one spelling everywhere: what is stored of it is looked up by its path.
+    A file has one spelling everywhere: stored data is looked up by its path.
     """
     other = name.swapcase()
     try:

@@ -9,7 +9,8 @@ from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.observers import TokenObservers
 from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
-from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, did_work, make_client, reason_of
+from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
+from ragcorp.infrastructure.openai_compatible.failures import translated
 from ragcorp.infrastructure.openai_compatible.prompt import ABSTAIN, chat_messages
 
 CUT_SHORT = " …"
@@ -37,48 +38,39 @@ class OpenAIAnswerer:
 
     async def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
         """Yield the text as it comes. Raises AnswererUnavailableError, also for a stream that ends without a reason."""
-        import openai
-
         messages = chat_messages(prompt)
         held = ""
-        abstained = started = opened = False
+        abstained = started = False
         finish_reason: str | None = None
         room = self._max_tokens * CHARACTERS_PER_TOKEN
-        with CallTokens(messages, observer=self._tokens) as call:
-            try:
-                async with await self._client.chat.completions.create(
-                    model=self._model,
-                    messages=messages,
-                    max_tokens=self._max_tokens,
-                    temperature=0,
-                    stream=True,
-                    stream_options={"include_usage": True},
-                ) as stream:
-                    opened = True
-                    async for part in stream:
-                        call.reported(part.usage)
-                        for choice in part.choices[:1]:
-                            finish_reason = choice.finish_reason or finish_reason
-                            text = choice.delta.content or ""
-                            held += text
-                            call.wrote(text)
-                            room -= len(text)
-                        if room < 0:
-                            raise _unavailable("too_long")
-                        # hold the first letters back until they cannot be the word of abstention
-                        if not started and ABSTAIN.startswith(held.lstrip()[: len(ABSTAIN)]):
-                            abstained = held.lstrip().startswith(ABSTAIN)
-                            continue
-                        started = True
-                        if held and not abstained:
-                            yield AnswerDelta(text=held)
-                        held = ""
-            except openai.APIError as error:
-                if not opened and not did_work(error):
-                    call.refused()
-                raise _unavailable(reason_of(error)) from None
-            except BAD_RESPONSES:  # their words would quote the response
-                raise _unavailable("bad_response") from None
+        with CallTokens(messages, observer=self._tokens) as call, translated(_unavailable, call):
+            async with await self._client.chat.completions.create(
+                model=self._model,
+                messages=messages,
+                max_tokens=self._max_tokens,
+                temperature=0,
+                stream=True,
+                stream_options={"include_usage": True},
+            ) as stream:
+                call.began()
+                async for part in stream:
+                    call.reported(part.usage)
+                    for choice in part.choices[:1]:
+                        finish_reason = choice.finish_reason or finish_reason
+                        text = choice.delta.content or ""
+                        held += text
+                        call.wrote(text)
+                        room -= len(text)
+                    if room < 0:
+                        raise _unavailable("too_long")
+                    # hold the first letters back until they cannot be the word of abstention
+                    if not started and ABSTAIN.startswith(held.lstrip()[: len(ABSTAIN)]):
+                        abstained = held.lstrip().startswith(ABSTAIN)
+                        continue
+                    started = True
+                    if held and not abstained:
+                        yield AnswerDelta(text=held)
+                    held = ""
             if finish_reason not in ("stop", "length"):
                 raise _unavailable(_reason_of_end(finish_reason))
             if finish_reason == "length" and not abstained:

@@ -1,4 +1,4 @@
-"""The tokens that one call of a language model used."""
+"""Tokens used by one call of a language model."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
 CHARACTERS_PER_TOKEN = 3
-"""An estimate for European languages; models of today have 3 to 4.5."""
+"""An estimate for European languages; current models have 3 to 4.5."""
 
 MOST_TOKENS = 2**31
-"""No call uses as many: a server that reports them is not believed."""
+"""No call uses as many: a server's report of more is ignored."""
 
 
 class CallTokens:
-    """Counts one call as the server reports it, else by its characters; the observer is told as the block ends."""
+    """Counts one call as the server reports it, else by its characters; notifies the observer when the block ends."""
 
     def __init__(self, messages: Sequence[ChatCompletionMessageParam], *, observer: TokenObserver) -> None:
         self._observer = observer
         self._prompt_characters = sum(len(str(message.get("content") or "")) for message in messages)
         self._completion_characters = 0
         self._reported: dict[str, int] | None = None
-        self._refused = False
+        self._began = self._refused = False
 
     def __enter__(self) -> Self:
         return self
@@ -39,18 +39,22 @@ class CallTokens:
             self._observer.tokens_used(prompt=usage["prompt_tokens"], completion=usage["completion_tokens"])
 
     def wrote(self, text: str) -> None:
-        """Take note of text that came."""
+        """Count text of the answer."""
         self._completion_characters += len(text)
 
     def reported(self, usage: object) -> None:
-        """Take note of what the server says; None and nonsense say nothing."""
+        """Use the counts of the server; None and nonsense are ignored."""
         prompt, completion = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
         if _is_count(prompt) and _is_count(completion):
             self._reported = {"prompt_tokens": prompt, "completion_tokens": completion}
 
+    def began(self) -> None:
+        """Note that the server has accepted the call."""
+        self._began = True
+
     def refused(self) -> None:
-        """The server did no work: it answered with an error, or was not reached."""
-        self._refused = True
+        """Note that the server did no work, unless it had accepted the call."""
+        self._refused = not self._began
 
     @property
     def usage(self) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""The client of an OpenAI-compatible endpoint, and the translation of its errors."""
+"""The client of an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ragcorp.domain.exceptions import ConfigurationError, MissingExtraError
-from ragcorp.infrastructure.network.egress import REFUSED, check_base_url, was_refused
+from ragcorp.infrastructure.network.egress import check_base_url
 
 if TYPE_CHECKING:
-    from openai import APIError, AsyncOpenAI
+    from openai import AsyncOpenAI
 
 DEFAULT_RESPONSE_BYTES = 4 * 1024 * 1024
-
-BAD_RESPONSES = (ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
-"""What reading a body raises that is no response of such an endpoint: the client checks no types."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where the models are. ``api_key`` may be blank for servers that ask for none."""
+    """An endpoint of models. ``api_key`` may be blank for servers that need none."""
 
     base_url: str | None
     api_key: str
@@ -31,10 +28,9 @@ class Endpoint:
 
 
 def make_client(endpoint: Endpoint) -> AsyncOpenAI:
-    """Return a client that follows no redirect and reads no endless body.
+    """Return a client that follows no redirects and bounds response bodies, which must not be compressed.
 
-    Bodies come as they are: what a compressed one unpacks to would have no bound. Raises MissingExtraError or
-    ConfigurationError.
+    Raises MissingExtraError or ConfigurationError.
     """
     if find_spec("openai") is None:
         raise MissingExtraError(feature="An OpenAI-compatible provider", extra="openai")
@@ -65,39 +61,3 @@ def make_client(endpoint: Endpoint) -> AsyncOpenAI:
             event_hooks={"response": [BoundedBodies(limit=endpoint.max_response_bytes)]},
         ),
     )
-
-
-def did_work(error: APIError) -> bool:
-    """Say whether a server that failed so may have used tokens: not where it refused or could not be reached."""
-    import openai
-
-    if isinstance(error, openai.APITimeoutError):
-        return True
-    return not isinstance(error, openai.APIStatusError | openai.APIConnectionError)
-
-
-def reason_of(error: APIError) -> str:
-    """Return a short word for what went wrong; the body of the response is never relayed."""
-    import openai
-
-    match error:
-        case openai.APITimeoutError():
-            return "timeout"
-        case openai.APIConnectionError() if was_refused(error):
-            return REFUSED
-        case openai.APIConnectionError():
-            return "unreachable"
-        case openai.RateLimitError():
-            return "rate_limited"
-        case openai.AuthenticationError() | openai.PermissionDeniedError():
-            return "unauthorized"
-        case openai.BadRequestError() | openai.UnprocessableEntityError():
-            return "rejected"
-        case openai.NotFoundError():
-            return "model_not_found"
-        case openai.APIStatusError() if error.status_code == 413:
-            return "rejected"
-        case openai.APIStatusError() if error.status_code >= 500:
-            return "server_error"
-        case _:
-            return "bad_response"

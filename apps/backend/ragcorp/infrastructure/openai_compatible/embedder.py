@@ -9,14 +9,15 @@ from dataclasses import replace
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.infrastructure.embedding_cache.vectors import normalised
-from ragcorp.infrastructure.openai_compatible.client import BAD_RESPONSES, Endpoint, make_client, reason_of
+from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
+from ragcorp.infrastructure.openai_compatible.failures import translated
 
 BYTES_PER_VECTOR = 256 * 1024
 """8,192 numbers, as a server writes them that ignores ``dimensions``; its longest take 32 characters."""
 
 
 class OpenAIEmbedder:
-    """Sends batches with ``dimensions``; checks count, order, width and values of what comes back.
+    """Sends batches with ``dimensions``; checks count, order, width and values of the vectors.
 
     A provider that ignores ``dimensions`` and returns more is truncated and normalised again.
     """
@@ -47,7 +48,7 @@ class OpenAIEmbedder:
         """Embed one batch within the deadline, retries included. Raises EmbedderUnavailableError."""
         import openai
 
-        try:
+        with translated(_unavailable):
             async with asyncio.timeout(self._deadline_seconds):
                 response = await self._client.embeddings.create(
                     model=self.model.name,
@@ -55,12 +56,6 @@ class OpenAIEmbedder:
                     encoding_format="float",
                     dimensions=self.model.dimensions if self._send_dimensions else openai.omit,
                 )
-        except TimeoutError:
-            raise _unavailable("timeout") from None
-        except openai.APIError as error:
-            raise _unavailable(reason_of(error)) from None
-        except BAD_RESPONSES:  # a body that is no embedding response at all; their words would quote it
-            raise _unavailable("bad_response") from None
         data = getattr(response, "data", None)
         if not isinstance(data, list):
             raise _unavailable("bad_response")

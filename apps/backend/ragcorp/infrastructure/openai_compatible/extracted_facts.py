@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.extraction import ExtractedFact, Extraction
 from ragcorp.domain.graph import MAX_ENTITY_NAME, MAX_QUOTE, require_name
+from ragcorp.domain.text import strict_json
 from ragcorp.domain.text.checks import is_blank
+from ragcorp.domain.text.folding import folded
 
 KINDS = ("person", "organization", "place", "product", "project", "event", "document", "entity")
 MAX_FACTS = 40
@@ -57,7 +57,7 @@ def borne_out(answer: str | None, *, text: str) -> Extraction:
 
 
 def _read(answer: str | None) -> Sequence[Mapping[str, str | None]]:
-    whole = json.loads(answer or "", object_pairs_hook=_without_duplicates)
+    whole = strict_json.parse(answer or "")
     if not isinstance(whole, dict) or set(whole) != {"facts"} or not isinstance(whole["facts"], list):
         raise ValueError("no object with facts")
     for said in whole["facts"]:
@@ -69,13 +69,6 @@ def _read(answer: str | None) -> Sequence[Mapping[str, str | None]]:
         if said["subject_kind"] not in KINDS or said["object_kind"] not in KINDS:
             raise ValueError("a kind that was not offered")
     return list(whole["facts"])
-
-
-def _without_duplicates(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a name twice")
-    return members
 
 
 def _fact(said: Mapping[str, str | None], passage: str) -> ExtractedFact | None:
@@ -113,8 +106,8 @@ def _fact(said: Mapping[str, str | None], passage: str) -> ExtractedFact | None:
 
 
 def _names(name: str, passage: str) -> bool:
-    folded = _folded(name)
-    return not is_blank(folded) and re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", passage) is not None
+    plain = _folded(name)
+    return not is_blank(plain) and re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", passage) is not None
 
 
 def _says(predicate: str, quote: str) -> bool:
@@ -146,5 +139,4 @@ def _date(text: str | None) -> datetime | None:
 
 
 def _folded(text: str) -> str:
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    return " ".join("".join(character for character in apart if not unicodedata.combining(character)).split())
+    return " ".join(folded(text).split())

@@ -12,7 +12,7 @@ from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
 from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
 from ragcorp.infrastructure.openai_compatible.extracted_facts import KINDS, MAX_FACTS, borne_out
-from ragcorp.infrastructure.openai_compatible.failures import failures_of
+from ragcorp.infrastructure.openai_compatible.failures import translated
 from ragcorp.infrastructure.openai_compatible.prompt import boundary_for
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class OpenAIFactExtractor:
 
     async def extract(self, *, title: str, text: str) -> Extraction:
         messages = extraction_messages(title=title, text=text)
-        with CallTokens(messages, observer=self._tokens) as call, failures_of(call, unavailable=_unavailable):
+        with CallTokens(messages, observer=self._tokens) as call, translated(_unavailable, call):
             async with asyncio.timeout(self._deadline_seconds):
                 response = await self._client.chat.completions.create(
                     model=self.version.model,
@@ -80,7 +80,7 @@ class OpenAIFactExtractor:
             raise _unavailable("cut")
         try:
             return borne_out(content, text=text)
-        except (ValueError, RecursionError):
+        except ValueError:
             raise _unavailable("bad_response") from None
 
     async def aclose(self) -> None:

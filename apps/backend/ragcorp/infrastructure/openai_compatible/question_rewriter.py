@@ -14,7 +14,7 @@ from ragcorp.domain.text.checks import is_blank
 from ragcorp.domain.text.speakers import neutral_name
 from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
 from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
-from ragcorp.infrastructure.openai_compatible.failures import failures_of
+from ragcorp.infrastructure.openai_compatible.failures import translated
 from ragcorp.infrastructure.openai_compatible.prompt import boundary_for, neutralised, neutralised_line
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class OpenAIQuestionRewriter:
     async def rewrite(self, question: str, turns: Sequence[Item]) -> str:
         """Return the question so that it stands alone. Raises AnswererUnavailableError within the deadline."""
         messages = _messages(question, turns)
-        with CallTokens(messages, observer=self._tokens) as call, failures_of(call, unavailable=_unavailable):
+        with CallTokens(messages, observer=self._tokens) as call, translated(_unavailable, call):
             async with asyncio.timeout(self._deadline_seconds):
                 completion = await self._client.chat.completions.create(
                     model=self._model,

@@ -6,11 +6,11 @@ import html
 import io
 import re
 
-from ragcorp.domain.documents import ParsedText
+from ragcorp.domain.documents import ParsedText, SourceFile
 from ragcorp.domain.exceptions import UnreadableDocumentError
 from ragcorp.infrastructure.markdown_blocks import plain_heading
 from ragcorp.infrastructure.parsing import media_types
-from ragcorp.infrastructure.parsing.decoding import clean, decode
+from ragcorp.infrastructure.parsing.decoding import clean, text_of
 from ragcorp.infrastructure.parsing.extraction import extract, shielded
 from ragcorp.infrastructure.parsing.kreuzberg_call import Request
 from ragcorp.infrastructure.parsing.limits import check_office_archive, too_large
@@ -38,9 +38,9 @@ _DOCX_STYLES = "\n".join(
 _EMPTY_TITLES = frozenset({"untitled", "sin título", "powerpoint presentation", "presentación de powerpoint"})
 
 
-def read_html(data: bytes, _: int) -> ParsedText:
-    declared = _META_CHARSET.search(data[:2048])
-    source = decode(data, declared=declared.group(1).decode("ascii") if declared else None)
+def read_html(file: SourceFile) -> ParsedText:
+    declared = _META_CHARSET.search(file.content[:2048])
+    source = text_of(file, declared=declared.group(1).decode("ascii") if declared else None)
     markdown, title = html_to_markdown(source)
     if not markdown.strip() and len(_OPENING_TAG.findall(source)) > _MAX_HTML_DEPTH:
         raise UnreadableDocumentError(
@@ -84,8 +84,8 @@ def read_xlsx(data: bytes, max_characters: int) -> ParsedText:
     return ParsedText(text=mend(found.text, escaped=True), title=found.title)
 
 
-def read_csv(data: bytes, _: int) -> ParsedText:
-    found = extract(clean(decode(data)).encode(), Request(media_type=media_types.CSV), "CSV")
+def read_csv(file: SourceFile) -> ParsedText:
+    found = extract(clean(text_of(file)).encode(), Request(media_type=media_types.CSV), "CSV")
     return ParsedText(text=mend(found.text, escaped=True))
 
 

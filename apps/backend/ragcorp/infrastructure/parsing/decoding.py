@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from charset_normalizer import from_bytes
 
+from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import UnreadableDocumentError
 
 _MARKS = (
@@ -60,6 +61,14 @@ def decode(data: bytes, *, declared: str | None = None) -> str:
     text = _decode(data, declared)
     _require_text(text)
     return text
+
+
+def text_of(file: SourceFile, *, declared: str | None = None) -> str:
+    """Return the text that the file carries, else that of its bytes. Raises UnreadableDocumentError."""
+    if file.text is None:
+        return decode(file.content, declared=declared)
+    _require_text(file.text)
+    return file.text
 
 
 def decode_with_name(data: bytes) -> Decoded:

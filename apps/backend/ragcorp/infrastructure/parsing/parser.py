@@ -10,7 +10,7 @@ from ragcorp.domain.documents import ParsedText, SourceFile
 from ragcorp.domain.exceptions import UnreadableDocumentError
 from ragcorp.infrastructure.parsing import media_types
 from ragcorp.infrastructure.parsing.converters import read_csv, read_docx, read_html, read_pdf, read_pptx, read_xlsx
-from ragcorp.infrastructure.parsing.decoding import clean, decode
+from ragcorp.infrastructure.parsing.decoding import clean, text_of
 from ragcorp.infrastructure.parsing.email_text import read_email
 from ragcorp.infrastructure.parsing.limits import too_large
 from ragcorp.infrastructure.parsing.outline import first_title
@@ -19,25 +19,29 @@ MAX_CHARACTERS = 20_000_000
 _MAX_TITLE = 300
 
 
-def _read_text(data: bytes, _: int) -> ParsedText:
-    return ParsedText(text=decode(data))
+def _read_text(file: SourceFile) -> ParsedText:
+    return ParsedText(text=text_of(file))
 
 
 def _read_code(file: SourceFile) -> ParsedText:
-    """Return the text with the lines that a search in the file counts: a carriage return of its own ends none."""
-    text = decode(file.content).replace("\r\n", "\n").replace("\r", " ")
+    """Return the text with the lines that a search in the file counts: a lone carriage return ends none."""
+    text = text_of(file).replace("\r\n", "\n").replace("\r", " ")
     return ParsedText(text=text, title=PurePosixPath(file.filename.replace("\\", "/")).name, plain=True)
 
 
-_READERS: Mapping[str, Callable[[bytes, int], ParsedText]] = MappingProxyType(
+_TEXT_READERS: Mapping[str, Callable[[SourceFile], ParsedText]] = MappingProxyType(
     {
         media_types.MARKDOWN: _read_text,
         media_types.PLAIN: _read_text,
         media_types.HTML: read_html,
+        media_types.CSV: read_csv,
+    }
+)
+_READERS: Mapping[str, Callable[[bytes, int], ParsedText]] = MappingProxyType(
+    {
         media_types.PDF: read_pdf,
         media_types.DOCX: read_docx,
         media_types.XLSX: read_xlsx,
-        media_types.CSV: read_csv,
         media_types.PPTX: read_pptx,
         media_types.EML: read_email,
     }
@@ -73,7 +77,12 @@ class MultiFormatParser:
         if media_type.startswith("text/") and len(file.content) > 4 * self._max_characters:
             raise too_large(self._max_characters)
         plain = self.is_plain(file.filename)
-        found = _read_code(file) if plain else _READERS[media_type](file.content, self._max_characters)
+        if plain:
+            found = _read_code(file)
+        elif media_type in _TEXT_READERS:
+            found = _TEXT_READERS[media_type](file)
+        else:
+            found = _READERS[media_type](file.content, self._max_characters)
         if len(found.text) > self._max_characters:
             raise too_large(self._max_characters)
         text = found.text if media_type in _CLEAN_PAGED else clean(found.text)

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 
 from ragcorp.domain.exceptions import ConfigurationError, MissingExtraError, SourceUnavailableError
 from ragcorp.infrastructure.network.egress import REFUSED, check_base_url, was_refused
+from ragcorp.infrastructure.network.statuses import reason_of_status
 
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 """Some servers send the passages back, asked or not."""
@@ -88,7 +89,7 @@ class HttpReranker:
                 self._client.stream("POST", self._url, json=body) as response,
             ):
                 if response.status_code != 200:
-                    raise _unavailable(_reason_of(response.status_code))
+                    raise _unavailable(reason_of_status(response.status_code))
                 if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
                     raise _unavailable("bad_response")
                 async for part in response.aiter_bytes():
@@ -139,22 +140,6 @@ def _finite(score: object) -> float:
     if not math.isfinite(value):
         raise _unavailable("invalid_score")
     return value
-
-
-def _reason_of(status: int) -> str:
-    match status:
-        case 401 | 403:
-            return "unauthorized"
-        case 400 | 413 | 422:
-            return "rejected"
-        case 404:
-            return "not_found"
-        case 429:
-            return "rate_limited"
-        case _ if status >= 500:
-            return "server_error"
-        case _:
-            return "bad_response"
 
 
 def _not_a_url() -> ConfigurationError:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 
 from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.domain.text.clause_numbers import number_at
+from ragcorp.domain.text.folding import folded
 
 MAX_TITLE, MAX_TITLE_WORDS = 90, 12
 
@@ -79,16 +79,16 @@ def beginning(head: str, *, heading: bool, contract: bool) -> Beginning | None:
     word = _WORD.match(head)
     if not word or not head[0].isupper():
         return None
-    folded = _folded(word[0])
-    if folded in _PROVISIONS:
+    cue = folded(word[0])
+    if cue in _PROVISIONS:
         provision = _provision(head, word.end(), heading=heading)
         if provision:
             return provision
-    if folded in _GROUPS:
-        return _group(head, folded, word.end(), heading=heading)
-    if folded in _CUES:
-        return _cue(head, folded, word.end())
-    return _ordinal(head, folded, heading=heading)
+    if cue in _GROUPS:
+        return _group(head, cue, word.end(), heading=heading)
+    if cue in _CUES:
+        return _cue(head, cue, word.end())
+    return _ordinal(head, cue, heading=heading)
 
 
 def title_below(line: str) -> str:
@@ -123,8 +123,8 @@ def _group(head: str, word: str, end: int, *, heading: bool) -> Beginning | None
     if letter:
         number, behind = letter[0].lower(), letter.end()
     first = _WORD.match(head, start) if gap and not found else None
-    if first and _folded(first[0]) in _FIRST:
-        number, behind = _folded(first[0]), first.end()
+    if first and folded(first[0]) in _FIRST:
+        number, behind = folded(first[0]), first.end()
     rank = _GROUPS[word]
     if number is None and (rank != _UNNUMBERED or len(head) > MAX_TITLE):
         return None
@@ -140,7 +140,7 @@ def _group(head: str, word: str, end: int, *, heading: bool) -> Beginning | None
 def _provision(head: str, end: int, *, heading: bool) -> Beginning | None:
     gap = _GAP.match(head, end)
     word = _WORD.match(head, gap.end()) if gap else None
-    if not word or _folded(word[0]) not in _PROVISION_KINDS:
+    if not word or folded(word[0]) not in _PROVISION_KINDS:
         return None
     gap = _GAP.match(head, word.end())
     found = number_at(head, gap.end(), expected=True) if gap else None
@@ -239,8 +239,3 @@ def _title(head: str, end: int, *, shouted: bool) -> str | None:
 def _name(head: str, end: int, title: str) -> str:
     until = head.find(title, end) + len(title) if title else end
     return " ".join(head[:until].split())
-
-
-def _folded(word: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))

@@ -15,7 +15,7 @@ from ragcorp.infrastructure.structure.languages import LANGUAGES, CodeLanguage, 
 from ragcorp.infrastructure.structure.syntax import Syntax, read_syntax
 from ragcorp.infrastructure.structure.text_entities import text_entities
 
-ALGORITHM = "structure-2"
+ALGORITHM = "structure-3"
 """Count up when other entities come out of the same text."""
 
 _NOT_STORED = re.compile("[\x00\ud800-\udfff]")

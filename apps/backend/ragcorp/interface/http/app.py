@@ -1,4 +1,4 @@
-"""Assembles the HTTP interface from use cases."""
+"""Assembles the HTTP application from use cases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,27 +17,14 @@ from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.interface.http.answers.ask_routes import AskRoutes
-from ragcorp.interface.http.answers.ask_schema import AnswerBody, AskBody
-from ragcorp.interface.http.answers.context_routes import ContextRoutes
-from ragcorp.interface.http.answers.context_schema import ContextBody, ContextParameters
-from ragcorp.interface.http.collections.item_schema import ItemListParameters
-from ragcorp.interface.http.collections.routes import ITEM_BODIES, CollectionRoutes
-from ragcorp.interface.http.documents.bulk_routes import BulkRoutes
-from ragcorp.interface.http.documents.routes import DocumentRoutes
-from ragcorp.interface.http.documents.schema import (
-    BulkDocument,
-    DocumentBody,
-    DocumentFields,
-    DocumentForm,
-    ListParameters,
-)
-from ragcorp.interface.http.files.routes import FileRoutes
-from ragcorp.interface.http.files.schema import FileContent, GrepBody, GrepResults, ReadBody
-from ragcorp.interface.http.graph.routes import GRAPH_BODIES, GraphRoutes
-from ragcorp.interface.http.graph.schema import EntityParameters, FactParameters
-from ragcorp.interface.http.hydration.routes import IntrospectionRoutes
-from ragcorp.interface.http.hydration.schema import HydrationTurnBody, HydrationTurnParameters
+from ragcorp.interface.http.answers.ask_routes import router as ask_router
+from ragcorp.interface.http.answers.context_routes import router as context_router
+from ragcorp.interface.http.collections.routes import router as collections_router
+from ragcorp.interface.http.documents.bulk_routes import router as bulk_router
+from ragcorp.interface.http.documents.routes import router as documents_router
+from ragcorp.interface.http.files.routes import router as files_router
+from ragcorp.interface.http.graph.routes import router as graph_router
+from ragcorp.interface.http.hydration.routes import router as hydration_router
 from ragcorp.interface.http.layers.admission import AdmissionGate, Limiters
 from ragcorp.interface.http.layers.authentication import Authentication
 from ragcorp.interface.http.layers.boundary import RequestBoundary
@@ -52,55 +38,32 @@ from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.interface.http.openapi import describe
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.problems import BodyStalledError, Problem, RequestRefusedError, problem_of
-from ragcorp.interface.http.protocol.validation import field_errors, field_names
+from ragcorp.interface.http.protocol.validation import field_errors
 from ragcorp.interface.http.protocol.whole_files import whole_files
-from ragcorp.interface.http.search.routes import SearchRoutes
-from ragcorp.interface.http.search.schema import SearchBody, SearchResults
+from ragcorp.interface.http.search.routes import router as search_router
 from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.http.system.page_routes import BUILT, PageRoutes
-from ragcorp.interface.http.system.status_routes import StatusRoutes
-from ragcorp.interface.http.system.status_schema import StatusBody
+from ragcorp.interface.http.system.status_routes import router as status_router
 from ragcorp.interface.http.system.system_routes import ASSETS, ASSETS_PATH, SystemRoutes
 
-BODIES: tuple[type[BaseModel], ...] = (
-    SearchBody,
-    AskBody,
-    DocumentFields,
-    DocumentBody,
-    DocumentForm,
-    BulkDocument,
-    GrepBody,
-    ReadBody,
-    *ITEM_BODIES,
-    *GRAPH_BODIES,
+ROUTERS = (
+    search_router,
+    ask_router,
+    context_router,
+    status_router,
+    hydration_router,
+    files_router,
+    bulk_router,
+    documents_router,
+    collections_router,
+    graph_router,
 )
-ANSWERS: tuple[type[BaseModel], ...] = (
-    SearchResults,
-    AnswerBody,
-    ContextBody,
-    StatusBody,
-    GrepResults,
-    FileContent,
-    HydrationTurnBody,
-)
-PARAMETER_MODELS: tuple[type[BaseModel], ...] = (
-    ListParameters,
-    ContextParameters,
-    ItemListParameters,
-    EntityParameters,
-    FactParameters,
-    HydrationTurnParameters,
-)
-PARAMETERS = frozenset[str]().union(*map(field_names, PARAMETER_MODELS))
-"""Names of query parameters, which an error may repeat."""
 
 
 def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT) -> FastAPI:
-    """Return the application. It opens and closes nothing: whoever made the services does. ``page`` is the web page's
-    folder.
+    """Return the application; it neither opens nor closes the services. ``page`` is the web page's folder.
 
-    ``app.state.metrics`` counts for what is mounted beside the routes, too; ``app.state.stopping`` is told when the
-    service is about to end.
+    ``app.state.metrics`` also counts for mounted applications; ``app.state.stopping`` starts the shutdown.
     """
     app = FastAPI(
         openapi_url=None,
@@ -109,6 +72,7 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
+    app.state.services = services
     app.state.limits = limits
     app.router.route_class = BoundedRoute
     metrics = HttpMetrics()
@@ -118,23 +82,10 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
 
     @cache
     def description() -> dict[str, Any]:
-        return describe(
-            version=_version(),
-            routes=app.routes,
-            models=(*BODIES, *ANSWERS),
-            limits=limits,
-        )
+        return describe(version=_version(), routes=app.routes, limits=limits)
 
-    SearchRoutes(search=services.search, limits=limits, metrics=metrics).add_to(app.router)
-    AskRoutes(answer=services.answer, limits=limits, metrics=metrics).add_to(app.router)
-    ContextRoutes(context=services.context, metrics=metrics).add_to(app.router)
-    StatusRoutes(report=services.status).add_to(app.router)
-    IntrospectionRoutes(introspect=services.introspect).add_to(app.router)
-    FileRoutes(grep=services.grep, read_file=services.read_file, limits=limits, metrics=metrics).add_to(app.router)
-    BulkRoutes(services=services, limits=limits).add_to(app.router)
-    DocumentRoutes(services=services, limits=limits).add_to(app.router)
-    CollectionRoutes(services=services, use_cases=services.collections, limits=limits).add_to(app.router)
-    GraphRoutes(services=services, use_cases=services.graph, limits=limits).add_to(app.router)
+    for router in ROUTERS:
+        app.router.routes.extend(router.routes)
     SystemRoutes(services=services, metrics=metrics, description=description).add_to(app.router)
     PageRoutes(folder=page).add_to(app.router.routes)
     app.mount(ASSETS_PATH, whole_files(StaticFiles(directory=ASSETS)), name="assets")
@@ -175,12 +126,13 @@ async def _on_error(request: Request, error: Exception) -> Response:
 async def _on_bad_parameters(request: Request, error: Exception) -> Response:
     invalid = cast("RequestValidationError", error)
     details = [{**detail, "loc": tuple(detail["loc"])[1:]} for detail in invalid.errors()]
-    errors = field_errors(details, known=PARAMETERS | {"collection"}, root="query")
+    route = cast("BoundedRoute", request.scope["route"])
+    errors = field_errors(details, names=route.query_names | {"collection"}, root="query")
     return problem_of(RequestRefusedError(*errors)).response(request.scope)
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
-    """Routing's own errors. Their details are not shown: they may hold what the caller sent."""
+    """Answer errors of the routing, without their details: these may repeat what the caller sent."""
     status = cast("HTTPException", error).status_code
     headers: dict[str, str] = {}
     if status == HTTPStatus.METHOD_NOT_ALLOWED:

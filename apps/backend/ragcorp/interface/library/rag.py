@@ -8,7 +8,7 @@ from typing import Unpack
 
 from ragcorp.application.folders.ingest import FolderReport, ProgressCallback
 from ragcorp.application.memory.load_context import DEFAULT_QUERY
-from ragcorp.domain.answers import Answer, AskEvent
+from ragcorp.domain.answers import Answer, AskEvent, final_answer
 from ragcorp.domain.collections import Collection, Facets
 from ragcorp.domain.documents import Document, DocumentAttributes, SourceFile
 from ragcorp.domain.files.values import DEFAULT_PASSAGES, FileText, GrepResult
@@ -149,7 +149,7 @@ class Rag:
         and answer are stored as turns of that session of history, private to the caller. With an ``episode_id`` the
         answer also uses the entities of that turn.
         """
-        return await self._use_cases.answer.answer(search_request(query, options), principal=self._principal)
+        return await final_answer(self.ask_stream(query, **options))
 
     def ask_stream(self, query: str, **options: Unpack[AskOptions]) -> AsyncGenerator[AskEvent]:
         """Yield the search, the answer's text as it is written, and last the checked ``Answer``."""

@@ -1,4 +1,4 @@
-"""What all tools' arguments have in common: strict types, no unknown names, and errors without a value."""
+"""The base of all tools: strict arguments, no unknown names, and errors that repeat no value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from ragcorp.domain.exceptions import InvalidInputError
@@ -16,7 +16,7 @@ from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.mcp.services import McpLimits, McpServices
 from ragcorp.interface.request_values import parse_filters
-from ragcorp.interface.search_status import SearchStatus
+from ragcorp.interface.shapes.search_status import GrepStatus
 
 MAX_ERRORS = 10
 
@@ -33,11 +33,11 @@ FiltersArgument = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutcome:
-    """What a tool returns: text for people and models, the same as a JSON object, and how a search went."""
+    """The result of a tool: text for people and models, the same as a shape, and the status of a search."""
 
     text: str
-    document: dict[str, object]
-    status: SearchStatus | None = None
+    document: Mapping[str, object]
+    status: GrepStatus | None = None
 
 
 class ToolCall(BaseModel, ABC):
@@ -48,7 +48,8 @@ class ToolCall(BaseModel, ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     description: ClassVar[str]
-    output_schema: ClassVar[dict[str, Any]]
+    output: ClassVar[Any]
+    """The typed dict that ``run`` returns."""
     scope: ClassVar[Scope]
     """What a key needs to be shown and to call it."""
 
@@ -62,8 +63,11 @@ class ToolCall(BaseModel, ABC):
 
     @classmethod
     def input_schema(cls) -> dict[str, Any]:
-        schema: dict[str, Any] = _untitled(cls.model_json_schema(by_alias=True))
-        return schema
+        return _shortened(cls.model_json_schema(by_alias=True))
+
+    @classmethod
+    def output_schema(cls) -> dict[str, Any]:
+        return _shortened(TypeAdapter(cls.output).json_schema())
 
     @abstractmethod
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome: ...
@@ -100,10 +104,18 @@ def _said(name: str, detail: ErrorDetails) -> str:
     return f"{name} {message.removeprefix('Input ')}" if message.startswith("Input ") else f"{name}: {message}"
 
 
-def _untitled(schema: Any) -> Any:
-    """Leave out the titles that pydantic makes of names: they cost a model's reader words and say nothing."""
-    if isinstance(schema, dict):
-        return {
-            key: _untitled(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))
-        }
-    return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
+def _shortened(schema: dict[str, Any]) -> dict[str, Any]:
+    """Remove examples, and the titles that pydantic derives from names: they only cost a model's reader words."""
+    return {
+        key: {name: _shortened(part) for name, part in value.items()}
+        if key in ("properties", "$defs")
+        else _shortened_value(value)
+        for key, value in schema.items()
+        if key not in ("title", "examples")
+    }
+
+
+def _shortened_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _shortened(value)
+    return [_shortened_value(item) for item in value] if isinstance(value, list) else value

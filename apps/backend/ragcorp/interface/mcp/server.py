@@ -24,6 +24,7 @@ from mcp_types import (
     ToolAnnotations,
 )
 
+from ragcorp.application.resilience.time_bound import leave_behind
 from ragcorp.domain.exceptions import FileAccessError, RagcorpError, SourceUnavailableError
 from ragcorp.domain.keys import Caller, ForbiddenError
 from ragcorp.domain.principal import Principal
@@ -32,6 +33,7 @@ from ragcorp.interface.mcp.messages import STOPPING
 from ragcorp.interface.mcp.services import CallerOf, McpLimits, OpenedServices
 from ragcorp.interface.mcp.status import send_status, set_level
 from ragcorp.interface.mcp.tools import TOOLS
+from ragcorp.interface.shapes.json_text import json_object
 
 logger = logging.getLogger(__name__)
 
@@ -44,9 +46,6 @@ UNEXPECTED = "Something went wrong here. The log of ragcorp has it."
 TIMED_OUT = "The tool took too long. Try again, ask for less, or raise REQUEST_TIMEOUT_SECONDS."
 
 Result = TypeVar("Result")
-
-_left: set[asyncio.Task[Any]] = set()
-"""Calls that were cancelled and have not ended yet: the event loop itself keeps no task alive."""
 
 
 def make_mcp_server(
@@ -92,7 +91,7 @@ def _described(tool: type[ToolCall]) -> Tool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema(),
-        output_schema=tool.output_schema,
+        output_schema=tool.output_schema(),
         annotations=ToolAnnotations(
             title=tool.title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
         ),
@@ -129,7 +128,8 @@ class _Calls:
             if outcome.status is not None:
                 await send_status(context, outcome.status)
             return CallToolResult(
-                content=[TextContent(type="text", text=outcome.text)], structured_content=outcome.document
+                content=[TextContent(type="text", text=outcome.text)],
+                structured_content=json_object(outcome.document),
             )
         except RagcorpError as error:
             if isinstance(error, SourceUnavailableError):
@@ -170,10 +170,9 @@ def _failed(text: str) -> CallToolResult:
 
 
 async def _in_time(work: Coroutine[Any, Any, Result], *, seconds: float, stopping: asyncio.Event) -> Result:
-    """Return the result of ``work``; cancel it when the time is over, the service stops, or the caller has left.
+    """Return the result of ``work``; leave it behind when time runs out, the service stops, or the caller leaves.
 
-    It is not waited for then: a database that hangs takes many seconds to let go of a statement. Raises TimeoutError,
-    and MCPError where the service stops.
+    Raises TimeoutError, and MCPError where the service stops.
     """
     task = asyncio.ensure_future(work)
     stopped = asyncio.ensure_future(stopping.wait())
@@ -185,13 +184,4 @@ async def _in_time(work: Coroutine[Any, Any, Result], *, seconds: float, stoppin
         return task.result()
     finally:
         stopped.cancel()
-        if not task.done():
-            task.cancel()
-            _left.add(task)
-        task.add_done_callback(_ended)  # also of one that failed as its time ran out
-
-
-def _ended(task: asyncio.Task[Any]) -> None:
-    _left.discard(task)
-    if not task.cancelled():
-        task.exception()  # what it says now, nobody waits for
+        leave_behind(task)

@@ -10,7 +10,7 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import EmptyResult, LoggingLevel, SetLevelRequestParams
 
-from ragcorp.interface.search_status import SearchStatus
+from ragcorp.interface.shapes.search_status import GrepStatus
 
 LOGGER = "ragcorp"
 LEVEL: LoggingLevel = "info"
@@ -19,7 +19,7 @@ QUIET_LEVELS = frozenset[LoggingLevel]({"notice", "warning", "error", "critical"
 _WANTED = "ragcorp.log_level"
 
 
-async def send_status(context: ServerRequestContext[Any, Any], status: SearchStatus) -> None:
+async def send_status(context: ServerRequestContext[Any, Any], status: GrepStatus) -> None:
     """Send ``notifications/message`` of level info.
 
     A client of protocol 2026-07-28 gets it if its request asked for a level in ``_meta``; an older one unless it chose
@@ -30,9 +30,7 @@ async def send_status(context: ServerRequestContext[Any, Any], status: SearchSta
     with warnings.catch_warnings():
         # deprecated as of 2026-07-28, where it goes on by request; it is what there is for a status
         warnings.simplefilter("ignore", MCPDeprecationWarning)
-        sending = context.session.send_log_message(
-            LEVEL, status.document(), logger=LOGGER, related_request_id=context.request_id
-        )
+        sending = context.session.send_log_message(LEVEL, status, logger=LOGGER, related_request_id=context.request_id)
     try:
         await sending
     except (anyio.ClosedResourceError, anyio.BrokenResourceError):

@@ -1,17 +1,16 @@
-"""The tools: their arguments, and what each asks of the use cases. All of them only read."""
+"""The tools: their arguments and their calls of use cases. All of them only read."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from contextlib import aclosing
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from ragcorp.application.memory.load_context import DEFAULT_QUERY, MAX_CONTEXT_ITEMS
-from ragcorp.domain.answers import Answer, Searched
+from ragcorp.domain.answers import final_answer
 from ragcorp.domain.collections import MAX_ITEM_NAME
-from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files.values import (
     DEFAULT_PASSAGES,
     MAX_GLOB,
@@ -27,21 +26,13 @@ from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.mcp.arguments import FiltersArgument, Limit, ToolCall, ToolOutcome, filters_of
-from ragcorp.interface.mcp.outputs import (
-    ANSWER_SCHEMA,
-    CONTEXT_SCHEMA,
-    FILE_SCHEMA,
-    GREP_SCHEMA,
-    SEARCH_SCHEMA,
-    answer_document,
-    plain,
-    search_results,
-)
 from ragcorp.interface.mcp.services import McpLimits, McpServices
-from ragcorp.interface.search_status import grep_status, search_status
-from ragcorp.interface.shapes.files import file_document, grep_document
-from ragcorp.interface.shapes.memory import context_document
+from ragcorp.interface.shapes.answers import CitedAnswer, cited_answer
+from ragcorp.interface.shapes.files import FileContent, UnmarkedResults, file_document, unmarked_results
+from ragcorp.interface.shapes.memory import Recalled, recalled
 from ragcorp.interface.shapes.result_text import answer_text, grep_text, search_text
+from ragcorp.interface.shapes.search import ToolResults, tool_results
+from ragcorp.interface.shapes.search_status import grep_status, search_status
 
 Question = Annotated[str, Field(description="A question or words, in any language; Spanish is understood best.")]
 
@@ -52,7 +43,7 @@ LINES = "Lines that are named for HTML, CSV, Office and PDF documents are those 
 class Search(ToolCall):
     """A search of the pipeline."""
 
-    output_schema: ClassVar[dict[str, Any]] = SEARCH_SCHEMA
+    output: ClassVar[Any] = ToolResults
     scope: ClassVar[Scope] = Scope.SEARCH
 
     @abstractmethod
@@ -73,7 +64,7 @@ class Search(ToolCall):
         services.counts.count_search(response)
         return ToolOutcome(
             text=search_text(response),
-            document=search_results(response),
+            document=tool_results(response),
             status=search_status(self.name, response),
         )
 
@@ -175,7 +166,7 @@ class GrepSearch(ToolCall):
         "Search the files below the allowed roots for exact text or a regular expression. Each passage has 10 lines "
         "around its matches, which are marked with >. A text that no file holds whole is looked for by its words."
     )
-    output_schema: ClassVar[dict[str, Any]] = GREP_SCHEMA
+    output: ClassVar[Any] = UnmarkedResults
     scope: ClassVar[Scope] = Scope.TOOLS
 
     query: str = Field(
@@ -202,8 +193,7 @@ class GrepSearch(ToolCall):
         )
         result = await services.grep.grep(request, principal=principal)
         services.counts.count_grep(result)
-        document = grep_document(result, marks=False)
-        return ToolOutcome(text=grep_text(result), document=document, status=grep_status(result))
+        return ToolOutcome(text=grep_text(result), document=unmarked_results(result), status=grep_status(result))
 
     @classmethod
     def seconds(cls, limits: McpLimits) -> float:
@@ -219,7 +209,7 @@ class ReadFile(ToolCall):
         "An error starts with [ERROR: NOT_FOUND], [ERROR: ACCESS_DENIED], [ERROR: TOO_LARGE], [ERROR: BINARY] or "
         "[ERROR: DECODE]."
     )
-    output_schema: ClassVar[dict[str, Any]] = FILE_SCHEMA
+    output: ClassVar[Any] = FileContent
     scope: ClassVar[Scope] = Scope.TOOLS
 
     path: str = Field(min_length=1, max_length=MAX_PATH, description="root/relative, or relative to any root.")
@@ -243,7 +233,7 @@ class Ask(ToolCall):
         "Answer a question from the documents, with citations [n], or abstain where they do not hold an answer. "
         f"{LINES} Nothing of it is stored."
     )
-    output_schema: ClassVar[dict[str, Any]] = ANSWER_SCHEMA
+    output: ClassVar[Any] = CitedAnswer
     scope: ClassVar[Scope] = Scope.ASK
 
     query: Question
@@ -262,13 +252,10 @@ class Ask(ToolCall):
             include_memory=self.include_memory,
             profile=self.profile,
         )
-        async with aclosing(services.answer.stream(request, principal=principal)) as events:
-            async for event in events:
-                if isinstance(event, Searched):
-                    services.counts.count_search(event.response)
-                elif isinstance(event, Answer):
-                    return ToolOutcome(text=answer_text(event), document=answer_document(event))
-        raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")
+        answer = await final_answer(
+            services.answer.stream(request, principal=principal), on_search=services.counts.count_search
+        )
+        return ToolOutcome(text=answer_text(answer), document=cited_answer(answer))
 
     @classmethod
     def seconds(cls, limits: McpLimits) -> float:
@@ -279,7 +266,7 @@ class Context(ToolCall):
     name = "context"
     title = "Recall what is known"
     description = "Recall memories, turns of conversations and facts as a briefing, fenced as data for a prompt."
-    output_schema: ClassVar[dict[str, Any]] = CONTEXT_SCHEMA
+    output: ClassVar[Any] = Recalled
     scope: ClassVar[Scope] = Scope.SEARCH
 
     query: str | None = Field(None, description="What the conversation is about; left out: what is recent.")
@@ -294,9 +281,7 @@ class Context(ToolCall):
             principal=principal,
         )
         services.counts.count_search(context.response)
-        document = plain(context_document(context, request_id=""))
-        del document["request_id"]
-        return ToolOutcome(text=context.context or "Nothing is remembered.", document=document)
+        return ToolOutcome(text=context.context or "Nothing is remembered.", document=recalled(context))
 
 
 TOOLS: tuple[type[ToolCall], ...] = (HybridSearch, VectorSearch, MemorySearch, GrepSearch, ReadFile, Ask, Context)

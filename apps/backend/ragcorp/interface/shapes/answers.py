@@ -1,20 +1,93 @@
-"""The one shape of an answer and of what is degraded, for every interface alike."""
+"""Answers and their citations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import ConfigDict, Field, with_config
+from typing_extensions import TypedDict
 
 from ragcorp.domain.answers import Answer, Citation
-from ragcorp.domain.retrieval import SourceReport
-from ragcorp.interface.shapes.hydration import hydration_document
+from ragcorp.interface.shapes.hydration import HydrationBody, hydration_document
+from ragcorp.interface.shapes.search import Degraded, degraded_sources
+from ragcorp.interface.shapes.values import Identified
+
+ANSWER_EXAMPLE: dict[str, Any] = {
+    "request_id": "6f1c",
+    "answer": "«El plazo de entrega es de 30 días hábiles.» [1]",
+    "abstained": False,
+    "citations": [
+        {
+            "n": 1,
+            "chunk_id": "4711",
+            "document_id": "0199a1c2-7d3e-7a55-9c1b-2f6f0d1e8a10",
+            "external_id": "contratos/marco-2025.md",
+            "title": "Contrato marco 2025",
+            "quote": "El plazo de entrega es de 30 días hábiles.",
+            "path": "contratos/marco-2025.md",
+            "line_start": 41,
+            "line_end": 41,
+            "page": None,
+            "collection": "artifact_chunks",
+        }
+    ],
+    "degraded": [],
+    "usage": {},
+    "rewritten_query": None,
+    "hydration": None,
+}
 
 
-def citation_document(citation: Citation) -> dict[str, object]:
-    """Return the JSON object of a citation, with the field names of the REST contract."""
+class AnswerCitation(TypedDict):
+    """Where a [n] of the answer leads."""
+
+    n: int
+    chunk_id: Annotated[str, Field(description="The `id` of the result in `collection` that it quotes.")]
+    document_id: UUID
+    external_id: str
+    title: str
+    quote: str
+    path: str | None
+    line_start: int
+    line_end: int
+    page: int | None
+    collection: str
+
+
+class CitedAnswer(TypedDict):
+    """An answer as the MCP tool returns it."""
+
+    answer: str
+    abstained: bool
+    citations: list[AnswerCitation]
+    degraded: list[Degraded]
+
+
+@with_config(ConfigDict(json_schema_extra={"examples": [ANSWER_EXAMPLE]}))
+class AnswerBody(Identified, CitedAnswer):
+    """An answer, or an abstention where the documents do not hold one."""
+
+    usage: Mapping[str, int]
+    rewritten_query: Annotated[
+        str | None,
+        Field(description="What was asked in place of a follow-up question; null where that is the question itself."),
+    ]
+    hydration: Annotated[
+        HydrationBody | None,
+        Field(
+            description="What the turn of an episode shows; null without `episode_id`, and for a key without the scope "
+            "`search`: `ask` alone shows of the documents what the answer cites."
+        ),
+    ]
+
+
+def citation_document(citation: Citation) -> AnswerCitation:
     return {
         "n": citation.n,
         "chunk_id": citation.chunk_id,
-        "document_id": str(citation.document_id),
+        "document_id": citation.document_id,
         "external_id": citation.external_id,
         "title": citation.title,
         "quote": citation.quote,
@@ -26,18 +99,21 @@ def citation_document(citation: Citation) -> dict[str, object]:
     }
 
 
-def answer_document(answer: Answer) -> dict[str, object]:
-    """Return the JSON object of an answer; ``usage`` counts the tokens of a language model."""
+def cited_answer(answer: Answer) -> CitedAnswer:
     return {
         "answer": answer.text,
         "abstained": answer.abstained,
         "citations": [citation_document(citation) for citation in answer.citations],
-        "degraded": degraded_documents(answer.degraded),
-        "usage": dict(answer.usage),
-        "rewritten_query": answer.rewritten_query,
-        "hydration": hydration_document(answer.hydration),
+        "degraded": degraded_sources(answer.degraded),
     }
 
 
-def degraded_documents(reports: Sequence[SourceReport]) -> list[dict[str, object]]:
-    return [{"source": report.source, "reason": report.reason, "elapsed_ms": report.elapsed_ms} for report in reports]
+def answer_document(answer: Answer, *, request_id: str) -> AnswerBody:
+    """Return the whole answer; ``usage`` counts the tokens of a language model."""
+    return {
+        "request_id": request_id,
+        **cited_answer(answer),
+        "usage": answer.usage,
+        "rewritten_query": answer.rewritten_query,
+        "hydration": hydration_document(answer.hydration),
+    }

@@ -1,32 +1,125 @@
-"""How entities and facts are shown, by every interface alike."""
+"""Entities and facts of the knowledge graph."""
 
 from __future__ import annotations
 
-from ragcorp.domain.documents import DocumentAttributes
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.extraction import ExtractionReport
 from ragcorp.domain.graph import Entity, Fact, FactEnd, GraphOutcome
+from ragcorp.interface.shapes.values import SensitivityLabel, StatusName
 
 
-def entity_document(entity: Entity) -> dict[str, object]:
+class GraphStored(TypedDict):
+    """What became of an entity or a fact."""
+
+    external_id: str
+    status: StatusName
+
+
+class StoredNode(TypedDict):
+    """What entities and facts have in common."""
+
+    id: str
+    external_id: str
+    language: str
+    sensitivity: SensitivityLabel
+    visibility_scope: VisibilityScope
+    owner: str
+    metadata: Mapping[str, Any]
+    created_at: datetime
+    updated_at: datetime
+
+
+class StoredEntity(StoredNode):
+    """An entity. `declared` is false for one that only facts name."""
+
+    name: str
+    kind: str
+    aliases: Sequence[str]
+    description: str
+    declared: bool
+    pending: Annotated[bool, Field(description="Its vector is not made yet: it is found by name alone.")]
+
+
+class StoredEnd(TypedDict):
+    """An entity as a fact shows it."""
+
+    external_id: str
+    name: str
+    kind: str
+
+
+class StoredProvenance(TypedDict):
+    """Where a fact is from; the chunk while it stands."""
+
+    document: str
+    chunk_index: int | None
+    chunk_id: str | None
+
+
+class StoredFact(StoredNode):
+    """A fact; `text` is how a search shows it. `extracted`: a language model found it in `quote`."""
+
+    text: str
+    subject: StoredEnd
+    object: StoredEnd
+    predicate: str
+    kind: Annotated[str, Field(description="Its type: fact, relationship, ...")]
+    weight: float
+    valid_from: datetime | None
+    valid_to: datetime | None
+    provenance: StoredProvenance | None
+    extracted: bool
+    quote: str
+
+
+class EntityList(TypedDict):
+    """A page of entities in the order of external_id."""
+
+    entities: list[StoredEntity]
+    next_cursor: str | None
+
+
+class FactList(TypedDict):
+    """A page of facts in the order of external_id."""
+
+    facts: list[StoredFact]
+    next_cursor: str | None
+
+
+class ExtractionResult(TypedDict):
+    """What an extraction did. `remaining` chunks wait for the next request."""
+
+    chunks: int
+    reused: Annotated[int, Field(description="Chunks whose text had been read before.")]
+    failed: int
+    facts: int
+    dropped: Annotated[int, Field(description="Facts that the model gave and the text does not bear out.")]
+    removed: Annotated[int, Field(description="Facts of chunks that are gone.")]
+    remaining: int
+
+
+def stored_entity(entity: Entity) -> StoredEntity:
     return {
-        "id": entity.id,
-        "external_id": entity.external_id,
+        **_node(entity),
         "name": entity.name,
         "kind": entity.attributes.artifact_type,
-        "aliases": list(entity.aliases),
+        "aliases": entity.aliases,
         "description": entity.description,
         "declared": entity.declared,
         "pending": entity.pending,
-        **_attributes(entity.attributes),
-        "created_at": entity.created_at,
-        "updated_at": entity.updated_at,
     }
 
 
-def fact_document(fact: Fact) -> dict[str, object]:
+def stored_fact(fact: Fact) -> StoredFact:
     return {
-        "id": fact.id,
-        "external_id": fact.external_id,
+        **_node(fact),
         "text": fact.text,
         "subject": _end(fact.subject),
         "object": _end(fact.object),
@@ -40,17 +133,22 @@ def fact_document(fact: Fact) -> dict[str, object]:
         else None,
         "extracted": fact.extracted,
         "quote": fact.quote,
-        **_attributes(fact.attributes),
-        "created_at": fact.created_at,
-        "updated_at": fact.updated_at,
     }
 
 
-def graph_outcome_document(outcome: GraphOutcome) -> dict[str, object]:
+def entity_list(entities: Sequence[Entity], next_cursor: str | None) -> EntityList:
+    return {"entities": [stored_entity(entity) for entity in entities], "next_cursor": next_cursor}
+
+
+def fact_list(facts: Sequence[Fact], next_cursor: str | None) -> FactList:
+    return {"facts": [stored_fact(fact) for fact in facts], "next_cursor": next_cursor}
+
+
+def graph_outcome(outcome: GraphOutcome) -> GraphStored:
     return {"external_id": outcome.external_id, "status": outcome.status}
 
 
-def extraction_document(report: ExtractionReport) -> dict[str, object]:
+def extraction_result(report: ExtractionReport) -> ExtractionResult:
     return {
         "chunks": report.chunks,
         "reused": report.reused,
@@ -62,15 +160,20 @@ def extraction_document(report: ExtractionReport) -> dict[str, object]:
     }
 
 
-def _end(end: FactEnd) -> dict[str, object]:
-    return {"external_id": end.external_id, "name": end.name, "kind": end.kind}
-
-
-def _attributes(attributes: DocumentAttributes) -> dict[str, object]:
+def _node(node: Entity | Fact) -> StoredNode:
+    attributes = node.attributes
     return {
+        "id": node.id,
+        "external_id": node.external_id,
         "language": attributes.language,
         "sensitivity": attributes.sensitivity.label,
         "visibility_scope": attributes.visibility_scope,
         "owner": attributes.owner,
         "metadata": attributes.metadata,
+        "created_at": node.created_at,
+        "updated_at": node.updated_at,
     }
+
+
+def _end(end: FactEnd) -> StoredEnd:
+    return {"external_id": end.external_id, "name": end.name, "kind": end.kind}

@@ -1,16 +1,108 @@
-"""How items and passages are shown, by every interface alike."""
+"""Items of the collections: memories, turns, artifacts and passages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from typing_extensions import TypedDict
 
 from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.domain.collections import FACETS, Collection, Facets, Item, ItemOutcome
-from ragcorp.domain.documents import Chunk
+from ragcorp.domain.documents import Chunk, Document, VisibilityScope
 from ragcorp.domain.ingestion import IngestResult
+from ragcorp.interface.shapes.documents import StoredDocument, stored, stored_document
+from ragcorp.interface.shapes.values import SensitivityLabel, StatusName
 
 
-def item_document(item: Item) -> dict[str, object]:
+class ItemStored(TypedDict):
+    """What became of an item."""
+
+    collection: Collection
+    external_id: str
+    status: StatusName
+
+
+class ArtifactStored(ItemStored):
+    """What became of an artifact."""
+
+    document_id: UUID
+    chunks: int
+    pending: int
+
+
+class StoredItem(TypedDict):
+    """An item of memory or history. `pending`: it is found by text, and by meaning once its vector is made."""
+
+    collection: Collection
+    id: str
+    external_id: str
+    text: str
+    artifact_type: str
+    language: str
+    sensitivity: SensitivityLabel
+    visibility_scope: VisibilityScope
+    owner: str
+    occurred_at: datetime | None
+    session: str | None
+    speaker: str | None
+    entities: Sequence[str]
+    metadata: Mapping[str, Any]
+    pending: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+class StoredArtifact(StoredDocument):
+    """An artifact without its text."""
+
+    collection: Collection
+
+
+class StoredChunk(TypedDict):
+    """A passage. Its `external_id` is its artifact's; its `id` changes when the artifact is written."""
+
+    collection: Collection
+    id: str
+    document_id: UUID
+    external_id: str
+    chunk_index: int
+    text: str
+    title: str
+    heading_path: Sequence[str]
+    language: str
+    path: str | None
+    metadata: Mapping[str, Any]
+    line_start: int
+    line_end: int
+    page_start: int | None
+    page_end: int | None
+
+
+class ChunkEdited(TypedDict):
+    """What became of the artifact, and the passages in which the new text stands now."""
+
+    collection: Collection
+    artifact: ArtifactStored
+    passages: list[StoredChunk]
+
+
+class ItemList(TypedDict):
+    """A page of items: in the order of external_id, of passages in that of their artifacts and the text."""
+
+    items: list[StoredItem | StoredArtifact | StoredChunk]
+    next_cursor: str | None
+
+
+class FacetCountsBody(TypedDict):
+    """How many items the caller may read, by facet and value, the most frequent value first."""
+
+    facets: dict[str, dict[str, int]]
+
+
+def stored_item(item: Item) -> StoredItem:
     attributes = item.attributes
     return {
         "collection": item.collection,
@@ -25,7 +117,7 @@ def item_document(item: Item) -> dict[str, object]:
         "occurred_at": attributes.occurred_at,
         "session": item.session,
         "speaker": item.speaker,
-        "entities": list(item.entities),
+        "entities": item.entities,
         "metadata": attributes.metadata,
         "pending": item.pending,
         "created_at": item.created_at,
@@ -33,7 +125,7 @@ def item_document(item: Item) -> dict[str, object]:
     }
 
 
-def chunk_document(chunk: Chunk) -> dict[str, object]:
+def stored_chunk(chunk: Chunk) -> StoredChunk:
     return {
         "collection": Collection.ARTIFACT_CHUNKS,
         "id": chunk.id,
@@ -42,7 +134,7 @@ def chunk_document(chunk: Chunk) -> dict[str, object]:
         "chunk_index": chunk.chunk_index,
         "text": chunk.content,
         "title": chunk.shown_title,
-        "heading_path": list(chunk.heading_path),
+        "heading_path": chunk.heading_path,
         "language": chunk.language,
         "path": chunk.source_path,
         "metadata": chunk.metadata,
@@ -53,33 +145,31 @@ def chunk_document(chunk: Chunk) -> dict[str, object]:
     }
 
 
-def outcome_document(collection: Collection, outcome: ItemOutcome) -> dict[str, object]:
+def stored_artifact(document: Document) -> StoredArtifact:
+    return {"collection": Collection.ARTIFACTS, **stored_document(document)}
+
+
+def item_outcome(collection: Collection, outcome: ItemOutcome) -> ItemStored:
     return {"collection": collection, "external_id": outcome.external_id, "status": outcome.status}
 
 
-def artifact_document(result: IngestResult) -> dict[str, object]:
-    return {
-        "collection": Collection.ARTIFACTS,
-        "document_id": result.document_id,
-        "external_id": result.external_id,
-        "status": result.status,
-        "chunks": result.chunks,
-        "pending": result.pending,
-    }
+def artifact_outcome(result: IngestResult) -> ArtifactStored:
+    return {"collection": Collection.ARTIFACTS, **stored(result)}
 
 
-def edit_document(edit: ChunkEdit) -> dict[str, object]:
-    """Return what became of the artifact, and the passages in which the new text stands."""
+def chunk_edited(edit: ChunkEdit) -> ChunkEdited:
     return {
         "collection": Collection.ARTIFACT_CHUNKS,
-        "artifact": artifact_document(edit.artifact),
-        "passages": [chunk_document(chunk) for chunk in edit.passages],
+        "artifact": artifact_outcome(edit.artifact),
+        "passages": [stored_chunk(chunk) for chunk in edit.passages],
     }
 
 
-def facets_document(facets: Facets) -> dict[str, Mapping[str, int]]:
+def facet_counts(facets: Facets) -> FacetCountsBody:
     """Return the counts by facet, the most frequent value first."""
     return {
-        facet: dict(sorted(facets.counts.get(facet, {}).items(), key=lambda counted: (-counted[1], counted[0])))
-        for facet in FACETS
+        "facets": {
+            facet: dict(sorted(facets.counts.get(facet, {}).items(), key=lambda counted: (-counted[1], counted[0])))
+            for facet in FACETS
+        }
     }

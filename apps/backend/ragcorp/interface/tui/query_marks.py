@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
+
+from ragcorp.domain.text.folding import folded_in_place
 
 STEM = 4
 """Shorter words are marked only where they stand as they were typed."""
@@ -28,18 +29,18 @@ class QueryMarks:
     """The marks of one query. ``lexemes`` are stems that the search itself matched."""
 
     def __init__(self, query: str, lexemes: Iterable[str] = ()) -> None:
-        tokens = [folded(found[0]) for found in _JOINED.finditer(query)]
+        tokens = [folded_in_place(found[0]) for found in _JOINED.finditer(query)]
         self._joined = tuple({token for token in tokens if not _WORD.fullmatch(token)})
         words = {token for token in tokens if _WORD.fullmatch(token)}
         self._words = tuple((words - _SMALL) or words)
-        self._stems = tuple({folded(lexeme) for lexeme in lexemes if len(lexeme) >= STEM})
+        self._stems = tuple({folded_in_place(lexeme) for lexeme in lexemes if len(lexeme) >= STEM})
 
     def spans(self, line: str) -> list[tuple[int, int]]:
         """Return the characters [start, end) of each mark, in order, none over another.
 
         Marked are words; in a line that has none of them, also parts of words.
         """
-        plain = folded(line[:MOST_SEARCHED])
+        plain = folded_in_place(line[:MOST_SEARCHED])
         joined = (span for token in self._joined for span in _places(plain, token))
         words = (word.span() for word in _WORD.finditer(plain) if self._is_meant(word[0]))
         return _merged((*joined, *words)) or _merged(self._inside(plain))
@@ -58,18 +59,6 @@ class QueryMarks:
         return any(_alike(word, wanted) for wanted in self._words) or any(
             word.startswith(stem) and len(word) - len(stem) <= 2 * ENDING for stem in self._stems
         )
-
-
-def folded(text: str) -> str:
-    """Return ``text`` in small letters without accents, each character in its place."""
-    if text.isascii():
-        return text.lower()
-    return "".join(map(_folded_character, text))
-
-
-def _folded_character(character: str) -> str:
-    base = unicodedata.normalize("NFD", character)[0].lower()
-    return base if len(base) == 1 else character
 
 
 def _alike(word: str, wanted: str) -> bool:

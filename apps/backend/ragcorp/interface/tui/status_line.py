@@ -10,7 +10,7 @@ from textual.widgets import Static
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchResponse
-from ragcorp.interface.search_status import search_status
+from ragcorp.interface.shapes.search_status import search_status
 from ragcorp.interface.tui.shown_text import on_one_line
 
 TOOLS = {
@@ -86,9 +86,9 @@ def found(profile: str, response: SearchResponse, seconds: float) -> str:
     answered = replace(response, reports=tuple(report for report in response.reports if report.reason is None))
     status = search_status(tool, answered)
     if profile == "grep":
-        counted = f"{_counted(status.passages, 'passage')} in {_counted(status.files, 'file')}"
-        return f"{tool}: {counted}, {_counted(status.characters, 'character')}, {seconds:.2f} s"
-    return f"{status.message}, {seconds:.2f} s"
+        counted = f"{_counted(status['passages'], 'passage')} in {_counted(status['files'], 'file')}"
+        return f"{tool}: {counted}, {_counted(status['characters'], 'character')}, {seconds:.2f} s"
+    return f"{status['message']}, {seconds:.2f} s"
 
 
 def missing(degraded: tuple[SourceReport, ...]) -> str:

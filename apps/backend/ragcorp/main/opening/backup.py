@@ -36,7 +36,7 @@ async def restore(target: Target, file: Path, replace: bool, on_bytes: OnBytes) 
 
 
 def read_backup(file: Path) -> Backup:
-    """Return what a backup says of itself."""
+    """Return the description of a backup."""
     with open_archive(file) as archive:
         return summary(file, archive.manifest)
 
@@ -63,7 +63,7 @@ def _restore(storage: Storage, file: Path, *, replace: bool, on_bytes: OnBytes) 
             kept = file.with_name(f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}.ragcorp")
             _write(storage, kept, overwrite=False)
         restore_dump(archive, dsn=storage.owner_dsn, programs=programs(), on_bytes=on_bytes)
-        # the model that the backup was made with stays the active one, whatever the settings say
+        # the backup's model stays active, whatever the settings
         done = migrate(
             storage.owner_dsn,
             embedding_model=None,

@@ -49,7 +49,7 @@ from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import Statist
 from ragcorp.interface.library.use_cases import UseCases
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.collections import make_collections
-from ragcorp.main.wiring.conversations import make_context, make_conversation
+from ragcorp.main.wiring.conversations import make_context, make_conversations
 from ragcorp.main.wiring.embedding import cached, make_embedding
 from ragcorp.main.wiring.files import make_files
 from ragcorp.main.wiring.graph import graph_source, make_graph
@@ -229,19 +229,15 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 max_limit=settings.max_limit,
                 timeout_seconds=settings.answer_timeout_seconds,
             ),
+            conversations=make_conversations(
+                settings, stack, database=database, languages=languages, tokens=token_observers
+            ),
+            require_budget=budget.require,
+            observer=model_health,
         )
         use_cases = UseCases(
             search=search,
-            answer=make_conversation(
-                settings,
-                stack,
-                database=database,
-                answer=answer,
-                languages=languages,
-                tokens=token_observers,
-                budget=budget,
-                health=model_health,
-            ),
+            answer=answer,
             context=make_context(settings, search),
             introspect=hydration.introspect,
             grep=files.grep,

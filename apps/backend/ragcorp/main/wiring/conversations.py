@@ -1,17 +1,16 @@
-"""Builds what recalls and what converses: the memory context, and answers within a conversation."""
+"""Builds the memory context and the conversations of answers."""
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-from ragcorp.application.answering.converse import ConversationLimits, Converse
-from ragcorp.application.limits.token_budget import TokenBudget
+from ragcorp.application.answering.conversations import ConversationLimits, Conversations
 from ragcorp.application.memory.load_context import ContextLimits, LoadContext
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.ports.models import QuestionRewriter
-from ragcorp.domain.ports.observers import AnswererObserver, TokenObserver
+from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.domain.ports.text import LanguageDetector
-from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
+from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.question_rewriter import OpenAIQuestionRewriter
 from ragcorp.infrastructure.postgres.connections.database import Database
@@ -19,7 +18,7 @@ from ragcorp.infrastructure.postgres.items.repository import PostgresItemReposit
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 
 REWRITE_TIMEOUT_SECONDS = 5.0
-"""A question that is rewritten later than that is rewritten without the model."""
+"""After this time a question is rewritten without the model."""
 
 
 def make_context(settings: Settings, search: ChunkSearch) -> LoadContext:
@@ -33,28 +32,22 @@ def make_context(settings: Settings, search: ChunkSearch) -> LoadContext:
     )
 
 
-def make_conversation(
+def make_conversations(
     settings: Settings,
     stack: AsyncExitStack,
     *,
     database: Database,
-    answer: QuestionAnswering,
     languages: LanguageDetector,
     tokens: TokenObserver,
-    budget: TokenBudget,
-    health: AnswererObserver,
-) -> Converse:
-    """Return what answers in conversations; ``stack`` closes the model's client, if there is one."""
+) -> Conversations:
+    """Return the conversations; ``stack`` closes the client of the language model, if there is one."""
     rewriter = make_rewriter(settings, tokens=tokens)
     if rewriter is not None:
         stack.push_async_callback(rewriter.aclose)
-    return Converse(
-        answer=answer,
+    return Conversations(
         history=PostgresItemRepository(database=database, collection=Collection.HISTORY),
         languages=languages,
         rewriter=rewriter,
-        admit=budget.require,
-        observer=health,
         limits=ConversationLimits(
             rewrite_timeout_seconds=REWRITE_TIMEOUT_SECONDS, max_query_characters=settings.max_query_characters
         ),

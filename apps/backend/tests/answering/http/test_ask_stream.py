@@ -6,10 +6,11 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
 from ragcorp.domain.exceptions import AnswererUnavailableError, StorageUnavailableError
-from ragcorp.interface.http.answers.ask_schema import AnswerBody
-from ragcorp.interface.http.search.schema import SearchResults
+from ragcorp.interface.shapes.answers import AnswerBody
+from ragcorp.interface.shapes.search import SearchResults
 from support.fixtures.http import MakeApp, Serve
 from support.http.events import Event, events_of
 from support.http.fakes import World
@@ -46,9 +47,9 @@ async def test_the_events_of_an_answer_come_in_order(world: World, make_app: Mak
         "status": "answering", "tool": "search", "passages": 2, "chunks": 2, "files": 2, "characters": 62,
         "message": "search: 2 chunks, 62 characters",
     }  # fmt: skip
-    SearchResults.model_validate(by_name["search_results"])
+    TypeAdapter(SearchResults).validate_python(by_name["search_results"])
     final = by_name["final_answer"]
-    AnswerBody.model_validate(final)
+    TypeAdapter(AnswerBody).validate_python(final)
     assert final["answer"] == "El plazo es de 30 días [1] y también [2]."
     assert "".join(data["delta"] for name, data in events if name == "message") == final["answer"]
     assert [data for name, data in events if name == "citation"] == final["citations"]

@@ -8,15 +8,17 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
-from ragcorp.application.answering.converse import ConversationLimits, Converse
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.answering.conversations import ConversationLimits, Conversations
 from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.interface.http.answers.ask_schema import AnswerBody
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
+from ragcorp.interface.shapes.answers import AnswerBody
 from support.http.fakes import Spanish, World
-from support.memory.conversations import InMemoryHistory
+from support.memory.conversations import NO_PAGES, InMemoryHistory
 
 pytestmark = pytest.mark.anyio
 
@@ -35,8 +37,15 @@ async def talking(
     world: World, history: InMemoryHistory, make_client: Callable[[Any], httpx.AsyncClient]
 ) -> AsyncIterator[httpx.AsyncClient]:
     services = world.services()
-    converse = Converse(answer=services.answer, history=history, languages=Spanish(), limits=ConversationLimits())
-    async with make_client(create_app(world.services(answer=converse), HttpLimits())) as client:
+    answer = AnswerQuery(
+        search=services.search,
+        answerer=world.answerer,
+        languages=Spanish(),
+        pages=NO_PAGES,
+        limits=AnswerLimits(),
+        conversations=Conversations(history=history, languages=Spanish(), limits=ConversationLimits()),
+    )
+    async with make_client(create_app(world.services(answer=answer), HttpLimits())) as client:
         await client.put("/documents/a.md", json={"text": "El plazo del contrato CTR-2026-014 es de 30 días."})
         yield client
 
@@ -47,8 +56,8 @@ async def test_a_follow_up_is_answered_as_rewritten(
     first = (await talking.post("/ask", json={"query": FIRST, "conversation_id": "c1"})).json()
     assert first["rewritten_query"] is None
     second = (await talking.post("/ask", json={"query": NEXT, "conversation_id": "c1"})).json()
-    AnswerBody.model_validate(second)
-    assert set(second) == set(AnswerBody.model_fields)
+    TypeAdapter(AnswerBody).validate_python(second)
+    assert set(second) == set(AnswerBody.__annotations__)
     assert second["rewritten_query"] == REWRITTEN
     assert second["citations"][0]["collection"] == "artifact_chunks"
     assert world.answerer.prompts[1].question == REWRITTEN

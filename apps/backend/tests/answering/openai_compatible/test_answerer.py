@@ -13,7 +13,7 @@ import pytest
 
 from ragcorp.application.answering.abstention import ABSTENTIONS
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
-from ragcorp.domain.answers import Answer, AnswerDelta, AnswerFinished, AnswerPrompt, Passage, Searched
+from ragcorp.domain.answers import Answer, AnswerDelta, AnswerFinished, AnswerPrompt, Passage, Searched, final_answer
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
@@ -83,7 +83,7 @@ def use_case(answerer: OpenAIAnswerer, *contents: str, timeout: float = 10.0) ->
 
 async def ask(answerer: OpenAIAnswerer, question: str = QUESTION, *contents: str, timeout: float = 10.0) -> Answer:
     query = use_case(answerer, *contents, timeout=timeout)
-    return await query.answer(SearchRequest(query=question), principal=Principal())
+    return await final_answer(query.stream(SearchRequest(query=question), principal=Principal()))
 
 
 def prompt_of(*chunks: Chunk, question: str = QUESTION) -> AnswerPrompt:

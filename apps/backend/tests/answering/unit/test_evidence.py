@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.evidence.terms import UNKNOWN_SHARE, Term, make_terms, weight
 from ragcorp.infrastructure.extractive.evidence.weights import (
     ABOUT_NAME,
@@ -24,7 +25,7 @@ from ragcorp.infrastructure.extractive.evidence.weights import (
     share,
 )
 from ragcorp.infrastructure.extractive.passages.statements import Cell
-from ragcorp.infrastructure.extractive.vocabulary.words import folded, same_root
+from ragcorp.infrastructure.extractive.vocabulary.words import same_root
 
 
 def test_a_share_by_hand() -> None:
@@ -113,4 +114,4 @@ def test_roots(one: str, other: str, expected: bool) -> None:
 
 @given(st.text(max_size=50))
 def test_folding_keeps_offsets(text: str) -> None:
-    assert len(folded(text)) == len(text)
+    assert len(folded_in_place(text)) == len(text)

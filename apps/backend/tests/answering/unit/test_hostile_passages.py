@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import pytest
 from answering.unit.test_spoken import Memories, Said
 
+from ragcorp.domain.answers import QuotedPiece
 from ragcorp.infrastructure.extractive import answerer
 from ragcorp.infrastructure.extractive.evidence.selection import Chosen
 from ragcorp.infrastructure.extractive.passages.statements import MAX_STATEMENTS_READ, statements
-from ragcorp.infrastructure.extractive.phrasing import Piece, worded
+from ragcorp.infrastructure.extractive.phrasing import worded
 from support.answering.passages import PlainTexts
 
 pytestmark = pytest.mark.anyio
@@ -88,7 +89,7 @@ def test_the_work_of_cutting_grows_with_the_text(text: str) -> None:
 async def test_the_choice_is_made_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[int] = []
 
-    def recorded(chosen: Sequence[Chosen], *, language: str) -> list[Piece]:
+    def recorded(chosen: Sequence[Chosen], *, language: str) -> list[QuotedPiece]:
         threads.append(threading.get_ident())
         return worded(chosen, language=language)
 

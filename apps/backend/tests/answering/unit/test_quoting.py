@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.domain.answers import final_answer
 from ragcorp.domain.citations.quoting import harmless, inside_quotes
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest
@@ -60,6 +61,7 @@ async def test_a_citation_shows_its_speaker_and_quote_without_harm() -> None:
         pages=NO_PAGES,
         limits=AnswerLimits(),
     )
-    (citation,) = (await query.answer(SearchRequest(query="¿Qué plazo?"), principal=Principal())).citations
+    answer = await final_answer(query.stream(SearchRequest(query="¿Qué plazo?"), principal=Principal()))
+    (citation,) = answer.citations
     assert citation.quote == "El plazo es de 30 días ![i] (http://e/x) ."
     assert citation.title == "(2) Ana !(x)(http://e/y) (script)…"

@@ -25,7 +25,7 @@ from ragcorp.infrastructure.extractive.vocabulary.values import found_values
         (
             Kind.FREQUENCY,
             "Cada trimestre, una vez al año o a diario.",
-            ["cada trimestre", "una vez al ano", "a diario"],
+            ["cada trimestre", "una vez al año", "a diario"],
         ),
         (Kind.MONTH, "Se entrega en abril.", ["abril"]),
         (Kind.QUANTITY, "Se paga el 5 % o 40 euros por 12 bultos.", ["12"]),

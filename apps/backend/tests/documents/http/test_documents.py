@@ -9,9 +9,10 @@ from uuid import UUID
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
 from ragcorp.domain.exceptions import ConflictError
-from ragcorp.interface.http.documents.schema import DocumentList, Stored, StoredDocument
+from ragcorp.interface.shapes.documents import DocumentList, Stored, StoredDocument
 from support.http.fakes import World
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +36,7 @@ async def test_put_says_what_became_of_it(client: httpx.AsyncClient, world: Worl
         "chunks": 1,
         "pending": 1,
     }
-    Stored.model_validate(first.json())
+    TypeAdapter(Stored).validate_python(first.json())
     UUID(first.json()["document_id"])
     again = await put(client, "a.md", title="A")
     assert (again.status_code, again.json()["status"]) == (200, "unchanged")
@@ -61,7 +62,7 @@ async def test_get_describes_a_document(client: httpx.AsyncClient) -> None:
     answer = await client.get("/documents/a.md")
     assert answer.status_code == 200
     document = answer.json()
-    StoredDocument.model_validate(document)
+    TypeAdapter(StoredDocument).validate_python(document)
     assert {name: document[name] for name in fields} == fields | {"occurred_at": "2025-01-15T08:00:00+00:00"}
     assert document["media_type"] == "text/markdown"
     assert document["deleted_at"] is None
@@ -150,7 +151,7 @@ async def test_lists_go_by_name_in_pages(client: httpx.AsyncClient) -> None:
     for name in ("b/1", "a/2", "a/1", "a/3", "c"):
         await put(client, name)
     answer = await client.get("/documents", params={"prefix": "a/", "limit": 2})
-    DocumentList.model_validate(answer.json())
+    TypeAdapter(DocumentList).validate_python(answer.json())
     page = answer.json()
     assert [document["external_id"] for document in page["documents"]] == ["a/1", "a/2"]
     rest = (await client.get("/documents", params={"prefix": "a/", "limit": 2, "cursor": page["next_cursor"]})).json()

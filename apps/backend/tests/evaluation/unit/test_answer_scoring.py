@@ -12,7 +12,7 @@ from ragcorp.evaluation.answers import (
     AskQuestion,
     CitedSpan,
     GivenAnswer,
-    folded,
+    _folded,
     judged,
     shares,
     shares_by_kind,
@@ -40,7 +40,7 @@ def answered(text: str, *spans: CitedSpan) -> GivenAnswer:
 
 
 def test_folding() -> None:
-    assert folded("  CAMIÓN\u00a0Núm.\n| 3 |") == "camion num. 3"
+    assert _folded("  CAMIÓN\u00a0Núm.\n| 3 |") == "camion num. 3"
 
 
 def test_right_hedged_and_wrong() -> None:

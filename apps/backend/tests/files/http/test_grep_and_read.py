@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from pydantic import TypeAdapter
 
 from ragcorp.domain import exceptions as domain
 from ragcorp.domain.files.values import (
@@ -25,8 +26,8 @@ from ragcorp.domain.files.values import (
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.files.schema import FileContent, GrepResults
 from ragcorp.interface.http.protocol.limits import HttpLimits
+from ragcorp.interface.shapes.files import FileContent, GrepResults
 from support.fixtures.http import Serve
 from support.http.fakes import World
 from support.storage.stored import ANYONE
@@ -124,7 +125,7 @@ async def test_grep_answers_passages_with_their_marks(client: httpx.AsyncClient,
     answer = await client.post(path, json={"query": "plazo de entrega"})
     assert answer.status_code == 200
     found = answer.json()
-    GrepResults.model_validate_json(answer.content)
+    TypeAdapter(GrepResults).validate_json(answer.content)
     assert found.pop("request_id") == answer.headers["x-request-id"]
     assert found == {
         "passages": [
@@ -221,7 +222,7 @@ async def test_grep_bounds_what_it_takes(
 async def test_read_answers_lines_of_a_file(client: httpx.AsyncClient, files: ScriptedFiles) -> None:
     answer = await client.post("/files/read", json={"path": "docs/marco.md", "line_start": 2, "line_end": 3})
     assert answer.status_code == 200
-    FileContent.model_validate_json(answer.content)
+    TypeAdapter(FileContent).validate_json(answer.content)
     assert answer.json() == {
         "path": "docs/marco.md",
         "text": "El plazo.\nFin.",

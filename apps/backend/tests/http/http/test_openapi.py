@@ -11,15 +11,19 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from ragcorp.interface.http.answers.ask_schema import AnswerBody, AskBody
-from ragcorp.interface.http.app import BODIES
+from ragcorp.interface.http.answers.ask_schema import AskBody
 from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, TurnPatch
 from ragcorp.interface.http.collections.item_schema import ArtifactItem, HistoryTurn, MemoryItem
-from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody, Stored
-from ragcorp.interface.http.files.schema import FileContent, GrepBody, GrepResults, ReadBody
+from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody
+from ragcorp.interface.http.files.schema import GrepBody, ReadBody
+from ragcorp.interface.http.openapi import UNSEEN_BODIES, bodies
 from ragcorp.interface.http.protocol.descriptions import ProblemDetails
-from ragcorp.interface.http.search.schema import Result, SearchBody, SearchResults
-from ragcorp.interface.http.system.status_schema import StatusBody
+from ragcorp.interface.http.search.schema import SearchBody
+from ragcorp.interface.shapes.answers import AnswerBody
+from ragcorp.interface.shapes.documents import Stored
+from ragcorp.interface.shapes.files import FileContent, GrepResults
+from ragcorp.interface.shapes.search import Result, SearchResults
+from ragcorp.interface.shapes.status import StatusBody
 from support.fixtures.http import MakeApp
 
 pytestmark = pytest.mark.anyio
@@ -118,15 +122,15 @@ async def test_every_error_is_a_problem(description: dict[str, Any]) -> None:
     assert "HTTPValidationError" not in description["components"]["schemas"]
 
 
-async def test_every_request_body_is_described(description: dict[str, Any]) -> None:
-    bodies = {operation["operationId"] for _, _, operation in operations(description) if "requestBody" in operation}
-    assert bodies == {
+async def test_every_request_body_is_described(description: dict[str, Any], make_app: MakeApp) -> None:
+    described = {operation["operationId"] for _, _, operation in operations(description) if "requestBody" in operation}
+    assert described == {
         "search", "ask", "grep", "read_file",
         "put_document", "bulk_documents", "add_item", "put_item", "patch_item", "bulk_items",
         "add_entity", "put_entity", "add_fact", "put_fact", "bulk_graph", "extract_facts",
     }  # fmt: skip
     schemas = description["components"]["schemas"]
-    for model in BODIES:
+    for model in (*UNSEEN_BODIES, *bodies(make_app().routes)):
         assert schemas[model.__name__]["additionalProperties"] is False
         assert set(schemas[model.__name__]["properties"]) == set(model.model_fields)
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.http.hydration.schema import HydrationTurnBody
+from ragcorp.interface.shapes.hydration import HydrationTurnBody
 from ragcorp.main.service.app import run_app
 from ragcorp.main.wiring.container import Parts
 from support.models.embedders import HashingEmbedder
@@ -46,8 +47,8 @@ async def test_a_turn_is_told_with_its_reasons(database_client: httpx.AsyncClien
         answer = await database_client.get(path)
         assert answer.status_code == 200
         body = answer.json()
-        HydrationTurnBody.model_validate(body)
-        assert set(body) == set(HydrationTurnBody.model_fields)
+        TypeAdapter(HydrationTurnBody).validate_python(body)
+        assert set(body) == set(HydrationTurnBody.__annotations__)
         assert (body["turn"], body["turns"], body["query"], body["withheld"]) == (1, 1, "¿Qué dice guia.md?", 0)
         assert [entity["entity_key"] for entity in body["entities"]] == [
             "manual/guia.md#Guía",

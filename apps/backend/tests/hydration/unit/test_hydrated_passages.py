@@ -8,6 +8,7 @@ import pytest
 
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.application.hydration.passages import hydrated_chunks, not_repeated
+from ragcorp.domain.answers import final_answer
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.search.requests import SearchRequest
@@ -56,7 +57,7 @@ async def test_an_answer_reads_what_is_shown_first_and_what_was_found_once() -> 
     search = FoundAlready([found("one word", first), found("three", first)], hydration=shown)
     says = Says(text="It is three [3].")
     answer = AnswerQuery(search=search, answerer=says, languages=Spanish(), pages=NO_PAGES, limits=AnswerLimits())
-    answered = await answer.answer(SearchRequest(query="which?", episode_id="e"), principal=ANYONE)
+    answered = await final_answer(answer.stream(SearchRequest(query="which?", episode_id="e"), principal=ANYONE))
     ((prompt),) = says.prompts
     assert [(each.n, each.chunk.content) for each in prompt.passages] == [
         (1, "one word"),

@@ -10,14 +10,15 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
 import ragcorp
 from ragcorp.application.memory.load_context import ContextLimits, LoadContext
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
-from ragcorp.interface.http.answers.context_schema import ContextBody
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
+from ragcorp.interface.shapes.memory import ContextBody
 from support.fixtures.http import Serve
 from support.http.fakes import World
 from support.memory.conversations import MOMENT, FoundAlready, turn
@@ -45,8 +46,8 @@ async def test_the_briefing_with_its_items(world: World, make_client: Client, pa
         answer = await client.get(path, params=ASKED, headers={"X-Request-ID": "mine"})
     assert answer.status_code == 200
     body = answer.json()
-    ContextBody.model_validate(body)
-    assert set(body) == set(ContextBody.model_fields)
+    TypeAdapter(ContextBody).validate_python(body)
+    assert set(body) == set(ContextBody.__annotations__)
     fence, *lines, last = body["context"].split("\n")
     assert re.fullmatch("MEMORY-[0-9a-f]{16}", fence)
     assert last == fence
@@ -164,7 +165,7 @@ async def test_it_is_described(client: httpx.AsyncClient) -> None:
     assert set(parameters) == {"query", "limit", "session"}
     assert json.dumps(parameters["limit"]).count('"maximum": 50') == 1
     example = described["components"]["schemas"]["ContextBody"]["examples"][0]
-    ContextBody.model_validate(example)
+    TypeAdapter(ContextBody).validate_python(example)
 
 
 async def test_the_client_loads_what_the_service_has(world: World, serve: Serve) -> None:

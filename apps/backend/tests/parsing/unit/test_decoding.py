@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import UnreadableDocumentError
-from ragcorp.infrastructure.parsing.decoding import clean, decode, decode_with_name
+from ragcorp.infrastructure.parsing.decoding import clean, decode, decode_with_name, text_of
 
 SPANISH = "Año 2026: la cigüeña de Logroño costó 3 € — ¿«sí» o “no”?"
 
@@ -101,3 +102,11 @@ def test_a_few_damaged_bytes_do_not_make_utf_8_another_encoding() -> None:
     log = "La cigüeña voló. " * 20
     assert decode_with_name(log.encode() + b"\xc3") == (log + "\ufffd", "utf-8")
     assert decode_with_name(b"a\xf1o y \xf3rgano").text == "año y órgano"
+
+
+def test_text_that_was_sent_as_text_is_not_decoded() -> None:
+    text = "\ufeffaÃ±o"
+    assert text_of(SourceFile.of_text(text, media_type="text/plain")) == text
+    assert text_of(SourceFile(content="año".encode("cp1252"), media_type="text/plain", filename="")) == "año"
+    with pytest.raises(UnreadableDocumentError):
+        text_of(SourceFile.of_text("\x01" * 20, media_type="text/plain"))

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 import ragcorp
-from ragcorp.application.answering import converse
+from ragcorp.application.answering import conversations
 from ragcorp.application.memory import save_items
 from ragcorp.application.retrieval.search import plan
 from support.faults.service_probes import WELL, probed
@@ -70,7 +70,7 @@ def tree(tmp_path: Path) -> Path:
 async def test_a_clock_that_goes_backwards(
     make_container: Callable[..., Any], tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (converse, save_items, plan):
+    for module in (conversations, save_items, plan):
         monkeypatch.setattr(module, "datetime", Backwards)
     container = await make_container(allowed_paths=str(tree), **PATIENT)
     async with probed(container) as probes:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import leave_behind, run_until, run_within
 
 pytestmark = pytest.mark.anyio
 
@@ -30,25 +30,24 @@ async def stubborn(ended: asyncio.Event) -> int:
 
 
 async def test_work_in_time_gives_its_result_and_its_error() -> None:
-    bound = TimeBound()
     deadline = asyncio.get_running_loop().time() + 5
-    assert await bound.run(value(), deadline=deadline) == 7
+    assert await run_until(deadline, value()) == 7
     with pytest.raises(ValueError, match="a bug"):
-        await bound.run(failing(), deadline=deadline)
+        await run_until(deadline, failing())
 
 
 async def test_work_that_takes_long_to_end_is_left_behind() -> None:
-    bound, ended = TimeBound(), asyncio.Event()
+    ended = asyncio.Event()
     with pytest.raises(TimeoutError):
-        await bound.run(stubborn(ended), deadline=asyncio.get_running_loop().time() + 0.02)
+        await run_until(asyncio.get_running_loop().time() + 0.02, stubborn(ended))
     assert not ended.is_set()
     async with asyncio.timeout(5):
         await ended.wait()
 
 
 async def test_a_caller_that_is_cancelled_does_not_wait_for_it_either() -> None:
-    bound, ended = TimeBound(), asyncio.Event()
-    caller = asyncio.create_task(bound.run(stubborn(ended), deadline=asyncio.get_running_loop().time() + 30))
+    ended = asyncio.Event()
+    caller = asyncio.create_task(run_until(asyncio.get_running_loop().time() + 30, stubborn(ended)))
     await asyncio.sleep(0.02)
     caller.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -56,3 +55,35 @@ async def test_a_caller_that_is_cancelled_does_not_wait_for_it_either() -> None:
     assert not ended.is_set()
     async with asyncio.timeout(5):
         await ended.wait()
+
+
+async def failing_late(ended: asyncio.Event) -> int:
+    try:
+        await asyncio.sleep(30)
+    except asyncio.CancelledError:
+        ended.set()
+        raise ValueError("a late bug") from None
+    return 0
+
+
+async def test_only_a_deadline_logs_a_late_failure(caplog: pytest.LogCaptureFixture) -> None:
+    for logged in (True, False):
+        caplog.clear()
+        ended = asyncio.Event()
+        with pytest.raises(TimeoutError):
+            if logged:
+                await run_until(asyncio.get_running_loop().time() + 0.02, failing_late(ended))
+            else:
+                await run_within(0.02, failing_late(ended))
+        async with asyncio.timeout(5):
+            await ended.wait()
+        await asyncio.sleep(0.02)
+        assert ("left behind" in caplog.text) == logged
+        assert "never retrieved" not in caplog.text
+
+
+async def test_a_task_that_has_ended_is_left_as_it_is() -> None:
+    task = asyncio.ensure_future(value())
+    await asyncio.wait([task])
+    leave_behind(task)
+    assert task.result() == 7

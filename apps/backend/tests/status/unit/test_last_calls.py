@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from typing import Any
-
 import pytest
 
-from ragcorp.application.answering.converse import ConversationLimits, Converse
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.application.status.degradation_messages import ANSWERER
 from ragcorp.application.status.model_health import ModelHealth
-from ragcorp.domain.answers import Answer, AskEvent
+from ragcorp.domain.answers import final_answer
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchRequest
-
-UNUSED: Any = None
+from support.memory.conversations import NO_PAGES, FoundAlready, Says, Spanish, turn
 
 pytestmark = pytest.mark.anyio
 
 
-class OutAnswers:
-    """The port QuestionAnswering, whose model is out."""
-
-    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
-        raise NotImplementedError
-
-    async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
-        raise AnswererUnavailableError("Out.", reason="timeout")
-        yield
-
-
-async def test_a_whole_answer_is_noted_as_its_stream_is() -> None:
+async def test_answers_are_observed() -> None:
     calls = ModelHealth()
+    answerer = Says(error=AnswererUnavailableError("Out.", reason="timeout"))
+    answers = AnswerQuery(
+        search=FoundAlready((turn("El plazo es de 30 días."),)),
+        answerer=answerer,
+        languages=Spanish(),
+        pages=NO_PAGES,
+        limits=AnswerLimits(),
+        observer=calls,
+    )
     with pytest.raises(AnswererUnavailableError):
-        await Converse(
-            answer=OutAnswers(), history=UNUSED, languages=UNUSED, limits=ConversationLimits(), observer=calls
-        ).answer(SearchRequest(query="?"), principal=Principal())
+        await final_answer(answers.stream(SearchRequest(query="?"), principal=Principal()))
     assert calls.failed == {ANSWERER: "timeout"}
+    answerer.error = None
+    await final_answer(answers.stream(SearchRequest(query="?"), principal=Principal()))
+    assert calls.failed == {}
 
 
 def report(source: str, outcome: SourceOutcome, reason: str | None = None) -> SourceReport:

@@ -13,7 +13,7 @@ EXTRACTOR = TreeSitterExtractor(tokenizer=TOKENIZER)
 
 
 def test_the_fingerprint_names_algorithm_tokenizer_and_grammars() -> None:
-    assert EXTRACTOR.fingerprint == "structure-2:o200k_base:go,javascript,python,typescript"
+    assert EXTRACTOR.fingerprint == "structure-3:o200k_base:go,javascript,python,typescript"
     found = EXTRACTOR.extract(ParsedText(text="x"), path="a.md", title="A")
     assert (found.fingerprint, found.path) == (EXTRACTOR.fingerprint, "a.md")
 
@@ -35,7 +35,7 @@ def test_one_line_more_is_one_language_more() -> None:
 def test_a_grammar_that_is_not_installed_leaves_the_file() -> None:
     row = CodeLanguage(name="nowhere", suffixes=(".now",))
     extractor = TreeSitterExtractor(tokenizer=TOKENIZER, languages=(row,))
-    assert extractor.fingerprint == "structure-2:o200k_base:"
+    assert extractor.fingerprint == "structure-3:o200k_base:"
     (found,) = extractor.extract(ParsedText(text="def a(): pass\n", plain=True), path="a.now", title="").entities
     assert (found.key, found.kind, found.language) == ("a.now", EntityKind.FILE, "nowhere")
 
@@ -43,7 +43,7 @@ def test_a_grammar_that_is_not_installed_leaves_the_file() -> None:
 def test_a_grammar_of_another_version_leaves_the_file() -> None:
     row = CodeLanguage(name="python", suffixes=(".py",), query="go")
     extractor = TreeSitterExtractor(tokenizer=TOKENIZER, languages=(row,))
-    assert extractor.fingerprint == "structure-2:o200k_base:"
+    assert extractor.fingerprint == "structure-3:o200k_base:"
     (found,) = extractor.extract(ParsedText(text="def a(): pass\n"), path="a.py", title="").entities
     assert (found.key, found.kind) == ("a.py", EntityKind.FILE)
 

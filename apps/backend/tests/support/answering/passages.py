@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
-from ragcorp.domain.answers import AnswerFinished, AnswerPrompt, Passage
+from ragcorp.domain.answers import AnswerFinished, AnswerPrompt, Passage, QuotedPiece
 from ragcorp.domain.citations.checks import cited_lines
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.answerer import ExtractiveAnswerer
-from ragcorp.infrastructure.extractive.vocabulary.words import folded
 
 STOP_WORDS = frozenset(
     {
@@ -107,24 +107,22 @@ class PlainTexts:
 
     async def ask(self, question: str, *, language: str = "es") -> Shown:
         prompt = AnswerPrompt(question=question, language=language, workspace="default", passages=self.passages)
-        text: list[str] = []
-        finished = AnswerFinished(abstained=True)
-        async for event in ExtractiveAnswerer(analyzer=self, documents=self).answer(prompt):
-            if isinstance(event, AnswerFinished):
-                finished = event
-            else:
-                text.append(event.text)
+        events = [event async for event in ExtractiveAnswerer(analyzer=self, documents=self).answer(prompt)]
+        pieces = [event for event in events if isinstance(event, QuotedPiece)]
+        finished = events[-1]
+        assert isinstance(finished, AnswerFinished)
+        assert events == [*pieces, finished]
         chunks = {passage.n: passage.chunk for passage in self.passages}
         return Shown(
-            text="".join(text),
+            text=" ".join(f"{piece.text} [{piece.n}]" for piece in pieces),
             abstained=finished.abstained,
-            quotes=tuple((quote.n, quote.text) for quote in finished.quotes),
+            quotes=tuple((piece.n, piece.quote) for piece in pieces),
             lines=tuple(
-                (chunks[quote.n].external_id, *cited_lines(chunks[quote.n], [quote.text])) for quote in finished.quotes
+                (chunks[piece.n].external_id, *cited_lines(chunks[piece.n], [piece.quote])) for piece in pieces
             ),
         )
 
 
 def lexemes_of(text: str) -> frozenset[str]:
-    words = re.findall(r"[^\W_]+", folded(text))
+    words = re.findall(r"[^\W_]+", folded_in_place(text))
     return frozenset(word.removesuffix("s") if len(word) > 3 else word for word in words if word not in STOP_WORDS)

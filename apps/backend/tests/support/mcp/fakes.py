@@ -73,16 +73,13 @@ class FakeSearch:
 class FakeAnswers:
     behaviour: Behaviour
 
-    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
+    async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
         await self.behaviour.befall(request, principal)
         cited = Citation(
             n=1, chunk_id="4711", document_id=UUID(int=7), external_id="marco.md", title="Marco", quote="30 días",
             path="docs/marco.md", line_start=3, line_end=4, page=None,
         )  # fmt: skip
-        return Answer(text="Son 30 días [1].", abstained=False, citations=(cited,), degraded=(), usage={})
-
-    async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
-        yield await self.answer(request, principal=principal)
+        yield Answer(text="Son 30 días [1].", abstained=False, citations=(cited,), degraded=(), usage={})
 
 
 @dataclass

@@ -106,9 +106,6 @@ class Answering:
     requests: list[SearchRequest] = field(default_factory=list)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def answer(self, request: SearchRequest, *, principal: Principal) -> Answer:
-        raise NotImplementedError
-
     async def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
         self.requests.append(request)
         try:

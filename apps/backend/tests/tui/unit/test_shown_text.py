@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.interface.tui.passages import number
-from ragcorp.interface.tui.query_marks import MOST_SEARCHED, QueryMarks, folded
+from ragcorp.interface.tui.query_marks import MOST_SEARCHED, QueryMarks
 from ragcorp.interface.tui.shown_text import shortened, shown, wrapped
 
 
@@ -89,7 +90,7 @@ def test_lexemes_that_the_search_found_are_marked_too() -> None:
 
 @given(st.text())
 def test_folding_keeps_every_place(text: str) -> None:
-    assert len(folded(text)) == len(text)
+    assert len(folded_in_place(text)) == len(text)
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from ragcorp.application.retrieval.rollout.assignment import Rollout
+from ragcorp.domain.observers import Observers
 from ragcorp.domain.ports.observers import RolloutObserver
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 
 
-class RolloutObservers:
+class RolloutObservers(Observers[RolloutObserver]):
     """Passes each event to all observers. An interface adds its own after the search is wired."""
 
     def __init__(self, rollout: Rollout) -> None:
+        super().__init__()
         self._rollout = rollout
-        self._observers: list[RolloutObserver] = []
 
     def add(self, observer: RolloutObserver) -> None:
-        self._observers.append(observer)
+        super().add(observer)
         observer.rollout_set(percent=self._rollout.percent, shadow=self._rollout.shadow)
 
     def arm_served(self, arm: Arm) -> None:

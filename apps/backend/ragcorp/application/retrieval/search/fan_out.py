@@ -7,10 +7,10 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
 from ragcorp.application.resilience.degradation_log import log_outage
+from ragcorp.application.resilience.time_bound import leave_behind
 from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.domain.exceptions import (
     ConfigurationError,
@@ -79,7 +79,6 @@ class SourceFanOut:
         self._filter_fields = {name: _filter_fields(name, source) for name, source in sources.items()}
         self._timeouts = dict(timeouts or {})
         self._breaker = breaker or CircuitBreaker(failures=0)
-        self._abandoned: set[_Running] = set()
 
     async def query(
         self, names: Sequence[str], plan: QueryPlan, *, identify: Identify, replaceable: bool = False
@@ -154,24 +153,13 @@ class SourceFanOut:
         finally:
             unfinished = not task.done()
             if unfinished:
-                self._abandon(name, task)
+                leave_behind(task)  # one that swallows its cancellation must not delay the search
         result = (
             _failed(name, SourceOutcome.TIMEOUT, started, "timeout") if unfinished else _outcome(name, task, started)
         )
         if isinstance(result, SourceResult):
             log_outage(result.report)
         results[name] = result
-
-    def _abandon(self, name: str, task: _Running) -> None:
-        """Cancel a source without waiting: one that swallows its cancellation must not delay the search."""
-        task.cancel()
-        self._abandoned.add(task)  # the event loop itself keeps no task alive
-        task.add_done_callback(partial(self._ended, name))
-
-    def _ended(self, name: str, task: _Running) -> None:
-        self._abandoned.discard(task)
-        if not task.cancelled():
-            logger.warning("source %s ended after it was cancelled, of its own accord", name, exc_info=task.exception())
 
     def _verdict(self, name: str, result: SourceResult | InvalidInputError | None, call: _Call) -> Verdict:
         """Return the breaker's verdict on a source.

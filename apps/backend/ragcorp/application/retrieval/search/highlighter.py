@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.highlights import Token, disjoint, literal, matching, spellings, tokens_of
 from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.application.retrieval.search.step_pipeline import step_out
@@ -34,7 +34,6 @@ class Highlighter:
 
     def __init__(self, *, analyzer: TextAnalyzer) -> None:
         self._analyzer = analyzer
-        self._time_bound = TimeBound()
 
     async def mark(
         self, hits: tuple[SearchHit, ...], results: Sequence[SourceResult], plan: QueryPlan
@@ -51,7 +50,7 @@ class Highlighter:
         started = time.perf_counter()
         try:
             look = self._analyses(hits, tokens, plan.request.query, looked_for)
-            analyses = await self._time_bound.run(look, deadline=plan.deadline)
+            analyses = await run_until(plan.deadline, look)
         except (TimeoutError, StorageUnavailableError) as error:
             return hits, (step_out(HIGHLIGHT, error, started),)
         marked = tuple(

@@ -9,11 +9,11 @@ marked for them than REQ and 2024.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragcorp.domain.search.requests import Highlight
+from ragcorp.domain.text.folding import folded_with_places
 
 MAX_WORD = 2000
 """Characters: a longer word has no lexeme."""
@@ -85,10 +85,9 @@ def matching(tokens: Iterable[Token], lexemes: Lexemes, wanted: frozenset[str]) 
 
 def literal(text: str, terms: Sequence[str]) -> Iterator[Highlight]:
     """Yield where the terms stand literally, in any case and accents, typographic signs like typed ones."""
-    places = [place for place, char in enumerate(text) for _ in _folded(char)]
-    folded = "".join(map(_folded, text))
+    folded, places = folded_with_places(text.translate(_ALIKE))
     for term in terms:
-        looked_for = "".join(map(_folded, term))
+        looked_for, _ = folded_with_places(term.translate(_ALIKE))
         start = folded.find(looked_for) if looked_for else -1
         while start >= 0:
             after = start + len(looked_for)
@@ -150,8 +149,3 @@ def _joined(text: str, group: Sequence[Token], *, most: int | None = None) -> It
     start, end = group[0].start, group[-1].end
     opened = start - 1 if most is not None and start and text[start - 1] in _OPENING else start
     yield Token(start=start, end=end, spelt=text[opened:end].lower(), parts=tuple(group))
-
-
-def _folded(char: str) -> str:
-    decomposed = unicodedata.normalize("NFD", char.translate(_ALIKE).casefold())
-    return "".join(each for each in decomposed if not unicodedata.combining(each))

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC
 
-from ragcorp.application.resilience.time_bound import TimeBound
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search import page_cursor
 from ragcorp.application.retrieval.search.explanation import explain_hits, explanation
@@ -46,7 +45,7 @@ class RankedSearch:
             fusions=fusions, modes={profile.sources: profile.mode for profile in reversed(list(profiles.values()))}
         )
         self._pipeline = pipeline or StepPipeline(store=store)
-        self._pages = PageReader(repository=repository, store=store, time_bound=TimeBound())
+        self._pages = PageReader(repository=repository, store=store)
         self._highlighter = highlighter
 
     async def run(self, plan: QueryPlan) -> SearchResponse:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.list_fusion import Ranking
 from ragcorp.application.retrieval.search.step_pipeline import step_out
 from ragcorp.application.retrieval.steps import neighbour_expansion, reranking
@@ -42,10 +42,9 @@ class ResultPage:
 class PageReader:
     """Fetches the content of the returned passages only."""
 
-    def __init__(self, *, repository: DocumentRepository, store: CandidateStore, time_bound: TimeBound) -> None:
+    def __init__(self, *, repository: DocumentRepository, store: CandidateStore) -> None:
         self._repository = repository
         self._store = store
-        self._time_bound = time_bound
 
     async def read(self, window: Sequence[FusedHit | Candidate], ranking: Ranking) -> ResultPage:
         """Return the plan's page of the window, without passages that were replaced meanwhile.
@@ -56,7 +55,7 @@ class PageReader:
         neighbours = plan.profile.steps.neighbours
         deadline = max(plan.deadline, asyncio.get_running_loop().time() + READING_SECONDS)
         try:
-            hits, end = await self._time_bound.run(self._page(window, ranking), deadline=deadline)
+            hits, end = await run_until(deadline, self._page(window, ranking))
         except TimeoutError:
             raise StorageUnavailableError(
                 "The passages could not be read in time.", reason="timeout", remedy="Try again shortly."
@@ -66,7 +65,7 @@ class PageReader:
         started = time.perf_counter()
         report = neighbour_expansion.report(len(hits), distance=neighbours)
         try:
-            shown = await self._time_bound.run(self._expanded(hits, neighbours, plan.principal), deadline=deadline)
+            shown = await run_until(deadline, self._expanded(hits, neighbours, plan.principal))
         except (TimeoutError, StorageUnavailableError) as error:
             late = step_out(neighbour_expansion.STEP, error, started)
             return ResultPage(hits=hits, end=end, steps=(replace(report, skipped=late.reason),), reports=(late,))

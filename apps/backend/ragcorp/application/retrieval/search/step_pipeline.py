@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragcorp.application.resilience.degradation_log import log_outage
-from ragcorp.application.resilience.time_bound import TimeBound
+from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.list_fusion import Ranking
 from ragcorp.application.retrieval.search.plan import QueryPlan
 from ragcorp.application.retrieval.search.step_ranks import StepOrder
@@ -70,7 +70,6 @@ class StepPipeline:
         self._store = store
         self._reranker = reranker
         self._rerank_limits = rerank_limits or RerankLimits()
-        self._time_bound = TimeBound()
 
     async def apply(self, ranking: Ranking) -> PipelineResult:
         """Return the candidates in their final order, which does not depend on the request's limit.
@@ -87,7 +86,7 @@ class StepPipeline:
         started = time.perf_counter()
         try:
             with ParentSpan(f"step {DESCRIBE}"):
-                outcome = await self._time_bound.run(self._described(ranking, principal), deadline=deadline)
+                outcome = await run_until(deadline, self._described(ranking, principal))
         except (TimeoutError, StorageUnavailableError) as error:
             count = len(ranking.hits)
             skipped = StepReport(step=DESCRIBE, before=count, after=count, skipped=_reason(error))
@@ -116,7 +115,7 @@ class StepPipeline:
             try:
                 look = self._store.features(keys, principal=principal)
                 with ParentSpan(f"step {DIVERSIFY}"):
-                    features = await self._time_bound.run(look, deadline=deadline)
+                    features = await run_until(deadline, look)
             except (TimeoutError, StorageUnavailableError) as error:
                 count = len(outcome.candidates)
                 skipped = StepReport(step=DIVERSIFY, before=count, after=count, skipped=_reason(error))
@@ -164,7 +163,7 @@ class StepPipeline:
         until = self._rerank_deadline(plan.deadline)
         try:
             look = self._store.read([candidate.key for candidate in pool], principal=plan.principal)
-            texts = await self._time_bound.run(look, deadline=until)
+            texts = await run_until(until, look)
             keys = [candidate.key for candidate in pool if candidate.key in texts]
             if keys:
                 with Span("rerank", model=reranker.name, passages=len(keys)):

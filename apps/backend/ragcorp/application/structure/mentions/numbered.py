@@ -38,7 +38,7 @@ _DOUBTFUL = re.compile(r"[ivxl]+", re.IGNORECASE)
 _ROMAN_NUMERALS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx"
 _ROMAN = tuple(_ROMAN_NUMERALS.split())
 _GOES_ON_AS_TEXT = re.compile(rf"{_SPACE}+(?!(?:del?|da|do|of|y|e|and|bis|in|en|em)\b)[a-z]")
-_COUNTED = re.compile(rf"{_SPACE}+(?:veces|times|dias?|meses|anos?|days?|months?|years?|vezes)\b")
+_COUNTED = re.compile(rf"{_SPACE}+(?:veces|times|dias?|meses|a[nñ]os?|days?|months?|years?|vezes)\b")
 
 
 def numbered(text: str, plain: str) -> Iterator[tuple[Mention, int, int]]:

@@ -16,9 +16,10 @@ from ragcorp.application.structure.mentions.file_names import files_with_signs
 from ragcorp.application.structure.mentions.numbered import numbered
 from ragcorp.application.structure.mentions.relations import bound_to_files, kinds_of, speaks_of_code, with_owner
 from ragcorp.application.structure.mentions.shapes import Mention, is_code_file, known, shaped
-from ragcorp.application.structure.mentions.tokens import Token, composed, plain, says_something, tokens
+from ragcorp.application.structure.mentions.tokens import Token, composed, says_something, tokens
 from ragcorp.domain.text.account_numbers import account_at
 from ragcorp.domain.text.entity_names import identifier_name, stem_name, symbol_name
+from ragcorp.domain.text.folding import folded_in_place
 
 MAX_STRONG = 40
 """Mentions of a query that are looked up; those behind them are not."""
@@ -39,7 +40,7 @@ def mentions(query: str) -> tuple[Mention, ...]:
     text = composed(query)
     strong: dict[tuple[int, int, tuple[str, ...]], Mention] = {}
     taken: list[tuple[int, int]] = []
-    for mention, start, end in numbered(text, plain(text)):
+    for mention, start, end in numbered(text, folded_in_place(text)):
         strong[mention.start, mention.end, mention.names] = mention
         taken.append((start, end))
         if len(strong) == MAX_STRONG:

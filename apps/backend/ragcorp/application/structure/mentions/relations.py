@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ragcorp.application.structure.mentions.shapes import Mention, bare, is_code_file, is_file
-from ragcorp.application.structure.mentions.tokens import Token, plain, plain_word
+from ragcorp.application.structure.mentions.tokens import Token, plain_word
 from ragcorp.domain.structure.entities import EntityKind
+from ragcorp.domain.text.folding import folded_in_place
 
 MAX_GAP = 90
 """Characters between a name and the file to which a preposition binds it."""
@@ -100,7 +101,7 @@ def bound_to_files(text: str, said: Sequence[Mention]) -> list[Mention]:
     files = [each for each in said if _names_a_file(each)]
     if not files:
         return list(said)
-    folded = plain(text)
+    folded = folded_in_place(text)
     loose = [each.weak or each in files for each in said]
     return [each if free else _bound(folded, each, files) for each, free in zip(said, loose, strict=True)]
 

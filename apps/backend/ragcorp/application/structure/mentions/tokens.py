@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.domain.text.utterances import content_words
 
 MAX_TOKEN = 200
@@ -44,8 +45,9 @@ _WORDS_THAT_ASK = """
     explain describe summarize summarise compare write read open close edit refactor improve review rename move
     happens does done doing work works working mean means used using there here
     arregla arreglar corrige corregir busca buscar encuentra encontrar muestra mostrar dime dame explica explicame
-    explicar anade anadir cambia cambiar quita quitar borra borrar revisa revisar mira mirar mejora mejorar abre abrir
-    resume resumir compara comparar necesito quiero puedo puedes puede hace hacer haz dice dicen decir pasa funciona
+    explicar anade anadir añade añadir cambia cambiar quita quitar borra borrar revisa revisar mira mirar mejora
+    mejorar abre abrir resume resumir compara comparar necesito quiero puedo puedes puede hace hacer haz dice dicen
+    decir pasa funciona
     significa ayuda ayudame llama llamada llamado utiliza usa usar
     corrija mostre explique procure preciso quero faz fazer
 """
@@ -79,14 +81,9 @@ def composed(query: str) -> str:
     return _HYPHEN.sub("-", unicodedata.normalize("NFC", query))
 
 
-def plain(text: str) -> str:
-    """Return the text in lower case without accents, character for character."""
-    return "".join(map(_plain_character, text))
-
-
 @lru_cache(maxsize=4096)
 def plain_word(word: str) -> str:
-    return plain(word)
+    return folded_in_place(word)
 
 
 def tokens(text: str) -> tuple[Token, ...]:
@@ -184,8 +181,3 @@ def _without_addresses(text: str) -> str:
 def _unwrapped(receiver: re.Match[str]) -> str:
     """Return ``auth.(*Server).`` as ``||||||Server::``, as long as it was."""
     return "|" * (len(receiver[0]) - len(receiver[2]) - 2) + f"{receiver[2]}::"
-
-
-@lru_cache(maxsize=4096)
-def _plain_character(character: str) -> str:
-    return unicodedata.normalize("NFKD", character.casefold())[0]

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.evidence.scoring import Asked, Scored
 from ragcorp.infrastructure.extractive.passages.statements import Statement
-from ragcorp.infrastructure.extractive.vocabulary.words import folded, listed
+from ragcorp.infrastructure.extractive.vocabulary.words import listed
 
 GAIN = 0.7
 MIN_GAIN = 0.1
@@ -50,7 +51,7 @@ def best_pair(found: Sequence[Scored], asked: Asked, abouts: Mapping[UUID, str])
 
     A name that stands in what both documents are about links nothing: all their statements would share it.
     """
-    plain_abouts = {document: folded(about) for document, about in abouts.items()}
+    plain_abouts = {document: folded_in_place(about) for document, about in abouts.items()}
     total = math.fsum(asked.weights) or 1.0
     pairs: list[Pair] = []
     linked = [(scored, _names(scored.candidate.statement, asked.plain)) for scored in _linking(found, asked)]
@@ -113,11 +114,11 @@ def _linking(found: Sequence[Scored], asked: Asked) -> list[Scored]:
 
 def _names(statement: Statement, asked: str) -> frozenset[str]:
     text = f"{statement.text} {statement.lead}"
-    found = {folded(name).strip("`") for name in _NAME.findall(text)} | {
-        folded(name).strip("`") for name in _COMMAND.findall(text)
+    found = {folded_in_place(name).strip("`") for name in _NAME.findall(text)} | {
+        folded_in_place(name).strip("`") for name in _COMMAND.findall(text)
     }
     return frozenset(name for name in found if len(name) > 2 and name not in _COMMON and name not in asked)
 
 
 def _plain(statement: Statement) -> str:
-    return folded(" ".join([statement.text, *(cell.header for cell in statement.cells)]))
+    return folded_in_place(" ".join([statement.text, *(cell.header for cell in statement.cells)]))

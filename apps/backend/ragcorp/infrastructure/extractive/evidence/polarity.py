@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.passages.statements import Cell, Statement
-from ragcorp.infrastructure.extractive.vocabulary.words import folded, listed
+from ragcorp.infrastructure.extractive.vocabulary.words import listed
 
 _YES = re.compile(r"^\W*(?:si|yes|sim)\b(?!\s+(?:el|la|los|las|no|se|un|una|es|su|hay|bien|the)\b)")
 _NO = re.compile(r"^\W*(?:no|nao)\b[,.;:]")
@@ -24,7 +25,7 @@ _NEGATED = re.compile(
 
 def says_yes_or_no(statement: Statement) -> bool | None:
     """Return what the statement begins with: yes (True), no (False), or neither."""
-    plain = folded(statement.text)
+    plain = folded_in_place(statement.text)
     if statement.cells:
         return None
     return True if _YES.match(plain) else False if _NO.match(plain) else None
@@ -32,7 +33,7 @@ def says_yes_or_no(statement: Statement) -> bool | None:
 
 def decided(statement: Statement, cell: Cell | None = None) -> bool | None:
     """Return whether the statement says yes (True) or no (False); None where it leaves it open."""
-    plain = folded(cell.text if cell else statement.text)
+    plain = folded_in_place(cell.text if cell else statement.text)
     if _YES.match(plain) or (cell and plain in ("si", "yes", "x", "✓", "incluido", "incluida")):
         return True
     if _NO.match(plain) or (cell and plain in ("no", "-", "—")):

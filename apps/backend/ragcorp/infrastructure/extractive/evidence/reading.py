@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from ragcorp.domain.answers import AnswerPrompt, Passage
 from ragcorp.domain.ports.text import DocumentContext, TextAnalyzer
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.evidence.terms import GENERIC, Term, make_terms, wording_of
 from ragcorp.infrastructure.extractive.evidence.weights import (
     Candidate,
@@ -25,7 +26,6 @@ from ragcorp.infrastructure.extractive.passages.non_documents import stated, sub
 from ragcorp.infrastructure.extractive.passages.statements import Statement
 from ragcorp.infrastructure.extractive.question.parsing import Question, parts_of
 from ragcorp.infrastructure.extractive.vocabulary.thesaurus import GROUPS
-from ragcorp.infrastructure.extractive.vocabulary.words import folded
 
 OPENING = 600
 """Characters of a document's beginning that say what it is about."""
@@ -198,7 +198,7 @@ def _phrases_held(terms: Sequence[Term], passages: Sequence[Passage]) -> Mapping
     """Return the phrases that each document's passages hold: the index knows of lexemes only."""
     held: dict[UUID, frozenset[str]] = {}
     for passage in passages:
-        plain = folded(passage.chunk.content)
+        plain = folded_in_place(passage.chunk.content)
         found = frozenset(term.phrase for term in terms if term.phrase and holds_phrase(plain, term.phrase))
         held[passage.chunk.document_id] = held.get(passage.chunk.document_id, frozenset()) | found
     return held

@@ -14,13 +14,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.evidence.polarity import says_yes_or_no
 from ragcorp.infrastructure.extractive.evidence.terms import Term
 from ragcorp.infrastructure.extractive.evidence.type_match import value_strength
 from ragcorp.infrastructure.extractive.evidence.weights import Candidate, share
 from ragcorp.infrastructure.extractive.question.parsing import Question
 from ragcorp.infrastructure.extractive.vocabulary.values import ValueKind, found_values
-from ragcorp.infrastructure.extractive.vocabulary.words import folded
 
 VALUE = 0.22
 TOPIC = 0.3
@@ -68,7 +68,7 @@ class Scored:
 def asked_for(question: Question, terms: Sequence[Term], own_terms: frozenset[int]) -> Asked:
     return Asked(
         question=question,
-        plain=folded(question.text),
+        plain=folded_in_place(question.text),
         kinds=question.kinds,
         terms=terms,
         weights=[
@@ -82,7 +82,7 @@ def asked_for(question: Question, terms: Sequence[Term], own_terms: frozenset[in
 
 def _term_of(noun: str, terms: Sequence[Term]) -> int | None:
     for index, term in enumerate(terms):
-        stem = folded(term.lexeme)
+        stem = folded_in_place(term.lexeme)
         if len(stem) >= 3 and noun.startswith(stem[: max(3, len(stem) - 1)]) and len(noun) - len(stem) <= 5:
             return index
     return None
@@ -116,7 +116,7 @@ def _bonus(candidate: Candidate, asked: Asked) -> float:
 
 def _penalty(candidate: Candidate, asked: Asked) -> float:
     text = candidate.statement.text
-    plain = folded(text)
+    plain = folded_in_place(text)
     penalty = LENGTH * min(1.0, len(text) / 400)
     if candidate.statement.introduces:
         penalty += 0.2

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.evidence.scoring import Asked
 from ragcorp.infrastructure.extractive.evidence.type_match import holds_value
 from ragcorp.infrastructure.extractive.evidence.weights import holds_phrase
 from ragcorp.infrastructure.extractive.passages.statements import Cell, Statement
-from ragcorp.infrastructure.extractive.vocabulary.words import folded, same_root
+from ragcorp.infrastructure.extractive.vocabulary.words import same_root
 
 _WORD = re.compile(r"[^\W_]+")
 _NOW = re.compile(r"^(?:ahora|actual|vigente|nuev[oa]|now|current|new|agora|atual)\b")
@@ -37,7 +38,7 @@ def asked_cells(statement: Statement, asked: Asked, names: Iterable[str] = ()) -
 def _about(cell: Cell, asked: Asked) -> bool:
     return (
         bool(_shared(cell.text, asked.plain))
-        or any(term.phrase and holds_phrase(folded(cell.text), term.phrase) for term in asked.terms)
+        or any(term.phrase and holds_phrase(folded_in_place(cell.text), term.phrase) for term in asked.terms)
         or bool(re.search(r"\d", cell.text))
     )
 
@@ -53,9 +54,11 @@ def _by_header(cells: Sequence[Cell], asked: Asked, names: Sequence[str]) -> lis
 
 
 def _header_worth(cell: Cell, cells: Sequence[Cell], asked: Asked, names: Sequence[str]) -> float:
-    header = folded(cell.header)
+    header = folded_in_place(cell.header)
     common = (
-        set.intersection(*(set(_WORD.findall(folded(other.header))) for other in cells)) if len(cells) > 1 else set()
+        set.intersection(*(set(_WORD.findall(folded_in_place(other.header))) for other in cells))
+        if len(cells) > 1
+        else set()
     )
     words = [word for word in _WORD.findall(header) if word not in common]
     worth = 0.0
@@ -81,11 +84,11 @@ def _newest(cells: Sequence[Cell], asked: Asked) -> list[Cell]:
 
     Beside a column of what was before, it is the column of what is now.
     """
-    if any(_BEFORE.match(folded(cell.header)) for cell in cells):
-        return [cell for cell in cells if _NOW.match(folded(cell.header))][:1]
+    if any(_BEFORE.match(folded_in_place(cell.header)) for cell in cells):
+        return [cell for cell in cells if _NOW.match(folded_in_place(cell.header))][:1]
     years = {id(cell): _YEAR.findall(cell.header) for cell in cells}
     dated = [cell for cell in cells if years[id(cell)]]
-    if len(dated) < 2 or len({_YEAR.sub("", folded(cell.header)) for cell in dated}) > 1:
+    if len(dated) < 2 or len({_YEAR.sub("", folded_in_place(cell.header)) for cell in dated}) > 1:
         return []
     named = [cell for cell in dated if set(years[id(cell)]) & set(_YEAR.findall(asked.plain))]
     return named[:1] or [max(dated, key=lambda cell: years[id(cell)][0])]
@@ -94,5 +97,7 @@ def _newest(cells: Sequence[Cell], asked: Asked) -> list[Cell]:
 def _shared(text: str, asked: str) -> list[str]:
     words = _WORD.findall(asked)
     return [
-        word for word in _WORD.findall(folded(text)) if len(word) > 2 and any(same_root(word, other) for other in words)
+        word
+        for word in _WORD.findall(folded_in_place(text))
+        if len(word) > 2 and any(same_root(word, other) for other in words)
     ]

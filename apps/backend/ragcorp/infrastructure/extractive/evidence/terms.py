@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.question.words import (
     HELPING_WORDS,
     QUESTION_WORDS,
     without_question_words,
 )
-from ragcorp.infrastructure.extractive.vocabulary.words import folded, same_root
+from ragcorp.infrastructure.extractive.vocabulary.words import same_root
 
 GENERIC = "fecha número código importe cantidad tiempo plazo persona nombre hora date number code time day día días"
 GENERIC_SHARE = 0.35
@@ -70,10 +71,10 @@ class Wording:
 
 def wording_of(question: str) -> Wording:
     words = without_question_words(question)
-    plain = folded(words)
+    plain = folded_in_place(words)
     phrases = [found.group() for found in _IDENTIFIER.finditer(plain) if not _AMOUNT.fullmatch(found.group())]
     words = _IDENTIFIER.sub(lambda found: found.group() if _AMOUNT.fullmatch(found.group()) else " ", words)
-    asked = _EURO_SIGN.sub(r"\1 euros", folded(question))
+    asked = _EURO_SIGN.sub(r"\1 euros", folded_in_place(question))
     phrases += [
         f"{word} {number}" for word, number in _NUMBERED.findall(asked) if word not in HELPING_WORDS | QUESTION_WORDS
     ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.passages.statements import Cell, Statement
 from ragcorp.infrastructure.extractive.vocabulary.values import ValueKind, found_values, is_cell_amount
-from ragcorp.infrastructure.extractive.vocabulary.words import folded, same_root
+from ragcorp.infrastructure.extractive.vocabulary.words import same_root
 
 FOLLOWING = 0.5
 """Strength of a value in the statement after."""
@@ -39,11 +40,11 @@ def value_strength(asked: str, kinds: Iterable[ValueKind], statement: Statement,
 def holds_value(asked: str, kinds: Iterable[ValueKind], cell: Cell) -> bool:
     counted = _COUNTED.search(asked)
     unit = _UNITS.get(counted.group(1)) if counted else None
-    if unit and f"{unit} " in f"{folded(cell.text)} ":
+    if unit and f"{unit} " in f"{folded_in_place(cell.text)} ":
         return True
     return any(
         (kind is ValueKind.AMOUNT and is_cell_amount(cell.text))
-        or any(folded(value) not in asked for value in found_values(cell.text, kind))
+        or any(folded_in_place(value) not in asked for value in found_values(cell.text, kind))
         for kind in kinds
     )
 
@@ -53,7 +54,7 @@ def _of_kind(asked: str, statement: Statement, kind: ValueKind) -> float:
         return 1.0
     if statement.fact is not None and kind in (ValueKind.PERSON, ValueKind.NAME):
         return 1.0 if statement.fact.told_to(asked) else 0.0
-    values = [value for value in found_values(statement.text, kind) if folded(value).strip() not in asked]
+    values = [value for value in found_values(statement.text, kind) if folded_in_place(value).strip() not in asked]
     if not values:
         # "how much" may be a share
         return LOOSE if kind is ValueKind.AMOUNT and found_values(statement.text, ValueKind.PERCENT) else 0.0
@@ -65,12 +66,12 @@ def _of_kind(asked: str, statement: Statement, kind: ValueKind) -> float:
 
 def _counts(noun: str, values: Iterable[str], statement: Statement) -> bool:
     """Return whether a number stands beside the noun, or a column, a label or the row itself is about it."""
-    plain = folded(statement.text)
+    plain = folded_in_place(statement.text)
     unit = _UNITS.get(noun)
     labels = " ".join(f"{cell.header} {cell.text}" for cell in statement.cells) or plain.partition(":")[0] * (
         ":" in plain
     )
-    if any(same_root(noun, word) for word in re.findall(r"[^\W\d_]+", folded(labels))):
+    if any(same_root(noun, word) for word in re.findall(r"[^\W\d_]+", folded_in_place(labels))):
         return True
     for value in values:
         for found in re.finditer(rf"(?<!\w){re.escape(value.strip())}(?!\w)", plain):

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.evidence.weights import Candidate
-from ragcorp.infrastructure.extractive.vocabulary.words import folded, listed, same_root
+from ragcorp.infrastructure.extractive.vocabulary.words import listed, same_root
 
 ALIKE = 0.3
 """Share of the words of the shorter one that statements of two versions have in common if they say the same."""
@@ -77,8 +78,8 @@ class Standing:
 
 def standing(chunk: Chunk, about: str) -> Standing:
     """Return how current a document is, by its name, title and beginning: ``about`` holds them all."""
-    name = folded(f"{chunk.title} {re.sub(r'[_/]', ' ', chunk.external_id)}")
-    head = folded(about[: HEAD + len(chunk.title) + len(chunk.external_id)])
+    name = folded_in_place(f"{chunk.title} {re.sub(r'[_/]', ' ', chunk.external_id)}")
+    head = folded_in_place(about[: HEAD + len(chunk.title) + len(chunk.external_id)])
     version = _VERSION.search(name) or re.search(r"-v(\d+)\b", name) or _ITS_VERSION.search(head)
     return Standing(
         in_force=_REPEALED.search(name) is None and _REPEALED.search(head) is None,
@@ -114,7 +115,7 @@ def same_family(one: Chunk, other: Chunk) -> bool:
     return (
         bool(one.title)
         and _stripped(one.title) == _stripped(other.title)
-        and all(_VERSION.search(folded(chunk.title)) for chunk in (one, other))
+        and all(_VERSION.search(folded_in_place(chunk.title)) for chunk in (one, other))
     )
 
 
@@ -123,12 +124,12 @@ def _stem(name: str) -> str:
 
 
 def _stripped(text: str) -> str:
-    return " ".join(re.findall(r"[^\W\d_]+", _VERSIONING.sub(" ", folded(text))))
+    return " ".join(re.findall(r"[^\W\d_]+", _VERSIONING.sub(" ", folded_in_place(text))))
 
 
 def changes(text: str) -> bool:
     """Return whether a statement says that something is no longer as it was."""
-    return _CHANGES.search(folded(text)) is not None
+    return _CHANGES.search(folded_in_place(text)) is not None
 
 
 def supersedes(new: Candidate, old: Candidate, abouts: Mapping[UUID, str]) -> bool:
@@ -182,5 +183,5 @@ def _heading(candidate: Candidate) -> str:
 
 def _alike(one: str, other: str) -> float:
     """Return the share of the words of the shorter text that have one of the same root in the other."""
-    words, others = sorted((set(re.findall(r"[^\W\d_]{4,}", folded(text))) for text in (one, other)), key=len)
+    words, others = sorted((set(re.findall(r"[^\W\d_]{4,}", folded_in_place(text))) for text in (one, other)), key=len)
     return sum(any(same_root(word, each) for each in others) for word in words) / (len(words) or 1)

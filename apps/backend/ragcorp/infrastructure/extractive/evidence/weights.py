@@ -14,10 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ragcorp.domain.answers import Passage
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.evidence.terms import Term
 from ragcorp.infrastructure.extractive.passages.statements import Cell, Statement
 from ragcorp.infrastructure.extractive.vocabulary.ranges import range_match
-from ragcorp.infrastructure.extractive.vocabulary.words import folded, same_root
+from ragcorp.infrastructure.extractive.vocabulary.words import same_root
 
 ROOT = 0.85
 RELATED = 0.8
@@ -42,7 +43,7 @@ class Words:
 
     @staticmethod
     def of(text: str, lexemes: frozenset[str]) -> Words:
-        return Words(lexemes=lexemes, plain=folded(text))
+        return Words(lexemes=lexemes, plain=folded_in_place(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,8 @@ def cell_match(phrase: str, cells: Iterable[Cell]) -> float:
     number, _, noun = phrase.partition(" ")
     return float(
         any(
-            folded(cell.text) == number and any(same_root(noun, word) for word in folded(cell.header).split())
+            folded_in_place(cell.text) == number
+            and any(same_root(noun, word) for word in folded_in_place(cell.header).split())
             for cell in cells
         )
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragcorp.domain.collections import GRAPH
 from ragcorp.domain.documents import Chunk
-from ragcorp.infrastructure.extractive.vocabulary.words import folded
+from ragcorp.domain.text.folding import folded_in_place
 
 _ENDS = 2
 
@@ -35,9 +35,11 @@ class Fact:
         return subject is not None and other is not None and subject < other and not self._turned(asked)
 
     def _turned(self, asked: str) -> bool:
-        predicate = r"\s+".join(map(re.escape, folded(self.predicate).split()))
+        predicate = r"\s+".join(map(re.escape, folded_in_place(self.predicate).split()))
         after = rf"{predicate}\s+(?:(?:el|la|los|las|the|o|a)\s+)?{_pattern(self.subject)}"
-        return re.search(rf"(?<!\w){after}", asked) is not None and folded(self.subject) != folded(self.object)
+        return re.search(rf"(?<!\w){after}", asked) is not None and folded_in_place(self.subject) != folded_in_place(
+            self.object
+        )
 
 
 def fact_of(chunk: Chunk) -> Fact | None:
@@ -52,7 +54,7 @@ def fact_of(chunk: Chunk) -> Fact | None:
 
 
 def _pattern(name: str) -> str:
-    return rf"{re.escape(folded(name))}(?!\w)"
+    return rf"{re.escape(folded_in_place(name))}(?!\w)"
 
 
 def _place(name: str, asked: str) -> int | None:

@@ -15,7 +15,7 @@ _RATE = (
     r"(?:porcentaje|descuento|recargo|penaliz|tope|comision|interes|iva|percentage|discount|rate|desconto|percentual)"
 )
 _UNITS = (
-    r"(?:segundos|minutos|horas|dias|semanas|meses|anos|mensualidades|hours|days|weeks|months|years|minutes|seconds)"
+    r"(?:segundos|minutos|horas|dias|semanas|meses|a[nñ]os|mensualidades|hours|days|weeks|months|years|minutes|seconds)"
 )
 
 _RULES: tuple[tuple[frozenset[ValueKind], tuple[str, ...]], ...] = (
@@ -45,7 +45,7 @@ _RULES: tuple[tuple[frozenset[ValueKind], tuple[str, ...]], ...] = (
     (
         frozenset({ValueKind.DATE}),
         (
-            r"\b(?:que|cual es el) (?:dias?|ano)\b",
+            r"\b(?:que|cual es el) (?:dias?|a[nñ]o)\b",
             r"\b(?:que|cual es la) fecha",
             r"\b(?:what|which) (?:date|day)",
             r"\bque data\b",
@@ -104,7 +104,7 @@ _RULES: tuple[tuple[frozenset[ValueKind], tuple[str, ...]], ...] = (
     (
         frozenset({ValueKind.NAME}),
         (
-            r"\bque (?:empresa|compania|proveedor|banco|marca|fabricante|aseguradora|ciudad|pais)",
+            r"\bque (?:empresa|compa[nñ]ia|proveedor|banco|marca|fabricante|aseguradora|ciudad|pais)",
             r"\bwhich (?:company|city)",
             r"\bdonde\b",
             r"\bwhere\b",

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragcorp.infrastructure.extractive.vocabulary.words import folded, listed
+from ragcorp.domain.text.folding import folded_in_place
+from ragcorp.infrastructure.extractive.vocabulary.words import listed
 
 _OPENING = frozenset(listed("y e o ni and but or so pero mas entonces tambien also"))
 _OR_PRONOUNS = frozenset(listed("el la los las o os as"))
@@ -50,24 +51,24 @@ def as_asked(text: str) -> str | None:
         words = words[1:]
     if not words:
         return None
-    plain = folded(" ".join(words))
-    if folded(words[0]) in _ENGLISH:
+    plain = folded_in_place(" ".join(words))
+    if folded_in_place(words[0]) in _ENGLISH:
         return f"what is {plain}"  # English has its verb in front where it asks for yes or no
     return f"cual es {plain}" if _are_nouns(words) else None
 
 
 def _opens(words: Sequence[str]) -> bool:
     """Say whether the first word only joins; "o" before a noun is an article."""
-    first, following = folded(words[0]), folded(words[1]) if len(words) > 1 else ""
+    first, following = folded_in_place(words[0]), folded_in_place(words[1]) if len(words) > 1 else ""
     return first in _OPENING and (first != "o" or following in _ARTICLES)
 
 
 def _are_nouns(words: Sequence[str]) -> bool:
-    wanted = folded(words[0]) in _ARTICLES | _PREPOSITIONS | _NOUNS
+    wanted = folded_in_place(words[0]) in _ARTICLES | _PREPOSITIONS | _NOUNS
     if not wanted:
         return False
     for number, word in enumerate(words):
-        plain = folded(word)
+        plain = folded_in_place(word)
         if plain in _OR_PRONOUNS and not wanted:
             return False
         if plain in _ARTICLES or plain in _PREPOSITIONS or (number and plain in _OPENING):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.infrastructure.extractive.question.asked_kinds import asked_kinds
 from ragcorp.infrastructure.extractive.question.noun_questions import as_asked
 from ragcorp.infrastructure.extractive.question.words import HELPING_WORDS
 from ragcorp.infrastructure.extractive.vocabulary.values import MONTHS, ValueKind
-from ragcorp.infrastructure.extractive.vocabulary.words import folded, listed
+from ragcorp.infrastructure.extractive.vocabulary.words import listed
 
 _FOCUS = re.compile(
     r"(?:que|cual(?:es)?(?: (?:es|son|fue|era|sera))?(?: (?:el|la|los|las))?|cuant[oa]s|how many|which|"
@@ -22,7 +23,7 @@ LOOSE_FOCUS = frozenset(
         "importe cantidad persona nombre tiempo plazo antelacion preaviso duracion periodo precio coste costo "
         "valor version metros kilos kilometros litros grados date number code time day city country kind "
         "minimum price cost amount porcentaje percentage mes meses month dias fechas horas "
-        "veces semanas anos minutos "
+        "veces semanas anos años minutos "
     )
 )
 """Nouns that a value of the asked kind stands for, or that say little."""
@@ -68,12 +69,12 @@ class Question:
 
 
 def parse_question(text: str) -> Question:
-    plain = folded(text)
+    plain = folded_in_place(text)
     words = [(found.group(), found.start()) for found in _WORD.finditer(text)]
     return Question(
         text=text,
         kinds=frozenset() if _CLAUSE.search(plain) else _kinds(text),
-        names=tuple(word for word, start in words if _is_name(word, start, text) or folded(word) in MONTHS),
+        names=tuple(word for word, start in words if _is_name(word, start, text) or folded_in_place(word) in MONTHS),
         focus=_focus(text),
         asks_yes_or_no=_asks_yes_or_no(text),
         asks_clause=_CLAUSE.search(plain) is not None,
@@ -82,7 +83,7 @@ def parse_question(text: str) -> Question:
 
 def parts_of(text: str) -> list[str]:
     """Return the questions that ``text`` joins with "y" and a question word: at least one."""
-    plain = folded(text)
+    plain = folded_in_place(text)
     cuts = [found.span() for found in _PART.finditer(plain) if _WORDS_AFTER.match(plain, found.end())]
     starts = [0, *(end for _, end in cuts)]
     ends = [*(start for start, _ in cuts), len(text)]
@@ -93,7 +94,7 @@ def _asked_from(text: str) -> int | None:
     """Return where the word that asks stands: one with its accent, else one that always asks or that leads a clause."""
     if accented := _ACCENTED.search(text):
         return accented.start()
-    plain = folded(text)
+    plain = folded_in_place(text)
     certain = re.search(rf"\b(?:{_ALWAYS})\b", plain)
     if certain or not (found := _ASKS.search(plain)):
         return certain.start() if certain else None
@@ -101,7 +102,7 @@ def _asked_from(text: str) -> int | None:
 
 
 def _kinds(text: str) -> frozenset[ValueKind]:
-    plain = folded(text)
+    plain = folded_in_place(text)
     start = _asked_from(text)
     if start is None and (noun := as_asked(text)):
         return asked_kinds(noun)
@@ -113,7 +114,7 @@ def _kinds(text: str) -> frozenset[ValueKind]:
 
 def _focus(text: str) -> str | None:
     start = _asked_from(text)
-    found = None if start is None else _FOCUS.match(folded(text), start)
+    found = None if start is None else _FOCUS.match(folded_in_place(text), start)
     noun = found.group(1) if found else ""
     return None if noun in HELPING_WORDS | LOOSE_FOCUS or not noun else noun
 
@@ -129,7 +130,7 @@ def _is_name(word: str, start: int, text: str) -> bool:
 
 
 def _asks_yes_or_no(text: str) -> bool:
-    plain = folded(text)
+    plain = folded_in_place(text)
     if _AUXILIARY.match(plain):
         return True
     if _asked_from(text) is not None or as_asked(text):

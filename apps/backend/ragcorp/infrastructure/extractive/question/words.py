@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragcorp.infrastructure.extractive.vocabulary.words import folded
+from ragcorp.domain.text.folding import folded_in_place
 
 # in stop word lists they stand without their accents, if at all
 _BY_LANGUAGE = {
@@ -60,11 +60,11 @@ def without_question_words(question: str) -> str:
     What holds nothing else (a greeting) is looked for as it is.
     """
     left = _TOKEN.sub(lambda word: " " if _says_nothing(word.group()) else word.group(), _IDIOM.sub(" ", question))
-    asks = all(folded(word) in QUESTION_WORDS for word in _TOKEN.findall(question))
+    asks = all(folded_in_place(word) in QUESTION_WORDS for word in _TOKEN.findall(question))
     return left if asks or _TOKEN.search(left) else question
 
 
 def _says_nothing(word: str) -> bool:
-    plain = folded(word)
+    plain = folded_in_place(word)
     # a capital letter alone is a name: model M, zone A
     return plain in QUESTION_WORDS or (plain in HELPING_WORDS and not (len(word) == 1 and word.isupper()))

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from ragcorp.infrastructure.extractive.vocabulary.words import folded, listed
+from ragcorp.domain.text.folding import folded_in_place
+from ragcorp.infrastructure.extractive.vocabulary.words import listed
 
 
 class ValueKind(StrEnum):
@@ -35,7 +36,7 @@ _WEEKDAYS = listed(
     "lunes martes miercoles jueves viernes sabado domingo monday tuesday wednesday thursday friday saturday sunday "
     "segunda-feira terca-feira quarta-feira quinta-feira sexta-feira"
 )
-_PERIODS = listed("dias semanas meses trimestres anos turnos")
+_PERIODS = listed("dias semanas meses trimestres anos años turnos")
 _NUMBER_WORDS = listed(
     "dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciseis diecisiete dieciocho "
     "diecinueve veinte veintiun veintiuno veintiuna veintidos veintitres veinticuatro veinticinco veintiseis "
@@ -61,7 +62,7 @@ _CURRENCY = (
 )
 _SCALE = r"(?:\s?(?:m|mm|k|mil|millon(?:es)?|million|mill\.))?(?:\s+de)?"
 _UNIT = (
-    r"(?:segundos?|minutos?|horas?|dias?|semanas?|quincenas?|mes(?:es)?|bimestres?|trimestres?|cuatrimestres?|semestres?|anos?|jornadas?|"
+    r"(?:segundos?|minutos?|horas?|dias?|semanas?|quincenas?|mes(?:es)?|bimestres?|trimestres?|cuatrimestres?|semestres?|a[nñ]os?|jornadas?|"
     r"mensualidades|seconds?|minutes?|hours?|days?|weeks?|months?|years?|min|h)\b"
 )
 
@@ -123,17 +124,19 @@ def found_values(text: str, kind: ValueKind) -> list[str]:
     Dates, times, amounts and rates are no quantities.
     """
     if kind is ValueKind.PERSON:
-        return [found.group() for found in (*_PERSON.finditer(text), *_OFFICE.finditer(folded(text)))]
+        return [found.group() for found in (*_PERSON.finditer(text), *_OFFICE.finditer(folded_in_place(text)))]
     if kind is ValueKind.NAME:
-        return [found.group() for found in _NAME.finditer(text) if folded(found.group()).strip('«“"') not in _ROLES]
-    plain = folded(text)
+        return [
+            found.group() for found in _NAME.finditer(text) if folded_in_place(found.group()).strip('«“"') not in _ROLES
+        ]
+    plain = folded_in_place(text)
     if kind is ValueKind.QUANTITY:
         for other in (ValueKind.DATE, ValueKind.TIME, ValueKind.AMOUNT, ValueKind.PERCENT):
             plain = _COMPILED[other].sub(" ", plain)
         plain = _YEAR.sub(" ", plain)
     found = [match.group() for match in _COMPILED[kind].finditer(plain)]
     if kind is ValueKind.CODE:
-        found += [code for code in _CODE_IN_CAPITALS.findall(text) if folded(code) not in found]
+        found += [code for code in _CODE_IN_CAPITALS.findall(text) if folded_in_place(code) not in found]
     return found
 
 

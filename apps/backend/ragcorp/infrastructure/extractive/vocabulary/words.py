@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
+
+from ragcorp.domain.text.folding import folded_in_place
 
 _DIPHTHONG = re.compile(r"ue|ie")
 MIN_STEM = 4
@@ -18,15 +19,10 @@ def listed(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
 
-def folded(text: str) -> str:
-    """Return text in lower case without accents, character for character, so that offsets stay."""
-    return "".join(unicodedata.normalize("NFD", character)[0].lower()[0] for character in text)
-
-
 @lru_cache(maxsize=20_000)
 def stem_root(lexeme: str) -> str:
     """Return a lexeme without accents and with the vowels that Spanish stems alternate with: descuent, descont."""
-    plain = folded(lexeme)
+    plain = folded_in_place(lexeme)
     return _DIPHTHONG.sub(lambda found: "o" if found.group() == "ue" else "e", plain)
 
 

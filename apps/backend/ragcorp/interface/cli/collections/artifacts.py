@@ -12,8 +12,7 @@ from rich.table import Table
 from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.validation.item_changes import AttributeChange
 from ragcorp.application.validation.item_drafts import NAME_DIGITS
-from ragcorp.domain.collections import Collection
-from ragcorp.domain.documents import Chunk, Document
+from ragcorp.domain.documents import Chunk
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.ports.storage import DocumentSelection
@@ -23,16 +22,15 @@ from ragcorp.interface.cli.collections.item_commands import (
     make_vectors_now,
     require_change,
     shortened,
-    show,
 )
 from ragcorp.interface.cli.console.arguments import parse_selection_pairs
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import plain
-from ragcorp.interface.cli.console.shapes import document_document
-from ragcorp.interface.cli.documents.commands import Prefix, Yes, confirm, print_documents
+from ragcorp.interface.cli.documents.commands import Prefix, Yes, confirm, document_table
 from ragcorp.interface.cli.search.commands import Filter
 from ragcorp.interface.request_values import text_file
-from ragcorp.interface.shapes.items import artifact_document, chunk_document, edit_document
+from ragcorp.interface.shapes.items import artifact_outcome, chunk_edited, stored_artifact, stored_chunk
+from ragcorp.interface.shapes.json_text import json_object
 
 ChunkId = Annotated[str, typer.Argument(metavar="CHUNK_ID", help="The passage's id.", show_default=False)]
 Artifact = Annotated[
@@ -130,9 +128,10 @@ async def list_artifacts(
         documents, next_cursor = await opened.documents.list(
             selection, principal=opened.principal, limit=limit, cursor=cursor
         )
-    call.output.result(
-        {"items": [_artifact(document) for document in documents], "next_cursor": next_cursor},
-        lambda console: print_documents(console, documents, next_cursor),
+    call.output.page(
+        {"items": [stored_artifact(document) for document in documents], "next_cursor": next_cursor},
+        document_table(documents),
+        next_cursor,
     )
 
 
@@ -140,7 +139,7 @@ async def get_artifact(call: Call, external_id: options.ItemId) -> None:
     """Show what is known of a document."""
     async with call.services.open(call.target) as opened:
         document = await opened.documents.get(external_id, principal=opened.principal)
-    show(call, _artifact(document))
+    call.output.fields(json_object(stored_artifact(document)))
 
 
 async def list_chunks(
@@ -159,9 +158,10 @@ async def list_chunks(
         chunks, next_cursor = await opened.collections.chunks.list(
             selection, principal=opened.principal, limit=limit, cursor=cursor
         )
-    call.output.result(
-        {"items": [options.as_json(chunk_document(chunk)) for chunk in chunks], "next_cursor": next_cursor},
-        lambda console: _print_chunks(console, chunks, next_cursor),
+    call.output.page(
+        {"items": [stored_chunk(chunk) for chunk in chunks], "next_cursor": next_cursor},
+        _chunk_table(chunks),
+        next_cursor,
     )
 
 
@@ -169,7 +169,7 @@ async def get_chunk(call: Call, chunk_id: ChunkId) -> None:
     """Show a passage."""
     async with call.services.open(call.target) as opened:
         chunk = await opened.collections.chunks.get(chunk_id, principal=opened.principal)
-    show(call, chunk_document(chunk))
+    call.output.fields(stored_chunk(chunk))
 
 
 async def add_chunk(
@@ -206,20 +206,14 @@ async def delete_chunk(call: Call, chunk_id: ChunkId, yes: Yes = False) -> None:
     _show_edit(call, edit)
 
 
-def _artifact(document: Document) -> dict[str, object]:
-    return {"collection": Collection.ARTIFACTS, **document_document(document)}
-
-
 def _show_artifact(call: Call, result: IngestResult) -> None:
-    document = {name: options.as_json(value) for name, value in artifact_document(result).items()}
     call.output.result(
-        document,
+        artifact_outcome(result),
         lambda console: console.print(plain(f"{result.external_id} {result.status}, {result.chunks:,} passages")),
     )
 
 
 def _show_edit(call: Call, edit: ChunkEdit) -> None:
-    document = {name: options.as_json(value) for name, value in edit_document(edit).items()}
     artifact = edit.artifact
 
     def render(console: Console) -> None:
@@ -227,10 +221,10 @@ def _show_edit(call: Call, edit: ChunkEdit) -> None:
         for chunk in edit.passages:
             console.print(plain(f"passage {chunk.chunk_index}: {chunk.id} (lines {chunk.line_start}-{chunk.line_end})"))
 
-    call.output.result(document, render)
+    call.output.result(chunk_edited(edit), render)
 
 
-def _print_chunks(console: Console, chunks: tuple[Chunk, ...], next_cursor: str | None) -> None:
+def _chunk_table(chunks: tuple[Chunk, ...]) -> Table:
     table = Table("id", "artifact", "index", "lines", "text")
     for chunk in chunks:
         table.add_row(
@@ -240,6 +234,4 @@ def _print_chunks(console: Console, chunks: tuple[Chunk, ...], next_cursor: str 
             f"{chunk.line_start}-{chunk.line_end}",
             plain(shortened(chunk.content)),
         )
-    console.print(table)
-    if next_cursor:
-        console.print(plain(f"more: --cursor {next_cursor}", style="dim"))
+    return table

@@ -16,7 +16,7 @@ from ragcorp.interface.cli.console.output import Output, plain
 from ragcorp.interface.cli.console.services import Services
 from ragcorp.interface.cli.documents.commands import delete
 from ragcorp.interface.cli.search.commands import Filter
-from ragcorp.interface.shapes.items import facets_document
+from ragcorp.interface.shapes.items import facet_counts
 
 GROUPS: dict[Collection, tuple[str, dict[str, CommandFunction]]] = {
     Collection.MEMORY: (
@@ -65,13 +65,13 @@ async def collections(call: Call, filters: Filter = None) -> None:
         counted = await session.collections.facets.count(
             principal=session.principal, filters=parse_selection_pairs(filters)
         )
-    facets = facets_document(counted)
+    facets = facet_counts(counted)
 
     def render(console: Console) -> None:
-        for facet, counts in facets.items():
+        for facet, counts in facets["facets"].items():
             table = Table(facet, "items")
             for value, count in counts.items():
                 table.add_row(plain(value), f"{count:,}")
             console.print(table)
 
-    call.output.result({"facets": facets}, render)
+    call.output.result(facets, render)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from ragcorp.application.validation.item_changes import KEEP, AttributeChange, ItemChange
@@ -21,7 +19,7 @@ from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.cli.documents.commands import Yes, confirm
 from ragcorp.interface.cli.search.commands import Filter
 from ragcorp.interface.collection_use_cases import ItemUseCases
-from ragcorp.interface.shapes.items import item_document, outcome_document
+from ragcorp.interface.shapes.items import item_outcome, stored_item
 
 DEFAULT_TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
 SHOWN_CHARACTERS = 80
@@ -139,16 +137,17 @@ class ItemCommands:
             items, next_cursor = await self._of(opened).items.list(
                 selection, principal=opened.principal, limit=limit, cursor=cursor
             )
-        call.output.result(
-            {"items": [options.as_json(item_document(item)) for item in items], "next_cursor": next_cursor},
-            lambda console: _print_items(console, items, next_cursor),
+        call.output.page(
+            {"items": [stored_item(item) for item in items], "next_cursor": next_cursor},
+            _item_table(items),
+            next_cursor,
         )
 
     async def get(self, call: Call, external_id: options.ItemId) -> None:
         """Show an item."""
         async with call.services.open(call.target) as opened:
             item = await self._of(opened).items.get(external_id, principal=opened.principal)
-        show(call, item_document(item))
+        call.output.fields(stored_item(item))
 
     async def delete(
         self,
@@ -185,7 +184,7 @@ class ItemCommands:
 
     def _show(self, call: Call, outcome: ItemOutcome) -> None:
         call.output.result(
-            outcome_document(self._collection, outcome),
+            item_outcome(self._collection, outcome),
             lambda console: console.print(plain(f"{outcome.external_id} {outcome.status}")),
         )
 
@@ -226,19 +225,7 @@ async def make_vectors_now(session: Session, *, no_embed: bool) -> None:
         await session.embed_pending.embed()
 
 
-def show(call: Call, document: Mapping[str, object]) -> None:
-    """Show one thing as a table of names and values."""
-
-    def render(console: Console) -> None:
-        table = Table(show_header=False, box=None)
-        for name, value in document.items():
-            table.add_row(plain(name, style="bold"), plain("" if value is None else str(value)))
-        console.print(table)
-
-    call.output.result(cast("Mapping[str, object]", options.as_json(document)), render)
-
-
-def _print_items(console: Console, items: tuple[Item, ...], next_cursor: str | None) -> None:
+def _item_table(items: tuple[Item, ...]) -> Table:
     table = Table("external_id", "type", "time", "session", "speaker", "text")
     for item in items:
         when = item.attributes.occurred_at
@@ -250,9 +237,7 @@ def _print_items(console: Console, items: tuple[Item, ...], next_cursor: str | N
             plain(item.speaker or ""),
             plain(shortened(item.text)),
         )
-    console.print(table)
-    if next_cursor:
-        console.print(plain(f"more: --cursor {next_cursor}", style="dim"))
+    return table
 
 
 def shortened(text: str) -> str:

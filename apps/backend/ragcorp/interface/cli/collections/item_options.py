@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
@@ -119,17 +117,3 @@ def attributes_of(
         occurred_at=occurred_at,
         metadata=metadata_of(metadata or []),
     )
-
-
-def as_json(value: object) -> object:
-    """Return a value with what JSON lacks as text: times in ISO 8601, ids."""
-    match value:
-        case Mapping():
-            return {str(name): as_json(inner) for name, inner in value.items()}
-        case list() | tuple():
-            return [as_json(inner) for inner in value]
-        case datetime():
-            return value.isoformat()
-        case UUID():
-            return str(value)
-    return value

@@ -13,6 +13,7 @@ from contextlib import suppress
 from io import TextIOWrapper
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from ragcorp.domain.exceptions import (
@@ -23,6 +24,7 @@ from ragcorp.domain.exceptions import (
     RagcorpError,
     SourceUnavailableError,
 )
+from ragcorp.interface.shapes.json_text import mapping_or_text
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -62,9 +64,27 @@ class Output:
         else:
             render(self.console)
 
+    def fields(self, document: Mapping[str, object]) -> None:
+        """Write one object: with --json as it is, else as a table of names and values."""
+        table = Table(show_header=False, box=None)
+        for name, value in document.items():
+            text = "" if value is None else str(list(value) if isinstance(value, tuple) else value)
+            table.add_row(plain(name, style="bold"), plain(text))
+        self.result(document, lambda console: console.print(table))
+
+    def page(self, document: Mapping[str, object], table: Table, next_cursor: str | None) -> None:
+        """Write a page of a list, and how to get the next one."""
+
+        def render(console: Console) -> None:
+            console.print(table)
+            if next_cursor:
+                console.print(plain(f"more: --cursor {next_cursor}", style="dim"))
+
+        self.result(document, render)
+
     def write_json(self, document: Mapping[str, object]) -> None:
         indent = None if self.json_lines else 2
-        text = json.dumps(document, ensure_ascii=False, indent=indent)
+        text = json.dumps(document, ensure_ascii=False, indent=indent, default=mapping_or_text)
         self._stdout.write(_UNESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
         self._stdout.flush()
 

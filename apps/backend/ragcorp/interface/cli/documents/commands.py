@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from ragcorp.domain.documents import Document
@@ -17,8 +17,9 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.cli.console.arguments import parse_selection_pairs
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import plain
-from ragcorp.interface.cli.console.shapes import document_document, ingest_document
 from ragcorp.interface.cli.search.commands import Filter
+from ragcorp.interface.shapes.documents import document_list, stored, stored_document
+from ragcorp.interface.shapes.json_text import json_object
 
 ExternalId = Annotated[str, typer.Argument(metavar="EXTERNAL_ID", help="The document's own name.", show_default=False)]
 Prefix = Annotated[str, typer.Option("--prefix", help="Documents whose external_id starts so.", show_default=False)]
@@ -39,25 +40,14 @@ async def list_documents(
         documents, next_cursor = await session.documents.list(
             selection, principal=session.principal, limit=limit, cursor=cursor
         )
-    call.output.result(
-        {"documents": [document_document(document) for document in documents], "next_cursor": next_cursor},
-        lambda console: print_documents(console, documents, next_cursor),
-    )
+    call.output.page(document_list(documents, next_cursor), document_table(documents), next_cursor)
 
 
 async def show(call: Call, external_id: ExternalId) -> None:
     """Show what is known of a document."""
     async with call.services.open(call.target) as session:
         document = await session.documents.get(external_id, principal=session.principal)
-    shown = document_document(document)
-
-    def render(console: Console) -> None:
-        table = Table(show_header=False, box=None)
-        for name, value in shown.items():
-            table.add_row(plain(name, style="bold"), plain("" if value is None else str(value)))
-        console.print(table)
-
-    call.output.result(shown, render)
+    call.output.fields(json_object(stored_document(document)))
 
 
 async def content(
@@ -129,7 +119,7 @@ async def restore(call: Call, external_id: ExternalId) -> None:
     async with call.services.open(call.target) as session:
         result = await session.restore.restore(external_id, principal=session.principal)
     call.output.result(
-        ingest_document(result),
+        stored(result),
         lambda console: console.print(
             plain(f"{result.external_id} is back: {result.chunks:,} passages, {result.pending:,} without a vector.")
         ),
@@ -161,7 +151,7 @@ def confirm(call: Call, question: str, *, yes: bool) -> None:
         raise RagcorpError("Nothing was done.")
 
 
-def print_documents(console: Console, documents: tuple[Document, ...], next_cursor: str | None) -> None:
+def document_table(documents: Sequence[Document]) -> Table:
     table = Table("external_id", "title", "type", "chunks", "pending", "updated")
     for document in documents:
         table.add_row(
@@ -172,6 +162,4 @@ def print_documents(console: Console, documents: tuple[Document, ...], next_curs
             str(document.pending),
             f"{document.updated_at:%Y-%m-%d %H:%M}",
         )
-    console.print(table)
-    if next_cursor:
-        console.print(plain(f"more: --cursor {next_cursor}", style="dim"))
+    return table

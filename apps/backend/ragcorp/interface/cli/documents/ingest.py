@@ -24,7 +24,6 @@ from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import EXIT_FAILED, EXIT_INTERRUPTED, Output, error_document, plain, sentences
 from ragcorp.interface.cli.console.progress import progress
 from ragcorp.interface.cli.console.services import Session
-from ragcorp.interface.cli.console.shapes import failure_document
 from ragcorp.interface.cli.documents.vectors import VectorReport, make_vectors
 from ragcorp.interface.cli.documents.watch_progress import WatchProgress
 
@@ -51,7 +50,10 @@ class IngestTotals:
             "unchanged": self.unchanged,
             "replaced": self.replaced,
             "failed": len(self.failures),
-            "failures": [failure_document(failure) for failure in self.failures],
+            "failures": [
+                {"external_id": failure.external_id, "error": error_document(failure.error)}
+                for failure in self.failures
+            ],
         }
 
 

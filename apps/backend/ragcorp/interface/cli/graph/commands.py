@@ -41,12 +41,7 @@ from ragcorp.interface.cli.graph.options import (
 from ragcorp.interface.cli.graph.options import Kind as EntityKind
 from ragcorp.interface.cli.search.commands import Filter
 from ragcorp.interface.line_files import lines_of, opened_lines
-from ragcorp.interface.shapes.graph import (
-    entity_document,
-    extraction_document,
-    fact_document,
-    graph_outcome_document,
-)
+from ragcorp.interface.shapes.graph import entity_list, extraction_result, fact_list, graph_outcome
 
 MAX_SHOWN_FAILURES = 50
 
@@ -105,10 +100,7 @@ async def entities(
         page, next_cursor = await opened.graph.read.entities(
             selection, principal=opened.principal, limit=limit, cursor=cursor
         )
-    call.output.result(
-        {"entities": [options.as_json(entity_document(one)) for one in page], "next_cursor": next_cursor},
-        lambda console: _print_entities(console, page, next_cursor),
-    )
+    call.output.page(entity_list(page, next_cursor), _entity_table(page), next_cursor)
 
 
 async def facts(
@@ -125,10 +117,7 @@ async def facts(
         page, next_cursor = await opened.graph.read.facts(
             selection, principal=opened.principal, limit=limit, cursor=cursor
         )
-    call.output.result(
-        {"facts": [options.as_json(fact_document(one)) for one in page], "next_cursor": next_cursor},
-        lambda console: _print_facts(console, page, next_cursor),
-    )
+    call.output.page(fact_list(page, next_cursor), _fact_table(page), next_cursor)
 
 
 async def add_entity(
@@ -246,7 +235,7 @@ async def extract(
         except asyncio.CancelledError:
             call.output.note("What is stored stays; run the same command again to go on.")
             raise
-    shown = extraction_document(done)
+    shown = extraction_result(done)
 
     def render(console: Console) -> None:
         table = Table(*shown)
@@ -279,7 +268,7 @@ def add_graph_group(app: typer.Typer, *, services: Services, output: Output) -> 
 
 def _show(call: Call, outcome: GraphOutcome) -> None:
     call.output.result(
-        graph_outcome_document(outcome),
+        graph_outcome(outcome),
         lambda console: console.print(plain(f"{outcome.external_id} {outcome.status}")),
     )
 
@@ -310,33 +299,27 @@ def _print_totals(console: Console, done: GraphLoad) -> None:
     console.print(table)
 
 
-def _print_entities(console: Console, page: tuple[Entity, ...], next_cursor: str | None) -> None:
+def _entity_table(page: tuple[Entity, ...]) -> Table:
     table = Table("external_id", "kind", "name", "aliases", "description")
-    for one in page:
+    for node in page:
         table.add_row(
-            plain(one.external_id),
-            plain(one.attributes.artifact_type),
-            plain(one.name),
-            plain(", ".join(one.aliases)),
-            plain(shortened(one.description)),
+            plain(node.external_id),
+            plain(node.attributes.artifact_type),
+            plain(node.name),
+            plain(", ".join(node.aliases)),
+            plain(shortened(node.description)),
         )
-    _print_page(console, table, next_cursor)
+    return table
 
 
-def _print_facts(console: Console, page: tuple[Fact, ...], next_cursor: str | None) -> None:
+def _fact_table(page: tuple[Fact, ...]) -> Table:
     table = Table("external_id", "fact", "from", "to", "document")
-    for one in page:
+    for node in page:
         table.add_row(
-            plain(one.external_id),
-            plain(shortened(one.text)),
-            f"{one.valid_from:%Y-%m-%d}" if one.valid_from else "",
-            f"{one.valid_to:%Y-%m-%d}" if one.valid_to else "",
-            plain(one.document or ""),
+            plain(node.external_id),
+            plain(shortened(node.text)),
+            f"{node.valid_from:%Y-%m-%d}" if node.valid_from else "",
+            f"{node.valid_to:%Y-%m-%d}" if node.valid_to else "",
+            plain(node.document or ""),
         )
-    _print_page(console, table, next_cursor)
-
-
-def _print_page(console: Console, table: Table, next_cursor: str | None) -> None:
-    console.print(table)
-    if next_cursor:
-        console.print(plain(f"more: --cursor {next_cursor}", style="dim"))
+    return table

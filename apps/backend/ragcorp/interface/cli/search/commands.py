@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from ragcorp.domain.answers import Answer, AnswerDelta, Citation
+from ragcorp.domain.answers import Answer, AnswerDelta, Citation, final_answer
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.retrieval import SourceReport
@@ -26,8 +27,9 @@ from ragcorp.interface.cli.console.arguments import parse_filter_pairs, parse_we
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import Session
-from ragcorp.interface.cli.console.shapes import answered_document, search_document
 from ragcorp.interface.cli.search.hydration_output import print_hydration
+from ragcorp.interface.shapes.answers import answer_document
+from ragcorp.interface.shapes.search import search_results
 
 SNIPPET_CHARACTERS = 300
 
@@ -142,7 +144,9 @@ async def search(
     )
     async with call.services.open(call.target) as session:
         response = await session.search.search(request, principal=session.principal)
-    call.output.result(search_document(response), lambda console: _print_results(console, response))
+    call.output.result(
+        search_results(response, request_id=uuid4().hex), lambda console: _print_results(console, response)
+    )
 
 
 async def ask(
@@ -191,8 +195,10 @@ async def ask(
                     elif isinstance(event, Answer):
                         print_answer(call.output.console, event, text_is_out=written)
         else:
-            answer = await session.answer.answer(request, principal=session.principal)
-            call.output.result(answered_document(answer), lambda console: print_answer(console, answer))
+            answer = await final_answer(session.answer.stream(request, principal=session.principal))
+            call.output.result(
+                answer_document(answer, request_id=uuid4().hex), lambda console: print_answer(console, answer)
+            )
         if conversation is not None and session.makes_vectors:
             await _make_vectors_of_turns(session)
 

@@ -24,8 +24,8 @@ from ragcorp.domain.files.values import (
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import FileOptions
-from ragcorp.interface.search_status import grep_status
 from ragcorp.interface.shapes.files import file_document, grep_document
+from ragcorp.interface.shapes.search_status import grep_status
 
 _LINES = re.compile(r"(?P<only>\d{1,9})|(?P<first>\d{1,9})?-(?P<last>\d{1,9})?", re.ASCII)
 
@@ -148,7 +148,7 @@ def marked_line(line: str, marks: Sequence[Mark]) -> Text:
 
 
 def _notes(result: GrepResult) -> list[str]:
-    notes = [grep_status(result).message]
+    notes = [grep_status(result)["message"]]
     if result.relaxed:
         notes.append("no file holds all of it in a row: its words were looked for")
     if result.left_out:

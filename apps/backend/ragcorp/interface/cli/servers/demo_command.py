@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 
+from ragcorp.domain.answers import final_answer
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.search.requests import SearchRequest
@@ -16,10 +18,10 @@ from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import EXIT_FAILED, Output, plain
 from ragcorp.interface.cli.console.progress import progress
 from ragcorp.interface.cli.console.services import Demo, OnListening, ServeOptions, Session
-from ragcorp.interface.cli.console.shapes import answered_document
 from ragcorp.interface.cli.documents.ingest import IngestTotals, ingest_path
 from ragcorp.interface.cli.search.commands import print_answer
 from ragcorp.interface.cli.servers.serve_command import Host, Port, announce, facts_document
+from ragcorp.interface.shapes.answers import answer_document
 
 DEMO_LANGUAGE = "es"
 POLL_SECONDS = 1.0
@@ -67,11 +69,11 @@ async def demo(
 
 async def _ask(output: Output, session: Session, question: str) -> dict[str, object]:
     """Ask, show the answer as soon as it is there, and return it for --json."""
-    answer = await session.answer.answer(SearchRequest(query=question), principal=session.principal)
+    answer = await final_answer(session.answer.stream(SearchRequest(query=question), principal=session.principal))
     if not output.json:
         output.console.print(plain(f"\n{question}", style="bold"))
         print_answer(output.console, answer)
-    return {"question": question} | answered_document(answer)
+    return {"question": question, **answer_document(answer, request_id=uuid4().hex)}
 
 
 def _print_pending(output: Output, pending: int, opened: Demo) -> None:

@@ -3,144 +3,128 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
-from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import Response
 
-from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Searched
-from ragcorp.domain.exceptions import AnswererUnavailableError
+from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Searched, final_answer
 from ragcorp.domain.keys import Scope
-from ragcorp.domain.ports.use_cases import QuestionAnswering
-from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.requests import SearchRequest
-from ragcorp.interface.http.answers.ask_schema import EVENTS, AnswerBody, AskBody
-from ragcorp.interface.http.layers.admission import CurrentSlot, RequestSlot
-from ragcorp.interface.http.monitoring.metrics import HttpMetrics
-from ragcorp.interface.http.protocol.bodies import allow, read_json
-from ragcorp.interface.http.protocol.descriptions import problems, request_body
-from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
+from ragcorp.domain.search.requests import SearchRequest, SearchResponse
+from ragcorp.interface.http.answers.ask_schema import AskBody
+from ragcorp.interface.http.call import Call, CurrentCall, operations
+from ragcorp.interface.http.layers.admission import RequestSlot
+from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.principal import CurrentPrincipal, caller_of
-from ragcorp.interface.http.protocol.request_id import request_id_of
-from ragcorp.interface.http.search.routes import found_status, search_results
+from ragcorp.interface.http.protocol.principal import caller_of
+from ragcorp.interface.http.search.routes import found_status
 from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, BegunWork, Event, EventStream
-from ragcorp.interface.shapes.answers import answer_document, citation_document
+from ragcorp.interface.shapes.answers import AnswerBody, answer_document, citation_document
+from ragcorp.interface.shapes.search import search_results
 
 Events = AsyncGenerator[AskEvent, None]
 
+EVENTS = """\
+A stream of server-sent events, when `stream` is true. `data` is JSON.
 
-class AskRoutes:
-    """Answers over HTTP."""
+| event | data |
+|---|---|
+| `status` | `{"status": "searching"}`, where the search takes long |
+| `status` | `{"status": "answering", "passages", "chunks", "characters", "files", "message"}`, with `rewritten_query` \
+where a follow-up was rewritten |
+| `search_results` | what /search answers; left out for a key without the scope `search` |
+| `message` | `{"delta": "..."}`, the next piece of the answer |
+| `citation` | one citation of the answer, each in its turn |
+| `final_answer` | the whole answer, as without a stream; the last event of an answer that is complete |
+| `error` | a problem; the last event of an answer that broke off |
+| `ping` | `{}`, while nothing else is sent |
+"""
 
-    def __init__(self, *, answer: QuestionAnswering, limits: HttpLimits, metrics: HttpMetrics) -> None:
-        self._answer = answer
-        self._limits = limits
-        self._metrics = metrics
+router = operations("search")
 
-    def add_to(self, router: APIRouter) -> None:
-        router.add_api_route(
-            "/ask",
-            self.ask,
-            methods=["POST"],
-            operation_id="ask",
-            summary="Ask a question",
-            description=EVENTS,
-            tags=["search"],
-            response_model=AnswerBody,
-            responses={
-                200: EVENT_STREAM,
-                **problems(413, 415, 422, 503, 504),
-            },
-            openapi_extra=request_body(AskBody),
-        )
 
-    async def ask(self, request: Request, principal: CurrentPrincipal, slot: CurrentSlot) -> Response:
-        body = await read_json(request, AskBody, self._limits)
-        request_id = request_id_of(request.scope)
-        slot.open_stream()  # without a stream, too, a model may write for as long
-        if body.stream:
-            return await self._stream(request, body.as_request(), principal, slot)
-        allow(request, self._limits.ask_timeout_seconds)
-        answer = await unless_client_leaves(request, self._whole(body.as_request(), principal, slot))
-        return json_response(_answer_json(answer, request_id, whole=_may_search(request)))
+@router.post(
+    "/ask",
+    summary="Ask a question",
+    description=EVENTS,
+    response_model=AnswerBody,
+    responses={200: EVENT_STREAM, **problems(413, 415, 422, 503, 504)},
+)
+async def ask(body: AskBody, call: CurrentCall) -> Response:
+    call.slot.open_stream()  # a model may write as long without a stream
+    if body.stream:
+        return await _stream(body.as_request(), call)
+    call.allow(call.limits.ask_timeout_seconds)
+    answer = await call.unless_client_leaves(_answer(body.as_request(), call))
+    return json_response(_answer_body(answer, call))
 
-    async def _whole(self, request: SearchRequest, principal: Principal, slot: RequestSlot) -> Answer:
-        async with aclosing(self._answer.stream(request, principal=principal)) as events:
-            async for event in events:
-                if isinstance(event, Searched):
-                    slot.give_back()
-                    self._metrics.count_search(event.response)
-                elif isinstance(event, Answer):
-                    return event
-        raise AnswererUnavailableError("The answer broke off.", reason="cut", remedy="Try again.")
 
-    async def _stream(
-        self, request: Request, asked: SearchRequest, principal: Principal, slot: RequestSlot
-    ) -> Response:
-        """Search first: what fails before the stream begins is an ordinary response with its status."""
-        request_id = request_id_of(request.scope)
-        events = self._answer.stream(asked, principal=principal)
-        work = await BegunWork.begin(_first(events, slot))
+async def _answer(request: SearchRequest, call: Call) -> Answer:
+    def searched(response: SearchResponse) -> None:
+        call.slot.give_back()
+        call.metrics.count_search(response)
 
-        async def close() -> None:
-            await work.close()
-            await events.aclose()
+    return await final_answer(call.services.answer.stream(request, principal=call.principal), on_search=searched)
 
-        try:
-            limits = self._limits
-            begins_within = min(limits.stream_begins_seconds, limits.ping_seconds, limits.request_timeout_seconds / 2)
-            found = await unless_client_leaves(request, work.arrives_within(begins_within))
-        except BaseException:
-            await close()
-            raise
-        return EventStream(
-            self._told(work, events, request_id, waiting=not found, whole=_may_search(request)),
-            close=close,
-            request_id=request_id,
-            limits=limits,
-            seconds=limits.ask_timeout_seconds + limits.write_timeout_seconds,
-        )
 
-    async def _told(
-        self, work: BegunWork[Searched], events: Events, request_id: str, *, waiting: bool, whole: bool
-    ) -> AsyncGenerator[Event, None]:
-        if waiting:
-            yield "status", {"status": "searching"}
-        searched = await work.result(seconds=self._limits.ask_timeout_seconds)
-        self._metrics.count_search(searched.response)
-        yield "status", _status(searched)
-        if whole:
-            yield "search_results", search_results(searched.response, request_id)
-        async for event in events:
-            if isinstance(event, AnswerDelta):
-                yield "message", {"delta": event.text}
-            elif isinstance(event, Answer):
-                for citation in event.citations:
-                    yield "citation", citation_document(citation)
-                yield "final_answer", _answer_json(event, request_id, whole=whole)
+async def _stream(request: SearchRequest, call: Call) -> Response:
+    """Search first: a failure before the stream begins is an ordinary response with its own status."""
+    events = call.services.answer.stream(request, principal=call.principal)
+    work = await BegunWork.begin(_first(events, call.slot))
+
+    async def close() -> None:
+        await work.close()
+        await events.aclose()
+
+    try:
+        limits = call.limits
+        begins_within = min(limits.stream_begins_seconds, limits.ping_seconds, limits.request_timeout_seconds / 2)
+        found = await call.unless_client_leaves(work.arrives_within(begins_within))
+    except BaseException:
+        await close()
+        raise
+    return EventStream(
+        _events(work, events, call, waiting=not found),
+        close=close,
+        request_id=call.request_id,
+        limits=limits,
+        seconds=limits.ask_timeout_seconds + limits.write_timeout_seconds,
+    )
+
+
+async def _events(
+    work: BegunWork[Searched], events: Events, call: Call, *, waiting: bool
+) -> AsyncGenerator[Event, None]:
+    if waiting:
+        yield "status", {"status": "searching"}
+    searched = await work.result(seconds=call.limits.ask_timeout_seconds)
+    call.metrics.count_search(searched.response)
+    status = {"status": "answering", **found_status(searched.response)}
+    if searched.rewritten_query is not None:
+        status["rewritten_query"] = searched.rewritten_query
+    yield "status", status
+    if _may_search(call):
+        yield "search_results", search_results(searched.response, request_id=call.request_id)
+    async for event in events:
+        if isinstance(event, AnswerDelta):
+            yield "message", {"delta": event.text}
+        elif isinstance(event, Answer):
+            for citation in event.citations:
+                yield "citation", citation_document(citation)
+            yield "final_answer", _answer_body(event, call)
 
 
 async def _first(events: Events, slot: RequestSlot) -> Searched:
     searched = cast("Searched", await anext(events))
-    slot.give_back()  # from here on a model speaks, and no connection is held
+    slot.give_back()  # from here on only the model works, and holds no connection
     return searched
 
 
-def _may_search(request: Request) -> bool:
-    """Say whether the caller may see passages beside those that an answer cites."""
-    return Scope.SEARCH in caller_of(request.scope).scopes
+def _may_search(call: Call) -> bool:
+    """Return whether the caller may see passages that the answer does not cite."""
+    return Scope.SEARCH in caller_of(call.request.scope).scopes
 
 
-def _answer_json(answer: Answer, request_id: str, *, whole: bool) -> dict[str, Any]:
-    """Return the JSON of AnswerBody; unless it is the ``whole`` answer, without what a turn shows beside it."""
-    return {"request_id": request_id, **answer_document(answer if whole else replace(answer, hydration=None))}
-
-
-def _status(searched: Searched) -> dict[str, Any]:
-    status = {"status": "answering", **found_status(searched.response)}
-    return status if searched.rewritten_query is None else status | {"rewritten_query": searched.rewritten_query}
+def _answer_body(answer: Answer, call: Call) -> AnswerBody:
+    shown = answer if _may_search(call) else replace(answer, hydration=None)
+    return answer_document(shown, request_id=call.request_id)

@@ -4,46 +4,43 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
-from starlette.requests import Request
+from fastapi import Query
+from pydantic import Field
 from starlette.responses import Response
 
-from ragcorp.application.memory.load_context import LoadContext
-from ragcorp.interface.http.answers.context_schema import ContextBody, ContextParameters
-from ragcorp.interface.http.monitoring.metrics import HttpMetrics
+from ragcorp.application.memory.load_context import DEFAULT_QUERY, MAX_CONTEXT_ITEMS
+from ragcorp.domain.collections import MAX_ITEM_NAME
+from ragcorp.interface.http.call import CurrentCall, operations
 from ragcorp.interface.http.protocol.descriptions import problems
-from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
 from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.principal import CurrentPrincipal
-from ragcorp.interface.http.protocol.request_id import request_id_of
-from ragcorp.interface.shapes.memory import context_document
+from ragcorp.interface.http.protocol.parameters import Parameters
+from ragcorp.interface.shapes.memory import ContextBody, context_document
+
+router = operations("search")
 
 
-class ContextRoutes:
-    """The memory briefing over HTTP."""
+class ContextParameters(Parameters):
+    """What to remember, as query parameters."""
 
-    def __init__(self, *, context: LoadContext, metrics: HttpMetrics) -> None:
-        self._context = context
-        self._metrics = metrics
+    query: str = Field(DEFAULT_QUERY, description="What the conversation is about.")
+    limit: int | None = Field(
+        None, ge=1, le=MAX_CONTEXT_ITEMS, description="Items at most; left out: DEFAULT_RESULT_LIMIT."
+    )
+    session: str | None = Field(None, min_length=1, max_length=MAX_ITEM_NAME, description="Of one session only.")
 
-    def add_to(self, router: APIRouter) -> None:
-        router.add_api_route(
-            "/context",
-            self.load,
-            methods=["GET"],
-            operation_id="load_context",
-            summary="Recall what a conversation is about",
-            description="Memories, turns of conversations and facts as a briefing for a language model's prompt. An "
-            "empty memory is an empty briefing.",
-            tags=["search"],
-            response_model=ContextBody,
-            responses=problems(422, 503),
-        )
 
-    async def load(
-        self, request: Request, query: Annotated[ContextParameters, Query()], principal: CurrentPrincipal
-    ) -> Response:
-        loading = self._context.load(query.query, limit=query.limit, session=query.session, principal=principal)
-        context = await unless_client_leaves(request, loading)
-        self._metrics.count_search(context.response)
-        return json_response(context_document(context, request_id=request_id_of(request.scope)))
+@router.get(
+    "/context",
+    summary="Recall what a conversation is about",
+    description="Memories, turns of conversations and facts as a briefing for a language model's prompt. An empty "
+    "memory is an empty briefing.",
+    response_model=ContextBody,
+    responses=problems(422, 503),
+)
+async def load_context(query: Annotated[ContextParameters, Query()], call: CurrentCall) -> Response:
+    loading = call.services.context.load(
+        query.query, limit=query.limit, session=query.session, principal=call.principal
+    )
+    context = await call.unless_client_leaves(loading)
+    call.metrics.count_search(context.response)
+    return json_response(context_document(context, request_id=call.request_id))

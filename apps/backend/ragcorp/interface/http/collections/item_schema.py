@@ -1,17 +1,15 @@
-"""What the routes of the collections' items take and give."""
+"""Bodies and parameters of the routes of items."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 
 from ragcorp.application.memory.chat_turns import moment
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, MAX_LABEL, MAX_OWNER
 from ragcorp.application.validation.item_drafts import item_draft
-from ragcorp.application.validation.list_cursor import MAX_PAGE
 from ragcorp.domain.collections import (
     MAX_ITEM_CHARACTERS,
     MAX_ITEM_ENTITIES,
@@ -24,13 +22,8 @@ from ragcorp.domain.collections import (
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.interface.http.documents.schema import (
-    DOCUMENT_EXAMPLE,
-    DocumentBody,
-    SensitivityName,
-    StatusName,
-    StoredDocument,
-)
+from ragcorp.interface.http.documents.schema import DOCUMENT_EXAMPLE, DocumentBody, SensitivityName
+from ragcorp.interface.http.protocol.parameters import FiltersText, PageCursor, PageLimit, Parameters, Selection
 from ragcorp.interface.http.protocol.strict_model import StrictModel
 
 MEMORY_EXAMPLE: dict[str, Any] = {
@@ -189,146 +182,21 @@ class ArtifactItem(DocumentBody):
     external_id: ArtifactName = None
 
 
-class ItemStored(BaseModel):
-    """What became of an item."""
-
-    collection: Collection
-    external_id: str
-    status: StatusName
-
-
-class ArtifactStored(ItemStored):
-    """What became of an artifact."""
-
-    document_id: UUID
-    chunks: int
-    pending: int
-
-
-class StoredItem(BaseModel):
-    """An item of memory or history. `pending`: it is found by text, and by meaning once its vector is made."""
-
-    collection: Collection
-    id: str
-    external_id: str
-    text: str
-    artifact_type: str
-    language: str
-    sensitivity: SensitivityName
-    visibility_scope: VisibilityScope
-    owner: str
-    occurred_at: datetime | None
-    session: str | None
-    speaker: str | None
-    entities: list[str]
-    metadata: dict[str, Any]
-    pending: bool
-    created_at: datetime
-    updated_at: datetime
-
-
-class StoredArtifact(StoredDocument):
-    """An artifact without its text."""
-
-    collection: Collection
-
-
-class StoredChunk(BaseModel):
-    """A passage. Its `external_id` is its artifact's; its `id` changes when the artifact is written."""
-
-    collection: Collection
-    id: str
-    document_id: UUID
-    external_id: str
-    chunk_index: int
-    text: str
-    title: str
-    heading_path: list[str]
-    language: str
-    path: str | None
-    metadata: dict[str, Any]
-    line_start: int
-    line_end: int
-    page_start: int | None
-    page_end: int | None
-
-
-class ChunkEdited(BaseModel):
-    """What became of the artifact, and the passages in which the new text stands now."""
-
-    collection: Collection
-    artifact: ArtifactStored
-    passages: list[StoredChunk]
-
-
-class ItemList(BaseModel):
-    """A page of items: in the order of external_id, of passages in that of their artifacts and the text."""
-
-    items: list[StoredItem | StoredArtifact | StoredChunk]
-    next_cursor: str | None
-
-
-class CollectionField(BaseModel):
-    """A field that an item can be written with."""
-
-    name: str
-    required: bool
-    description: str | None = None
-
-
-class CollectionDescription(BaseModel):
-    """A collection: what its items are written with, and what lists and searches of it can be filtered by."""
-
-    collection: Collection
-    description: str
-    fields: list[CollectionField]
-    filters: list[str]
-
-
-class CollectionList(BaseModel):
-    """The collections."""
-
-    collections: list[CollectionDescription]
-
-
-class FacetCountsBody(BaseModel):
-    """How many items the caller may read, by facet and value, the most frequent value first."""
-
-    facets: dict[str, dict[str, int]]
-
-
-class ItemSelectionParameters(BaseModel):
-    """Which items, as query parameters."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-
-    prefix: str = Field("", max_length=MAX_EXTERNAL_ID, description="Start of external_id.")
-    filters: str | None = Field(
-        None, max_length=16_384, description="The filters of /search, as JSON.", examples=['{"language": "es"}']
-    )
-
-
-class ItemListParameters(ItemSelectionParameters):
-    """A page of a list, as query parameters."""
+class ItemPage(Selection):
+    """A page of items."""
 
     artifact: str | None = Field(
         None, max_length=MAX_EXTERNAL_ID, description="Of artifact_chunks: those of this artifact only."
     )
-    limit: int = Field(50, ge=1, le=MAX_PAGE)
-    cursor: str | None = Field(None, max_length=4000, description="`next_cursor` of the page before.")
+    limit: PageLimit = 50
+    cursor: PageCursor = None
 
 
-class FacetParameters(BaseModel):
-    """What is counted, as query parameters."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-
-    filters: str | None = Field(
-        None, max_length=16_384, description="The filters of /search, as JSON.", examples=['{"language": "es"}']
-    )
+class FacetParameters(Parameters):
+    filters: FiltersText = None
 
 
-def require_no_artifact(query: ItemListParameters) -> None:
+def require_no_artifact(query: ItemPage) -> None:
     """Raise InvalidInputError for a parameter that only passages have."""
     if query.artifact is not None:
         raise InvalidInputError(

@@ -3,59 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel
-from starlette.requests import Request
+from fastapi import Path, Query
 from starlette.responses import Response
 
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.domain.collections import MAX_ITEM_NAME, Collection
-from ragcorp.interface.collection_use_cases import CollectionUseCases
+from ragcorp.interface.http.call import CurrentCall, operations
 from ragcorp.interface.http.collections.artifact_handlers import ArtifactHandlers, ChunkHandlers
-from ragcorp.interface.http.collections.catalogue import described_collections
-from ragcorp.interface.http.collections.item_handlers import CollectionHandlers, ItemHandlers
+from ragcorp.interface.http.collections.catalogue import CollectionList, described_collections
+from ragcorp.interface.http.collections.item_handlers import HISTORY, MEMORY, CollectionHandlers
 from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, NewChunk, TurnPatch
 from ragcorp.interface.http.collections.item_schema import (
     ArtifactItem,
-    ArtifactStored,
     BulkCollection,
-    ChunkEdited,
-    CollectionList,
-    FacetCountsBody,
     FacetParameters,
     HistoryTurn,
-    ItemList,
-    ItemListParameters,
-    ItemSelectionParameters,
-    ItemStored,
+    ItemPage,
     MemoryBody,
     MemoryItem,
-    StoredArtifact,
-    StoredChunk,
-    StoredItem,
     TurnBody,
 )
 from ragcorp.interface.http.documents.bulk_routes import document_lines
-from ragcorp.interface.http.documents.schema import BulkDocument, Deleted, DocumentBody
-from ragcorp.interface.http.protocol.descriptions import REF, content, problems
+from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody
+from ragcorp.interface.http.protocol.descriptions import problems, request_body
 from ragcorp.interface.http.protocol.document_names import external_id_of
-from ragcorp.interface.http.protocol.filters import filters_of_text
 from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.principal import CurrentPrincipal
-from ragcorp.interface.http.services import HttpServices
-from ragcorp.interface.http.streams.line_stream import LINES_SCHEMA, NDJSON, LineHandler, LineStream
-from ragcorp.interface.shapes.items import facets_document
+from ragcorp.interface.http.protocol.parameters import Selection
+from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineStream, line_body
+from ragcorp.interface.shapes.documents import Deleted
+from ragcorp.interface.shapes.items import (
+    ArtifactStored,
+    ChunkEdited,
+    FacetCountsBody,
+    ItemList,
+    ItemStored,
+    StoredArtifact,
+    StoredChunk,
+    StoredItem,
+    facet_counts,
+)
 
-TAGS: list[str | Enum] = ["collections"]
-ITEM_BODIES: tuple[type[BaseModel], ...] = (
-    ArtifactItem, ArtifactPatch, ChunkBody, HistoryTurn, MemoryBody, MemoryItem, MemoryPatch, NewChunk, TurnBody,
-    TurnPatch,
-)  # fmt: skip
-"""The bodies that the routes read by themselves."""
+HANDLERS: Mapping[Collection, CollectionHandlers] = {
+    Collection.MEMORY: MEMORY,
+    Collection.HISTORY: HISTORY,
+    Collection.ARTIFACTS: ArtifactHandlers(),
+    Collection.ARTIFACT_CHUNKS: ChunkHandlers(),
+}
+
+ITEMS = "/collections/{collection}/items"
+ITEM = f"{ITEMS}/{{external_id:path}}"
 
 CollectionName = Annotated[Collection, Path(description="The collection.")]
 ExternalId = Annotated[
@@ -97,225 +95,121 @@ chat exports: a text (`text`, `content`, `message`), who spoke (`speaker`, `role
 `conversation_id`). A turn without `external_id` is named after its content, so the same export may be sent again: what
 is stored already is `unchanged`.
 """
+CREATED: dict[int | str, dict[str, Any]] = {
+    201: {"model": WRITTEN, "description": "Created"},
+    **problems(404, 409, 413, 415, 422, 503),
+}
+
+router = operations("collections")
 
 
-class CollectionRoutes:
-    """The collections and their items over HTTP."""
-
-    def __init__(self, *, services: HttpServices, use_cases: CollectionUseCases, limits: HttpLimits) -> None:
-        self._services = services
-        self._use_cases = use_cases
-        self._limits = limits
-        self._stream = LineStream(limits)
-        self._items = {
-            Collection.MEMORY: ItemHandlers(
-                collection=Collection.MEMORY, use_cases=use_cases.memory, services=services, limits=limits
-            ),
-            Collection.HISTORY: ItemHandlers(
-                collection=Collection.HISTORY, use_cases=use_cases.history, services=services, limits=limits
-            ),
-        }
-        self._handlers: Mapping[Collection, CollectionHandlers] = {
-            **self._items,
-            Collection.ARTIFACTS: ArtifactHandlers(use_cases=use_cases, services=services, limits=limits),
-            Collection.ARTIFACT_CHUNKS: ChunkHandlers(use_cases=use_cases, services=services, limits=limits),
-        }
-
-    def add_to(self, router: APIRouter) -> None:
-        """Register the routes."""
-        router.add_api_route(
-            "/collections",
-            self.collections,
-            methods=["GET"],
-            operation_id="list_collections",
-            summary="Describe the collections",
-            tags=TAGS,
-            response_model=CollectionList,
-            responses=problems(422),
-        )
-        router.add_api_route(
-            "/collections/facets",
-            self.facets,
-            methods=["GET"],
-            operation_id="count_facets",
-            summary="Count what there is to find",
-            tags=TAGS,
-            response_model=FacetCountsBody,
-            responses=problems(422, 503),
-        )
-        self._add_to_list(router)
-        self._add_to_item(router)
-
-    def _add_to_list(self, router: APIRouter) -> None:
-        path = "/collections/{collection}/items"
-        router.add_api_route(
-            path,
-            self.list,
-            methods=["GET"],
-            operation_id="list_items",
-            summary="List items",
-            tags=TAGS,
-            response_model=ItemList,
-            responses=problems(422, 503),
-        )
-        router.add_api_route(
-            path,
-            self.add,
-            methods=["POST"],
-            operation_id="add_item",
-            summary="Add an item",
-            description=ADD,
-            tags=TAGS,
-            response_model=WRITTEN,
-            responses=_written(),
-            openapi_extra=_bodies(MemoryItem, HistoryTurn, ArtifactItem, NewChunk),
-        )
-        router.add_api_route(
-            path,
-            self.delete_selection,
-            methods=["DELETE"],
-            operation_id="delete_items",
-            summary="Delete by prefix or filters",
-            description="At least one of them is needed.",
-            tags=TAGS,
-            response_model=Deleted,
-            responses=problems(422, 503),
-        )
-        router.add_api_route(
-            f"{path}/bulk",
-            self.bulk,
-            methods=["POST"],
-            operation_id="bulk_items",
-            summary="Add many items",
-            description=BULK,
-            tags=TAGS,
-            response_class=Response,
-            responses={200: content(NDJSON, LINES_SCHEMA, "What became of each."), **problems(415, 422)},
-            openapi_extra={
-                "requestBody": {
-                    "required": True,
-                    "content": {
-                        NDJSON: {
-                            "schema": {"type": "string", "description": "One item a line."},
-                            "itemSchema": {"anyOf": _references(MemoryItem, HistoryTurn, BulkDocument)},
-                        }
-                    },
-                }
-            },
-        )
-
-    def _add_to_item(self, router: APIRouter) -> None:
-        path = "/collections/{collection}/items/{external_id:path}"
-        router.add_api_route(
-            path,
-            self.get,
-            methods=["GET"],
-            operation_id="get_item",
-            summary="Get an item",
-            tags=TAGS,
-            response_model=StoredItem | StoredArtifact | StoredChunk,
-            responses=problems(404, 422, 503),
-        )
-        router.add_api_route(
-            path,
-            self.put,
-            methods=["PUT"],
-            operation_id="put_item",
-            summary="Create or replace an item",
-            description=PUT,
-            tags=TAGS,
-            response_model=WRITTEN,
-            responses=_written(404),
-            openapi_extra=_bodies(MemoryBody, TurnBody, DocumentBody, ChunkBody),
-        )
-        router.add_api_route(
-            path,
-            self.patch,
-            methods=["PATCH"],
-            operation_id="patch_item",
-            summary="Change an item",
-            description=PATCH,
-            tags=TAGS,
-            response_model=WRITTEN,
-            responses=problems(404, 409, 413, 415, 422, 503),
-            openapi_extra=_bodies(MemoryPatch, TurnPatch, ArtifactPatch, ChunkBody),
-        )
-        router.add_api_route(
-            path,
-            self.delete,
-            methods=["DELETE"],
-            operation_id="delete_item",
-            summary="Delete an item",
-            description=DELETE,
-            tags=TAGS,
-            status_code=204,
-            response_class=Response,
-            responses={200: {"model": ChunkEdited, "description": "Of a passage"}, **problems(404, 409, 422, 503)},
-        )
-
-    async def collections(self) -> Response:
-        return json_response({"collections": described_collections()})
-
-    async def facets(self, query: Annotated[FacetParameters, Query()], principal: CurrentPrincipal) -> Response:
-        filters = filters_of_text(query.filters, limits=self._limits)
-        facets = await self._use_cases.facets.count(principal=principal, filters=filters)
-        return json_response({"facets": facets_document(facets)})
-
-    async def list(
-        self, collection: CollectionName, query: Annotated[ItemListParameters, Query()], principal: CurrentPrincipal
-    ) -> Response:
-        return await self._handlers[collection].list(query, principal)
-
-    async def add(self, collection: CollectionName, request: Request, principal: CurrentPrincipal) -> Response:
-        return await self._handlers[collection].add(request, principal)
-
-    async def delete_selection(
-        self,
-        collection: CollectionName,
-        query: Annotated[ItemSelectionParameters, Query()],
-        principal: CurrentPrincipal,
-    ) -> Response:
-        return await self._handlers[collection].delete_selection(query, principal)
-
-    async def bulk(self, collection: BulkCollection, request: Request, principal: CurrentPrincipal) -> Response:
-        handler: LineHandler[Any] = (
-            document_lines(self._services, self._limits, principal)
-            if collection == "artifacts"
-            else self._items[Collection(collection)].lines(principal)
-        )
-        return await self._stream.respond(request, handler)
-
-    async def get(self, collection: CollectionName, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
-        return await self._handlers[collection].get(external_id_of(external_id), principal)
-
-    async def put(
-        self, collection: CollectionName, external_id: ExternalId, request: Request, principal: CurrentPrincipal
-    ) -> Response:
-        return await self._handlers[collection].put(external_id_of(external_id), request, principal)
-
-    async def patch(
-        self, collection: CollectionName, external_id: ExternalId, request: Request, principal: CurrentPrincipal
-    ) -> Response:
-        return await self._handlers[collection].patch(external_id_of(external_id), request, principal)
-
-    async def delete(
-        self, collection: CollectionName, external_id: ExternalId, principal: CurrentPrincipal
-    ) -> Response:
-        return await self._handlers[collection].delete(external_id_of(external_id), principal)
+@router.get("/collections", summary="Describe the collections", response_model=CollectionList, responses=problems(422))
+async def list_collections() -> Response:
+    return json_response(described_collections())
 
 
-def _references(*models: type[BaseModel]) -> list[dict[str, str]]:
-    return [{"$ref": REF.format(model=model.__name__)} for model in models]
+@router.get(
+    "/collections/facets",
+    summary="Count what there is to find",
+    response_model=FacetCountsBody,
+    responses=problems(422, 503),
+)
+async def count_facets(query: Annotated[FacetParameters, Query()], call: CurrentCall) -> Response:
+    filters = call.filters(query.filters)
+    return json_response(
+        facet_counts(await call.services.collections.facets.count(principal=call.principal, filters=filters))
+    )
 
 
-def _bodies(*models: type[BaseModel]) -> dict[str, Any]:
-    """Describe a JSON body whose model depends on the collection."""
-    schema = {"anyOf": _references(*models)}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+@router.get(ITEMS, summary="List items", response_model=ItemList, responses=problems(422, 503))
+async def list_items(collection: CollectionName, query: Annotated[ItemPage, Query()], call: CurrentCall) -> Response:
+    return await HANDLERS[collection].list(call, query)
 
 
-def _written(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {
-        201: {"model": WRITTEN, "description": "Created"},
-        **problems(*sorted({*statuses, 404, 409, 413, 415, 422, 503})),
-    }
+@router.post(
+    ITEMS,
+    summary="Add an item",
+    description=ADD,
+    response_model=WRITTEN,
+    responses=CREATED,
+    openapi_extra=request_body(MemoryItem, HistoryTurn, ArtifactItem, NewChunk),
+)
+async def add_item(collection: CollectionName, call: CurrentCall) -> Response:
+    return await HANDLERS[collection].add(call)
+
+
+@router.delete(
+    ITEMS,
+    summary="Delete by prefix or filters",
+    description="At least one of them is needed.",
+    response_model=Deleted,
+    responses=problems(422, 503),
+)
+async def delete_items(collection: CollectionName, query: Annotated[Selection, Query()], call: CurrentCall) -> Response:
+    return await HANDLERS[collection].delete_selection(call, query)
+
+
+@router.post(
+    f"{ITEMS}/bulk",
+    summary="Add many items",
+    description=BULK,
+    response_class=Response,
+    responses={200: OUTCOMES, **problems(415, 422)},
+    openapi_extra=line_body("One item a line.", MemoryItem, HistoryTurn, BulkDocument),
+)
+async def bulk_items(collection: BulkCollection, call: CurrentCall) -> Response:
+    handler: LineHandler[Any]
+    match collection:
+        case "artifacts":
+            handler = document_lines(call)
+        case "memory":
+            handler = MEMORY.lines(call)
+        case "history":
+            handler = HISTORY.lines(call)
+    return await LineStream(call.limits).respond(call.request, handler)
+
+
+@router.get(
+    ITEM,
+    summary="Get an item",
+    response_model=StoredItem | StoredArtifact | StoredChunk,
+    responses=problems(404, 422, 503),
+)
+async def get_item(collection: CollectionName, external_id: ExternalId, call: CurrentCall) -> Response:
+    return await HANDLERS[collection].get(call, external_id_of(external_id))
+
+
+@router.put(
+    ITEM,
+    summary="Create or replace an item",
+    description=PUT,
+    response_model=WRITTEN,
+    responses=CREATED,
+    openapi_extra=request_body(MemoryBody, TurnBody, DocumentBody, ChunkBody),
+)
+async def put_item(collection: CollectionName, external_id: ExternalId, call: CurrentCall) -> Response:
+    return await HANDLERS[collection].put(call, external_id_of(external_id))
+
+
+@router.patch(
+    ITEM,
+    summary="Change an item",
+    description=PATCH,
+    response_model=WRITTEN,
+    responses=problems(404, 409, 413, 415, 422, 503),
+    openapi_extra=request_body(MemoryPatch, TurnPatch, ArtifactPatch, ChunkBody),
+)
+async def patch_item(collection: CollectionName, external_id: ExternalId, call: CurrentCall) -> Response:
+    return await HANDLERS[collection].patch(call, external_id_of(external_id))
+
+
+@router.delete(
+    ITEM,
+    summary="Delete an item",
+    description=DELETE,
+    status_code=204,
+    response_class=Response,
+    responses={200: {"model": ChunkEdited, "description": "Of a passage"}, **problems(404, 409, 422, 503)},
+)
+async def delete_item(collection: CollectionName, external_id: ExternalId, call: CurrentCall) -> Response:
+    return await HANDLERS[collection].delete(call, external_id_of(external_id))

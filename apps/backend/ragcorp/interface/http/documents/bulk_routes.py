@@ -1,25 +1,20 @@
-"""POST /documents/bulk: a document a line comes in, what became of it goes out, a line each."""
+"""POST /documents/bulk: one document a line in, one outcome a line out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
 
-from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import Response
 
 from ragcorp.application.validation.attribute_checks import require_external_id
 from ragcorp.domain.ingestion import IngestFailure, IngestRequest
-from ragcorp.domain.principal import Principal
+from ragcorp.interface.http.call import Call, CurrentCall, operations
 from ragcorp.interface.http.documents.schema import BulkDocument
 from ragcorp.interface.http.documents.upload import document_of
-from ragcorp.interface.http.protocol.descriptions import REF, content, problems
+from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.json_body import parse_model
-from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.principal import CurrentPrincipal
-from ragcorp.interface.http.services import HttpServices
-from ragcorp.interface.http.streams.line_stream import LINES_SCHEMA, NDJSON, LineHandler, LineOutcome, LineStream
+from ragcorp.interface.http.streams.line_stream import OUTCOMES, LineHandler, LineOutcome, LineStream, line_body
 
 BATCH_DOCUMENTS = 64
 
@@ -32,53 +27,32 @@ sent again: what is stored already is `unchanged`. Read the answer while you sen
 read, no more lines are taken, and after a minute the connection closes. When you leave, the batch in hand is stored.
 """
 
-
-class BulkRoutes:
-    """Many documents over HTTP."""
-
-    def __init__(self, *, services: HttpServices, limits: HttpLimits) -> None:
-        self._services = services
-        self._limits = limits
-        self._stream = LineStream(limits)
-
-    def add_to(self, router: APIRouter) -> None:
-        router.add_api_route(
-            "/documents/bulk",
-            self.bulk,
-            methods=["POST"],
-            operation_id="bulk_documents",
-            summary="Store many documents",
-            description=DESCRIPTION,
-            tags=["documents"],
-            response_class=Response,
-            responses={200: content(NDJSON, LINES_SCHEMA, "What became of each."), **problems(415)},
-            openapi_extra={
-                "requestBody": {
-                    "required": True,
-                    "content": {
-                        NDJSON: {
-                            "schema": {"type": "string", "description": "One BulkDocument a line."},
-                            "itemSchema": {"$ref": REF.format(model=BulkDocument.__name__)},
-                        }
-                    },
-                }
-            },
-        )
-
-    async def bulk(self, request: Request, principal: CurrentPrincipal) -> Response:
-        return await self._stream.respond(request, document_lines(self._services, self._limits, principal))
+router = operations("documents")
 
 
-def document_lines(services: HttpServices, limits: HttpLimits, principal: Principal) -> LineHandler[IngestRequest]:
-    """Return what reads and stores lines of documents."""
+@router.post(
+    "/documents/bulk",
+    summary="Store many documents",
+    description=DESCRIPTION,
+    response_class=Response,
+    responses={200: OUTCOMES, **problems(415)},
+    openapi_extra=line_body("One BulkDocument a line.", BulkDocument),
+)
+async def bulk_documents(call: CurrentCall) -> Response:
+    return await LineStream(call.limits).respond(call.request, document_lines(call))
+
+
+def document_lines(call: Call) -> LineHandler[IngestRequest]:
+    """Return the handler that reads and stores lines of documents."""
+    services = call.services
 
     def read(line: bytes) -> IngestRequest:
-        body = parse_model(line, BulkDocument, max_depth=limits.max_json_depth, field="line")
+        body = parse_model(line, BulkDocument, max_depth=call.limits.max_json_depth, field="line")
         require_external_id(body.external_id)
         return document_of(body.external_id, body, default_language=services.default_language)
 
     async def store(requests: Sequence[IngestRequest]) -> list[LineOutcome]:
-        outcomes = await services.ingest.ingest_many(requests, principal=principal)
+        outcomes = await services.ingest.ingest_many(requests, principal=call.principal)
         if any(not isinstance(outcome, IngestFailure) and outcome.pending for outcome in outcomes):
             services.wake_embedding()
         return [

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
-from starlette.requests import Request
+from fastapi import Path, Query
 from starlette.responses import Response
 
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.domain.documents import IngestStatus, SourceFile
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.storage import DocumentSelection
-from ragcorp.interface.http.documents.schema import (
+from ragcorp.interface.http.call import Call, CurrentCall, operations
+from ragcorp.interface.http.documents.schema import DocumentBody, DocumentForm, DocumentPage
+from ragcorp.interface.http.documents.upload import FORM, read_document
+from ragcorp.interface.http.protocol.descriptions import content, problems, reference, request_body
+from ragcorp.interface.http.protocol.document_names import base_name, disposition, external_id_of
+from ragcorp.interface.http.protocol.json_response import json_response
+from ragcorp.interface.http.protocol.parameters import Selection
+from ragcorp.interface.shapes.documents import (
     Deleted,
-    DocumentBody,
-    DocumentForm,
     DocumentList,
-    ListParameters,
-    Selection,
     Stored,
     StoredDocument,
-    document_json,
-    stored_json,
+    document_list,
+    stored,
+    stored_document,
 )
-from ragcorp.interface.http.documents.upload import FORM, read_document
-from ragcorp.interface.http.protocol.descriptions import REF, content, problems, request_body
-from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
-from ragcorp.interface.http.protocol.document_names import base_name, disposition, external_id_of
-from ragcorp.interface.http.protocol.filters import filters_of_text
-from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.protocol.principal import CurrentPrincipal
-from ragcorp.interface.http.services import HttpServices
 
 SHOWN_INLINE = frozenset({"application/pdf", "text/plain", "text/markdown"})
-"""Kinds of originals that a browser may show: none of them runs anything. All others are downloads."""
+"""Media types that a browser may show, since none of them runs code. It downloads all others."""
 
 ExternalId = Annotated[
     str,
@@ -48,156 +41,111 @@ ExternalId = Annotated[
 ]
 
 BINARY: dict[str, Any] = {"type": "string", "format": "binary"}
-FORM_SCHEMA: dict[str, Any] = {"$ref": REF.format(model=DocumentForm.__name__)}
-TAGS: list[str | Enum] = ["documents"]
+
+router = operations("documents")
 
 
-class DocumentRoutes:
-    """Documents over HTTP."""
+@router.get("/documents", summary="List documents", response_model=DocumentList, responses=problems(422, 503))
+async def list_documents(query: Annotated[DocumentPage, Query()], call: CurrentCall) -> Response:
+    selection = _selection(query, call, deleted=query.deleted)
+    documents, next_cursor = await call.services.documents.list(
+        selection, principal=call.principal, limit=query.limit, cursor=query.cursor
+    )
+    return json_response(document_list(documents, next_cursor))
 
-    def __init__(self, *, services: HttpServices, limits: HttpLimits) -> None:
-        self._services = services
-        self._limits = limits
 
-    def add_to(self, router: APIRouter) -> None:
-        """Register the routes. The suffixes come first: the name takes every path that is left."""
-        router.add_api_route(
-            "/documents",
-            self.list,
-            methods=["GET"],
-            operation_id="list_documents",
-            summary="List documents",
-            tags=TAGS,
-            response_model=DocumentList,
-            responses=problems(422, 503),
-        )
-        router.add_api_route(
-            "/documents",
-            self.delete_selection,
-            methods=["DELETE"],
-            operation_id="delete_documents",
-            summary="Delete by prefix or filters",
-            description="At least one of them is needed. Deleted documents can be restored until they are purged.",
-            tags=TAGS,
-            response_model=Deleted,
-            responses=problems(422, 503),
-        )
-        router.add_api_route(
-            "/documents/{external_id:path}/content",
-            self.content,
-            methods=["GET"],
-            operation_id="get_document_content",
-            summary="Get the original",
-            tags=TAGS,
-            response_class=Response,
-            responses={200: content("*/*", BINARY, "The original, byte for byte."), **problems(404, 422, 503)},
-        )
-        router.add_api_route(
-            "/documents/{external_id:path}/restore",
-            self.restore,
-            methods=["POST"],
-            operation_id="restore_document",
-            summary="Bring back a deleted document",
-            tags=TAGS,
-            response_model=Stored,
-            responses=problems(404, 409, 422, 503),
-        )
-        router.add_api_route(
-            "/documents/{external_id:path}",
-            self.get,
-            methods=["GET"],
-            operation_id="get_document",
-            summary="Describe a document",
-            tags=TAGS,
-            response_model=StoredDocument,
-            responses=problems(404, 422, 503),
-        )
-        router.add_api_route(
-            "/documents/{external_id:path}",
-            self.put,
-            methods=["PUT"],
-            operation_id="put_document",
-            summary="Store a document",
-            description="As JSON, as a form with a file, or as the file itself with its Content-Type.",
-            tags=TAGS,
-            response_model=Stored,
-            responses={
-                201: {"model": Stored, "description": "Created"},
-                **problems(409, 413, 415, 422, 503),
-            },
-            openapi_extra=request_body(DocumentBody, **{FORM: FORM_SCHEMA, "application/pdf": BINARY}),
-        )
-        router.add_api_route(
-            "/documents/{external_id:path}",
-            self.delete,
-            methods=["DELETE"],
-            operation_id="delete_document",
-            summary="Delete a document",
-            tags=TAGS,
-            status_code=204,
-            response_class=Response,
-            responses=problems(404, 422, 503),
-        )
+@router.delete(
+    "/documents",
+    summary="Delete by prefix or filters",
+    description="At least one of them is needed. Deleted documents can be restored until they are purged.",
+    response_model=Deleted,
+    responses=problems(422, 503),
+)
+async def delete_documents(query: Annotated[Selection, Query()], call: CurrentCall) -> Response:
+    deleted = await call.services.delete.delete_selection(_selection(query, call), principal=call.principal)
+    return json_response({"deleted": deleted})
 
-    async def list(self, query: Annotated[ListParameters, Query()], principal: CurrentPrincipal) -> Response:
-        documents, next_cursor = await self._services.documents.list(
-            self._selection(query, deleted=query.deleted), principal=principal, limit=query.limit, cursor=query.cursor
-        )
-        return json_response(
-            {"documents": [document_json(document) for document in documents], "next_cursor": next_cursor}
-        )
 
-    async def get(self, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
-        document = await self._services.documents.get(external_id_of(external_id), principal=principal)
-        return json_response(document_json(document))
+# the routes with a suffix come first: the name takes every other path
+@router.get(
+    "/documents/{external_id:path}/content",
+    summary="Get the original",
+    response_class=Response,
+    responses={200: content("*/*", BINARY, "The original, byte for byte."), **problems(404, 422, 503)},
+)
+async def get_document_content(external_id: ExternalId, call: CurrentCall) -> Response:
+    name = external_id_of(external_id)
+    original = await call.services.documents.get_source(name, principal=call.principal)
+    inline = original.media_type in SHOWN_INLINE
+    headers = {
+        "Content-Type": _content_type(original),
+        "Content-Disposition": disposition(original.filename or base_name(name), inline=inline),
+    }
+    if original.media_type != "application/pdf":  # a sandbox keeps browsers from showing a PDF
+        headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    return Response(original.content, headers=headers)
 
-    async def content(self, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
-        name = external_id_of(external_id)
-        original = await self._services.documents.get_source(name, principal=principal)
-        inline = original.media_type in SHOWN_INLINE
-        headers = {
-            "Content-Type": _content_type(original),
-            "Content-Disposition": disposition(original.filename or base_name(name), inline=inline),
-        }
-        if original.media_type != "application/pdf":  # a sandbox keeps browsers from showing a PDF
-            headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
-        return Response(original.content, headers=headers)
 
-    async def put(self, external_id: ExternalId, request: Request, principal: CurrentPrincipal) -> Response:
-        ingest = await read_document(
-            request,
-            external_id_of(external_id),
-            limits=self._limits,
-            default_language=self._services.default_language,
-        )
-        ingesting = self._services.ingest.ingest(ingest, principal=principal)
-        return self._stored(await unless_client_leaves(request, ingesting))
+@router.post(
+    "/documents/{external_id:path}/restore",
+    summary="Bring back a deleted document",
+    response_model=Stored,
+    responses=problems(404, 409, 422, 503),
+)
+async def restore_document(external_id: ExternalId, call: CurrentCall) -> Response:
+    result = await call.services.restore.restore(external_id_of(external_id), principal=call.principal)
+    return _stored(result, call, status=200)
 
-    async def restore(self, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
-        result = await self._services.restore.restore(external_id_of(external_id), principal=principal)
-        return self._stored(result, restored=True)
 
-    async def delete(self, external_id: ExternalId, principal: CurrentPrincipal) -> Response:
-        await self._services.delete.delete(external_id_of(external_id), principal=principal)
-        return Response(status_code=204)
+@router.get(
+    "/documents/{external_id:path}",
+    summary="Describe a document",
+    response_model=StoredDocument,
+    responses=problems(404, 422, 503),
+)
+async def get_document(external_id: ExternalId, call: CurrentCall) -> Response:
+    document = await call.services.documents.get(external_id_of(external_id), principal=call.principal)
+    return json_response(stored_document(document))
 
-    async def delete_selection(self, query: Annotated[Selection, Query()], principal: CurrentPrincipal) -> Response:
-        deleted = await self._services.delete.delete_selection(self._selection(query), principal=principal)
-        return json_response({"deleted": deleted})
 
-    def _selection(self, query: Selection, *, deleted: bool = False) -> DocumentSelection:
-        filters = filters_of_text(query.filters, limits=self._limits)
-        return DocumentSelection(prefix=query.prefix, filters=filters, deleted=deleted)
+@router.put(
+    "/documents/{external_id:path}",
+    summary="Store a document",
+    description="As JSON, as a form with a file, or as the file itself with its Content-Type.",
+    response_model=Stored,
+    responses={201: {"model": Stored, "description": "Created"}, **problems(409, 413, 415, 422, 503)},
+    openapi_extra=request_body(DocumentBody, **{FORM: reference(DocumentForm), "application/pdf": BINARY}),
+)
+async def put_document(external_id: ExternalId, call: CurrentCall) -> Response:
+    document = await read_document(call, external_id_of(external_id))
+    result = await call.unless_client_leaves(call.services.ingest.ingest(document, principal=call.principal))
+    return _stored(result, call, status=201 if result.status is IngestStatus.CREATED else 200)
 
-    def _stored(self, result: IngestResult, *, restored: bool = False) -> Response:
-        if result.pending:
-            self._services.wake_embedding()
-        created = result.status is IngestStatus.CREATED and not restored
-        return json_response(stored_json(result), status=201 if created else 200)
+
+@router.delete(
+    "/documents/{external_id:path}",
+    summary="Delete a document",
+    status_code=204,
+    response_class=Response,
+    responses=problems(404, 422, 503),
+)
+async def delete_document(external_id: ExternalId, call: CurrentCall) -> Response:
+    await call.services.delete.delete(external_id_of(external_id), principal=call.principal)
+    return Response(status_code=204)
+
+
+def _selection(query: Selection, call: Call, *, deleted: bool = False) -> DocumentSelection:
+    return DocumentSelection(prefix=query.prefix, filters=call.filters(query.filters), deleted=deleted)
+
+
+def _stored(result: IngestResult, call: Call, *, status: int) -> Response:
+    if result.pending:
+        call.services.wake_embedding()
+    return json_response(stored(result), status=status)
 
 
 def _content_type(original: SourceFile) -> str:
-    """Name UTF-8 where the text is UTF-8; else leave the charset to the reader."""
+    """Return the media type, with the charset where the text is UTF-8."""
     if original.media_type.startswith("text/"):
         try:
             original.content.decode("utf-8")

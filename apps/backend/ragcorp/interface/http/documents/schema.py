@@ -1,24 +1,21 @@
-"""What the document routes take and give."""
+"""Bodies and parameters of the document routes."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, MAX_LABEL, MAX_TITLE
-from ragcorp.application.validation.list_cursor import MAX_PAGE
-from ragcorp.domain.documents import Document, DocumentAttributes, VisibilityScope
-from ragcorp.domain.ingestion import IngestResult
+from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.http.protocol.filters import parse_time
+from ragcorp.interface.http.protocol.parameters import Page
 from ragcorp.interface.http.protocol.strict_model import StrictModel
 
 SensitivityName = Literal["public", "normal", "confidential", "restricted"]
 TextMediaType = Literal["text/markdown", "text/plain", "text/html"]
-StatusName = Literal["created", "updated", "unchanged"]
 
 DOCUMENT_EXAMPLE: dict[str, Any] = {
     "title": "Contrato marco 2025",
@@ -27,13 +24,6 @@ DOCUMENT_EXAMPLE: dict[str, Any] = {
     "artifact_type": "contract",
     "occurred_at": "2025-01-15T00:00:00Z",
     "metadata": {"department": "compras"},
-}
-STORED_EXAMPLE: dict[str, Any] = {
-    "document_id": "0199a1c2-7d3e-7a55-9c1b-2f6f0d1e8a10",
-    "external_id": "contratos/marco-2025.md",
-    "status": "created",
-    "chunks": 3,
-    "pending": 0,
 }
 
 
@@ -91,108 +81,5 @@ class BulkDocument(DocumentBody):
     external_id: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_EXTERNAL_ID})
 
 
-class Stored(BaseModel):
-    """What became of a document. `pending` chunks are found by text, and by meaning once their vectors are made."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [STORED_EXAMPLE]})
-
-    document_id: UUID
-    external_id: str
-    status: StatusName
-    chunks: int
-    pending: int
-
-
-class StoredDocument(BaseModel):
-    """A document without its text."""
-
-    document_id: UUID
-    external_id: str
-    title: str
-    language: str
-    artifact_type: str
-    sensitivity: SensitivityName
-    visibility_scope: VisibilityScope
-    owner: str
-    occurred_at: datetime | None
-    path: str | None
-    metadata: dict[str, Any]
-    media_type: str
-    filename: str
-    size_bytes: int
-    content_hash: str
-    chunks: int
-    pending: int
-    created_at: datetime
-    updated_at: datetime
-    deleted_at: datetime | None
-
-
-class DocumentList(BaseModel):
-    """A page of documents in the order of external_id."""
-
-    documents: list[StoredDocument]
-    next_cursor: str | None
-
-
-class Deleted(BaseModel):
-    """How many documents were deleted."""
-
-    deleted: int
-
-
-class Selection(BaseModel):
-    """Which documents, as query parameters."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-
-    prefix: str = Field("", max_length=MAX_EXTERNAL_ID, description="Start of external_id.")
-    filters: str | None = Field(
-        None, max_length=16_384, description="The filters of /search, as JSON.", examples=['{"language": "es"}']
-    )
-
-
-class ListParameters(Selection):
-    """A page of a list, as query parameters."""
-
-    limit: int = Field(50, ge=1, le=MAX_PAGE)
-    cursor: str | None = Field(None, max_length=4000, description="`next_cursor` of the page before.")
+class DocumentPage(Page):
     deleted: bool = Field(False, description="List the deleted documents instead.")
-
-
-def stored_json(result: IngestResult) -> dict[str, Any]:
-    """Return the JSON of Stored."""
-    return {
-        "document_id": result.document_id,
-        "external_id": result.external_id,
-        "status": result.status,
-        "chunks": result.chunks,
-        "pending": result.pending,
-    }
-
-
-def document_json(document: Document) -> dict[str, Any]:
-    """Return the JSON of StoredDocument."""
-    attributes = document.attributes
-    return {
-        "document_id": document.id,
-        "external_id": document.external_id,
-        "title": attributes.title,
-        "language": attributes.language,
-        "artifact_type": attributes.artifact_type,
-        "sensitivity": attributes.sensitivity.label,
-        "visibility_scope": attributes.visibility_scope,
-        "owner": attributes.owner,
-        "occurred_at": attributes.occurred_at,
-        "path": attributes.path,
-        "metadata": attributes.metadata,
-        "media_type": document.media_type,
-        "filename": document.filename,
-        "size_bytes": document.size_bytes,
-        "content_hash": document.content_hash,
-        "chunks": document.chunks,
-        "pending": document.pending,
-        "created_at": document.created_at,
-        "updated_at": document.updated_at,
-        "deleted_at": document.deleted_at,
-    }

@@ -17,6 +17,7 @@ from starlette.types import Message, Receive
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import InvalidInputError, UnsupportedMediaTypeError
 from ragcorp.domain.ingestion import IngestRequest
+from ragcorp.interface.http.call import Call
 from ragcorp.interface.http.documents.schema import DocumentBody, DocumentFields
 from ragcorp.interface.http.protocol.bodies import (
     JSON,
@@ -59,15 +60,15 @@ class _FormParser(MultiPartParser):
             pieces.append((part, bytearray(data[start:end])))
 
 
-async def read_document(
-    request: Request, external_id: str, *, limits: HttpLimits, default_language: str
-) -> IngestRequest:
-    """Return what the request sends. Raises InvalidInputError (or a subclass) or RequestRefusedError."""
+async def read_document(call: Call, external_id: str) -> IngestRequest:
+    """Return the document that the request sends. Raises InvalidInputError (or a subclass) or RequestRefusedError."""
+    request, limits, default_language = call.request, call.limits, call.services.default_language
     entity = entity_headers(request.scope)
     if entity.media_type == JSON:
         body = await read_json(request, DocumentBody, limits)
-        allow_indexing(request, limits, size=len(body.text.encode()))
-        return document_of(external_id, body, default_language=default_language)
+        document = document_of(external_id, body, default_language=default_language)
+        allow_indexing(request, limits, size=len(document.file.content))
+        return document
     if entity.media_type == FORM:
         fields, file = await _read_form(request, entity, limits)
     else:
@@ -81,7 +82,7 @@ async def read_document(
 
 
 def document_of(external_id: str, body: DocumentBody, *, default_language: str) -> IngestRequest:
-    """Return the request to store a document that came as JSON."""
+    """Return the ingestion of a document sent as JSON."""
     return IngestRequest(
         external_id=external_id,
         file=text_file(external_id, body.text, media_type=body.media_type),

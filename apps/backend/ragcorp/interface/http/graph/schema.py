@@ -1,15 +1,14 @@
-"""What the graph routes take and give."""
+"""Bodies and parameters of the graph routes."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, Tag
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, Tag
 
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, MAX_LABEL, MAX_OWNER
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
-from ragcorp.application.validation.list_cursor import MAX_PAGE
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.graph import (
     ENTITY,
@@ -25,8 +24,9 @@ from ragcorp.domain.graph import (
     Provenance,
 )
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.interface.http.documents.schema import SensitivityName, StatusName
+from ragcorp.interface.http.documents.schema import SensitivityName
 from ragcorp.interface.http.protocol.filters import parse_time
+from ragcorp.interface.http.protocol.parameters import Page
 from ragcorp.interface.http.protocol.strict_model import StrictModel
 
 ENTITY_EXAMPLE: dict[str, Any] = {
@@ -186,110 +186,7 @@ class ExtractBody(StrictModel):
     limit: int = Field(10, ge=1, le=MAX_EXTRACTED_AT_ONCE, description="Most chunks of this request.")
 
 
-class GraphStored(BaseModel):
-    """What became of an entity or a fact."""
-
-    external_id: str
-    status: StatusName
-
-
-class StoredNode(BaseModel):
-    """What entities and facts show alike."""
-
-    id: str
-    external_id: str
-    language: str
-    sensitivity: SensitivityName
-    visibility_scope: VisibilityScope
-    owner: str
-    metadata: dict[str, Any]
-    created_at: datetime
-    updated_at: datetime
-
-
-class StoredEntity(StoredNode):
-    """An entity. `declared` is false for one that only facts name."""
-
-    name: str
-    kind: str
-    aliases: list[str]
-    description: str
-    declared: bool
-    pending: bool = Field(description="Its vector is not made yet: it is found by name alone.")
-
-
-class StoredEnd(BaseModel):
-    """An entity as a fact shows it."""
-
-    external_id: str
-    name: str
-    kind: str
-
-
-class StoredProvenance(BaseModel):
-    """Where a fact is from; the chunk while it stands."""
-
-    document: str
-    chunk_index: int | None
-    chunk_id: str | None
-
-
-class StoredFact(StoredNode):
-    """A fact; `text` is how a search shows it. `extracted`: a language model found it in `quote`."""
-
-    text: str
-    subject: StoredEnd
-    object: StoredEnd
-    predicate: str
-    kind: str = Field(description="Its type: fact, relationship, ...")
-    weight: float
-    valid_from: datetime | None
-    valid_to: datetime | None
-    provenance: StoredProvenance | None
-    extracted: bool
-    quote: str
-
-
-class EntityList(BaseModel):
-    """A page of entities in the order of external_id."""
-
-    entities: list[StoredEntity]
-    next_cursor: str | None
-
-
-class FactList(BaseModel):
-    """A page of facts in the order of external_id."""
-
-    facts: list[StoredFact]
-    next_cursor: str | None
-
-
-class ExtractionResult(BaseModel):
-    """What an extraction did. `remaining` chunks wait for the next request."""
-
-    chunks: int
-    reused: int = Field(description="Chunks whose text had been read before.")
-    failed: int
-    facts: int
-    dropped: int = Field(description="Facts that the model gave and the text does not bear out.")
-    removed: int = Field(description="Facts of chunks that are gone.")
-    remaining: int
-
-
-class GraphParameters(BaseModel):
-    """A page of a list, as query parameters."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-
-    prefix: str = Field("", max_length=MAX_EXTERNAL_ID, description="Start of external_id.")
-    filters: str | None = Field(
-        None, max_length=16_384, description="The filters of /search, as JSON.", examples=['{"language": "es"}']
-    )
-    limit: int = Field(50, ge=1, le=MAX_PAGE)
-    cursor: str | None = Field(None, max_length=4000, description="`next_cursor` of the page before.")
-
-
-class EntityParameters(GraphParameters):
+class EntityParameters(Page):
     """A page of entities."""
 
     name: str | None = Field(
@@ -297,7 +194,7 @@ class EntityParameters(GraphParameters):
     )
 
 
-class FactParameters(GraphParameters):
+class FactParameters(Page):
     """A page of facts."""
 
     entity: str | None = Field(

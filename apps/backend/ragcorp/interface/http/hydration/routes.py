@@ -4,46 +4,41 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
+from pydantic import Field
 from starlette.responses import Response
 
-from ragcorp.application.hydration.introspect import IntrospectHydration
-from ragcorp.interface.http.hydration.schema import HydrationTurnBody, HydrationTurnParameters
+from ragcorp.interface.http.call import CurrentCall, operations
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.document_names import external_id_of
 from ragcorp.interface.http.protocol.json_response import json_response
-from ragcorp.interface.http.protocol.principal import CurrentPrincipal
-from ragcorp.interface.shapes.hydration import turn_document
+from ragcorp.interface.http.protocol.parameters import Parameters
+from ragcorp.interface.shapes.hydration import HydrationTurnBody, turn_document
 
 EpisodeId = Annotated[
     str, Path(description="The `episode_id` of a search or question of your own. A slash in it is written %2F or /.")
 ]
 
+router = operations("search")
 
-class IntrospectionRoutes:
-    """Why something was shown, over HTTP."""
 
-    def __init__(self, *, introspect: IntrospectHydration) -> None:
-        self._introspect = introspect
+class HydrationTurnParameters(Parameters):
+    """Which turn, as a query parameter."""
 
-    def add_to(self, router: APIRouter) -> None:
-        router.add_api_route(
-            "/introspect/hydration/{episode_id:path}",
-            self.hydration,
-            methods=["GET"],
-            operation_id="introspect_hydration",
-            summary="Tell what a turn of an episode showed, and why",
-            description="Entities in the order in which they were shown, each with its reasons; what was dropped, "
-            "warnings and the budget. The caller's own episodes only.",
-            tags=["search"],
-            response_model=HydrationTurnBody,
-            responses=problems(404, 422, 503),
-        )
+    turn: int | None = Field(None, ge=1, le=2**31 - 1, description="From 1; left out: the latest.")
 
-    async def hydration(
-        self, episode_id: EpisodeId, query: Annotated[HydrationTurnParameters, Query()], principal: CurrentPrincipal
-    ) -> Response:
-        turn = await self._introspect.introspect(
-            external_id_of(episode_id, field="episode_id"), principal=principal, turn=query.turn
-        )
-        return json_response(turn_document(turn))
+
+@router.get(
+    "/introspect/hydration/{episode_id:path}",
+    summary="Tell what a turn of an episode showed, and why",
+    description="Entities in the order in which they were shown, each with its reasons; what was dropped, warnings and "
+    "the budget. The caller's own episodes only.",
+    response_model=HydrationTurnBody,
+    responses=problems(404, 422, 503),
+)
+async def introspect_hydration(
+    episode_id: EpisodeId, query: Annotated[HydrationTurnParameters, Query()], call: CurrentCall
+) -> Response:
+    episode = external_id_of(episode_id, field="episode_id")
+    turn = await call.services.introspect.introspect(episode, principal=call.principal, turn=query.turn)
+    return json_response(turn_document(turn))

@@ -10,9 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated
 
-from fastapi import Depends
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -117,14 +115,6 @@ class RequestSlot:
 def slot_of(scope: Scope) -> RequestSlot:
     slot: RequestSlot = scope[SLOT_KEY]
     return slot
-
-
-async def current_slot(request: Request) -> RequestSlot:
-    return slot_of(request.scope)
-
-
-CurrentSlot = Annotated[RequestSlot, Depends(current_slot)]
-"""A route's parameter: the slot of its request."""
 
 
 class AdmissionGate:

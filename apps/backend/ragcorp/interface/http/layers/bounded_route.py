@@ -1,6 +1,6 @@
-"""Routes that take their own query parameters only, and whose handler answers in time, or not at all.
+"""Routes that accept declared query parameters only and bound the time of their handlers.
 
-What streams after that has its own clock.
+Streams have a clock of their own afterwards.
 """
 
 from __future__ import annotations
@@ -16,48 +16,51 @@ from pydantic.fields import FieldInfo
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from ragcorp.application.resilience.time_bound import leave_behind
 from ragcorp.interface.http.layers.access import require, scope_of
 from ragcorp.interface.http.layers.admission import slot_of
-from ragcorp.interface.http.protocol.bodies import DEADLINE_KEY
+from ragcorp.interface.http.protocol.bodies import DEADLINE_KEY, ReadRequest, read_json
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import FieldError, RequestRefusedError, timed_out
 from ragcorp.interface.http.protocol.validation import field_names
 
 CLIENT_GONE = 499
-"""nginx's status for a client that left; nobody receives it, the metrics count it."""
-
-
-_left: set[asyncio.Task[Response]] = set()
-"""Handlers that were cancelled and have not ended yet: the event loop itself keeps no task alive."""
+"""nginx's status for a client that left: only metrics see it."""
 
 
 class BoundedRoute(APIRoute):
     """Refuses keys without the operation's scope, unknown and repeated query parameters.
 
-    A handler that does not return its response in time is cancelled.
-    It is not waited for: a database that hangs takes many seconds to let go of a statement that is cancelled.
+    A handler that does not return its response in time is cancelled and left behind.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        needed = scope_of(self.operation_id)
-        parameters = frozenset[str]().union(
-            *(_names(found.field_info, found.alias) for found in self.dependant.query_params)
+        needed = scope_of(self.unique_id)
+        self.query_names = frozenset[str]().union(
+            *(_names(field.field_info, field.alias) for field in self.dependant.query_params)
         )
-        reads_body = "requestBody" in (self.openapi_extra or {})
+        body_model: Any = None if self.body_field is None else self.body_field.field_info.annotation
+        has_body = body_model is not None or "requestBody" in (self.openapi_extra or {})
+
+        async def read_and_handle(request: Request) -> Response:
+            if body_model is None:
+                return await handle(request)
+            body = await read_json(request, body_model, request.app.state.limits)
+            return await handle(ReadRequest(request, body))
 
         async def bounded(request: Request) -> Response:
             require(caller_of(request.scope), needed)
-            check_parameters(request, parameters)
+            check_parameters(request, self.query_names)
             limits: HttpLimits = request.app.state.limits
             handling: asyncio.Task[Response] | None = None
             try:
-                if not reads_body:
+                if not has_body:
                     await slot_of(request.scope).take(request)
                 async with asyncio.timeout(limits.request_timeout_seconds) as deadline:
                     request.scope[DEADLINE_KEY] = deadline
-                    handling = asyncio.create_task(handle(request))
+                    handling = asyncio.create_task(read_and_handle(request))
                     return await asyncio.shield(handling)
             except TimeoutError:
                 return timed_out().response(request.scope)
@@ -65,21 +68,12 @@ class BoundedRoute(APIRoute):
                 return Response(status_code=CLIENT_GONE)
             finally:
                 if handling is not None:
-                    if not handling.done():
-                        handling.cancel()
-                        _left.add(handling)
-                    handling.add_done_callback(_ended)  # also of one that failed as its time ran out
+                    leave_behind(handling)
 
         return bounded
 
 
-def _ended(task: asyncio.Task[Response]) -> None:
-    _left.discard(task)
-    if not task.cancelled():
-        task.exception()  # what it says now, nobody waits for
-
-
-def check_parameters(request: Request, known: frozenset[str]) -> None:
+def check_parameters(request: Request, accepted: frozenset[str]) -> None:
     """Raise RequestRefusedError for a query parameter that the route does not know, or that is given twice.
 
     Of two values one would be ignored, and on DELETE the other one decides what is deleted.
@@ -93,12 +87,12 @@ def check_parameters(request: Request, known: frozenset[str]) -> None:
                 remedy="Percent-encode them as UTF-8.",
             )
         )
-    if not known.issuperset(names):
+    if not accepted.issuperset(names):
         raise RequestRefusedError(
             FieldError(
                 field="query",
                 message="Unknown query parameter.",
-                limit=", ".join(sorted(known)) or None,
+                limit=", ".join(sorted(accepted)) or None,
                 remedy="Send only the parameters that the OpenAPI description names.",
             )
         )

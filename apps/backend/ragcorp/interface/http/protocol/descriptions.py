@@ -1,4 +1,4 @@
-"""Parts of the OpenAPI description that routes share: problems, contents and request bodies."""
+"""Shared parts of the OpenAPI description: problems, contents and request bodies."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ProblemDetails(BaseModel):
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the problem responses of an operation, and that any other error looks the same."""
+    """Return the problem responses of an operation, with the default for any other error."""
     described = {"content": {MEDIA_TYPE: {"schema": {"$ref": REF.format(model="ProblemDetails")}}}}
     return {
         **{status: {"description": HTTPStatus(status).phrase, **described} for status in statuses},
@@ -74,8 +74,16 @@ def content(media_type: str, schema: dict[str, Any], description: str = "OK") ->
     return {"description": description, "content": {media_type: {"schema": schema}}}
 
 
-def request_body(model: type[BaseModel], **others: dict[str, Any]) -> dict[str, Any]:
-    """Return what describes a JSON body of ``model``; ``others`` are schemas by media type."""
-    contents = {"application/json": {"schema": {"$ref": REF.format(model=model.__name__)}}}
+def reference(model: type) -> dict[str, Any]:
+    return {"$ref": REF.format(model=model.__name__)}
+
+
+def one_of(*models: type) -> dict[str, Any]:
+    return {"anyOf": [reference(model) for model in models]} if len(models) > 1 else reference(models[0])
+
+
+def request_body(*models: type, **others: dict[str, Any]) -> dict[str, Any]:
+    """Describe a body that its handler reads: JSON of one of ``models``, or other media types with their schemas."""
+    contents = {"application/json": {"schema": one_of(*models)}}
     contents |= {media_type: {"schema": schema} for media_type, schema in others.items()}
     return {"requestBody": {"required": True, "content": contents}}

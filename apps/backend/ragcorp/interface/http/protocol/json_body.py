@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import re
 from array import array
-from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ragcorp.application.validation.json_lines import MAX_DIGITS
 from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.text import strict_json
 from ragcorp.interface.http.protocol.problems import FieldError, RequestRefusedError
 from ragcorp.interface.http.protocol.validation import refused
 
 Model = TypeVar("Model", bound=BaseModel)
 
 MAX_JSON_VALUES = 10_000
-"""Members and elements of one body. Each costs a hundred times its bytes while it is checked, in the event loop."""
+"""Members and elements of one body. Checking one takes a hundred times its bytes, in the event loop."""
 
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\(?:.|\Z)[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
@@ -44,28 +43,31 @@ def parse_model(body: bytes, model: type[Model], *, max_depth: int, field: str =
 
 
 def check_json(body: bytes, *, max_depth: int, field: str = "body") -> Any:
-    """Return the value of a JSON text that every parser reads alike. Raises InvalidInputError.
-
-    Parsers differ on duplicate names (first or last wins) and on NaN: what one layer checks, another could miss.
-    """
+    """Return the value of a JSON text that every parser reads alike. Raises InvalidInputError."""
     _check_size(body, max_depth, field)
     try:
-        return json.loads(
-            body.decode("utf-8"),
-            object_pairs_hook=_without_duplicates,
-            parse_constant=_not_a_number,
-            parse_int=_whole_number,
-        )
-    except _DuplicateNameError:
+        return strict_json.parse(body)
+    except strict_json.DuplicateNameError:
         raise InvalidInputError(
             f"{field} names a member twice in one object.", field=field, remedy="Name each member once."
         ) from None
-    except _LongNumberError:
+    except strict_json.LongNumberError:
         raise _malformed(
-            field, "holds a number that is too long.", limit=f"{MAX_DIGITS} digits", remedy="Send it as a text."
+            field,
+            "holds a number that is too long.",
+            limit=f"{strict_json.MAX_DIGITS} digits",
+            remedy="Send it as a text.",
         ) from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise _malformed(field, "is not valid JSON.", remedy="Send JSON (RFC 8259) in UTF-8.") from None
+
+
+def line_object(line: bytes, *, max_depth: int) -> dict[str, Any]:
+    """Return a line of a bulk request. Raises InvalidInputError for any JSON but an object."""
+    value = check_json(line, max_depth=max_depth, field="line")
+    if isinstance(value, dict):
+        return value
+    raise InvalidInputError("The line is not a JSON object.", field="line", remedy="Send one JSON object a line.")
 
 
 def _malformed(field: str, message: str, *, remedy: str, limit: str | None = None) -> RequestRefusedError:
@@ -84,33 +86,8 @@ def _holds_half_a_pair(value: object) -> bool:
     return False
 
 
-class _DuplicateNameError(ValueError):
-    pass
-
-
-class _LongNumberError(ValueError):
-    pass
-
-
-def _whole_number(digits: str) -> int:
-    if len(digits.removeprefix("-")) > MAX_DIGITS:
-        raise _LongNumberError
-    return int(digits)
-
-
-def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise _DuplicateNameError
-    return members
-
-
-def _not_a_number(_: str) -> NoReturn:
-    raise ValueError
-
-
 def _check_size(body: bytes, max_depth: int, field: str) -> None:
-    """Count brackets and commas outside strings, without a parser's stack and its objects."""
+    """Count brackets and commas outside strings, without a parser's stack and objects."""
     brackets, commas = body.count(b"[") + body.count(b"{"), body.count(b",")
     if brackets <= max_depth and brackets + commas <= MAX_JSON_VALUES:
         return

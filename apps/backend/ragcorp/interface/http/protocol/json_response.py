@@ -1,34 +1,13 @@
-"""JSON responses built by hand: the models describe them, and the hot path does not pay for them twice."""
+"""JSON responses: the shapes are described, not validated, so that the hot path does not pay for them twice."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from starlette.responses import Response
 
-
-def dumps(value: Any) -> bytes:
-    """Return ``value`` as JSON in UTF-8. Dates are ISO 8601, UUIDs text, enumerations their value."""
-    try:
-        return orjson.dumps(value, default=_plain)
-    except TypeError:  # orjson stops at 64-bit integers, and metadata may hold a larger one
-        return json.dumps(value, ensure_ascii=False, default=_plain_or_text).encode()
+from ragcorp.interface.shapes.json_text import dumps
 
 
 def json_response(value: Any, *, status: int = 200) -> Response:
     return Response(dumps(value), status_code=status, media_type="application/json")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-def _plain_or_text(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,15 +1,10 @@
-"""Who asks. Authentication leaves the caller in the request's scope; the routes take it from there."""
+"""The caller, which authentication leaves in the request's scope."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Depends
-from starlette.requests import Request
 from starlette.types import Scope as AsgiScope
 
 from ragcorp.domain.keys import LOCAL_CALLER, Caller
-from ragcorp.domain.principal import Principal
 
 CALLER_KEY = "ragcorp.caller"
 
@@ -18,10 +13,3 @@ def caller_of(scope: AsgiScope) -> Caller:
     """Return the caller of an authenticated request; without authentication, the local user."""
     caller: Caller = scope.get(CALLER_KEY, LOCAL_CALLER)
     return caller
-
-
-async def current_principal(request: Request) -> Principal:
-    return caller_of(request.scope).principal
-
-
-CurrentPrincipal = Annotated[Principal, Depends(current_principal)]

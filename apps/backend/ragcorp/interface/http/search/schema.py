@@ -1,13 +1,11 @@
-"""What /search takes and gives."""
+"""The body of POST /search."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from ragcorp.application.retrieval.profiles.profile import (
     MAX_NEIGHBOUR_DISTANCE,
@@ -18,7 +16,6 @@ from ragcorp.application.retrieval.profiles.profile import (
 from ragcorp.domain.files.values import MAX_GREP_QUERY
 from ragcorp.domain.search.requests import FusionMethod, QuerySyntax, SearchMode, SearchRequest
 from ragcorp.domain.structure.hydration import MAX_EPISODE_ID
-from ragcorp.interface.http.hydration.schema import HydrationBody
 from ragcorp.interface.http.protocol.filters import FiltersJson
 from ragcorp.interface.http.protocol.strict_model import StrictModel
 from ragcorp.interface.request_values import parse_filters
@@ -33,60 +30,6 @@ SEARCH_EXAMPLE: dict[str, Any] = {
     "mode": "hybrid",
     "filters": {"artifact_type": ["contract", "policy"], "occurred_at": {"gte": "2025-01-01T00:00:00Z"}},
     "fusion": {"method": "rrf", "rank_constant": 60, "weights": {"dense": 1.0, "full_text": 1.0}},
-}
-
-RESULT_EXAMPLE: dict[str, Any] = {
-    "id": "4711",
-    "document_id": "0199a1c2-7d3e-7a55-9c1b-2f6f0d1e8a10",
-    "external_id": "contratos/marco-2025.md",
-    "chunk_index": 3,
-    "collection": "artifact_chunks",
-    "collections": ["artifact_chunks"],
-    "artifact_type": "contract",
-    "sensitivity": "normal",
-    "occurred_at": None,
-    "session": None,
-    "speaker": None,
-    "entities": [],
-    "text": "El plazo de entrega es de 30 días hábiles.",
-    "title": "Contrato marco 2025",
-    "matched_lines": [],
-    "highlights": [{"start": 3, "end": 8}, {"start": 12, "end": 19}],
-    "metadata": {"department": "compras"},
-    "rank": 1,
-    "score": 0.03252247488101534,
-    "score_type": "rrf",
-    "sources": [
-        {
-            "source": "dense",
-            "rank": 1,
-            "score": 0.871,
-            "score_type": "cosine_similarity",
-            "weight": 1.0,
-            "contribution": 0.01639,
-            "evidence": None,
-        },
-        {
-            "source": "full_text",
-            "rank": 2,
-            "score": 9.1,
-            "score_type": "bm25",
-            "weight": 1.0,
-            "contribution": 0.01613,
-            "evidence": {
-                "length": 31,
-                "lexemes": [{"lexeme": "plaz", "tf": 1, "idf": 4.2, "contribution": 4.7}],
-            },
-        },
-    ],
-    "steps": None,
-    "citation": {
-        "path": "contratos/marco-2025.md",
-        "title": "Contrato marco 2025",
-        "line_start": 40,
-        "line_end": 52,
-        "page": None,
-    },
 }
 
 
@@ -107,7 +50,7 @@ class Fusion(StrictModel):
 
 
 class RetrievalFields(StrictModel):
-    """What /search and /ask both take. What is left out is the service's default."""
+    """The fields that /search and /ask share. The service's default replaces a field that is left out."""
 
     query: str = Field(description="Words, a question, a code or a quotation.", json_schema_extra={"minLength": 1})
     limit: int = Field(10, ge=1, description="Results of one page.")
@@ -197,125 +140,3 @@ class SearchBody(RetrievalFields):
 
     def as_request(self) -> SearchRequest:
         return replace(super().as_request(), cursor=self.cursor, facets=self.facets, highlight=self.highlight)
-
-
-class Degraded(BaseModel):
-    """A source that did not do its part, and why."""
-
-    source: str
-    reason: str
-    elapsed_ms: float
-
-
-class Lexeme(BaseModel):
-    """A lexeme of the query in a passage."""
-
-    lexeme: str
-    tf: int = Field(description="How often the passage holds it.")
-    idf: float | None = Field(
-        description="How rare it is in the workspace; null where the caller may not read everything in it."
-    )
-    contribution: float = Field(description="The summand of the list's score.")
-
-
-class Evidence(BaseModel):
-    """The lexemes behind a list's score."""
-
-    length: int = Field(description="Lexeme occurrences in the passage.")
-    lexemes: list[Lexeme]
-
-
-class ResultSource(BaseModel):
-    """What one list gave to a result."""
-
-    source: str
-    rank: int
-    score: float
-    score_type: str
-    weight: float
-    contribution: float = Field(description="The summand of the result's score.")
-    evidence: Evidence | None = Field(description="Null unless `explain` was set and the list counts lexemes.")
-
-
-class ResultHighlight(BaseModel):
-    """Characters of the result's text, counted in Unicode code points."""
-
-    start: int = Field(ge=0, description="Of the first character.")
-    end: int = Field(ge=1, description="Behind the last one.")
-
-
-class ResultCitation(BaseModel):
-    """Where the passage stands."""
-
-    path: str | None = Field(description="Of its file; null where no document or file is behind the passage.")
-    title: str
-    line_start: int
-    line_end: int
-    page: int | None
-
-
-class Result(BaseModel):
-    """A passage."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [RESULT_EXAMPLE]})
-
-    id: str
-    document_id: UUID | None = Field(description="Null where no document is behind the passage.")
-    external_id: str
-    chunk_index: int | None
-    collection: str
-    collections: list[str] = Field(description="Where it was found, its own collection first.")
-    artifact_type: str
-    sensitivity: str
-    occurred_at: datetime | None
-    session: str | None
-    speaker: str | None
-    entities: list[str]
-    text: str
-    title: str
-    matched_lines: list[int] = Field(description="Lines of the file that hold what was looked for literally.")
-    highlights: list[ResultHighlight] | None = Field(
-        description="The words of `text` that hold what the query's words stand for (accents, endings, ways to write "
-        "a code, corrected misspellings), or what was looked for literally; in order, none overlaps another. Null "
-        "unless `highlight` was set, or where `degraded` names `highlight`."
-    )
-    metadata: dict[str, Any]
-    rank: int
-    score: float
-    score_type: str
-    sources: list[ResultSource]
-    steps: dict[str, Any] | None = Field(
-        description="What the steps after fusion did, in their order, each with the result's `rank_before` and "
-        "`rank_after` among all results, from 1; null unless `explain` was set."
-    )
-    citation: ResultCitation
-
-
-class SearchResults(BaseModel):
-    """A page of results; the same in every mode."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "request_id": "6f1c",
-                    "mode_used": "hybrid",
-                    "degraded": [{"source": "dense", "reason": "timeout", "elapsed_ms": 2500.0}],
-                    "results": [RESULT_EXAMPLE],
-                    "next_cursor": None,
-                    "explanation": None,
-                    "facets": None,
-                    "hydration": None,
-                }
-            ]
-        }
-    )
-
-    request_id: str
-    mode_used: Literal["dense", "sparse", "hybrid"]
-    degraded: list[Degraded]
-    results: list[Result]
-    next_cursor: str | None = Field(description="Null at the end of the window.")
-    explanation: dict[str, Any] | None = Field(description="Null unless `explain` was set.")
-    facets: dict[str, dict[str, int]] | None = Field(description="Null unless `facets` was set.")
-    hydration: HydrationBody | None = Field(description="What the turn of an episode shows; null without `episode_id`.")

@@ -17,12 +17,12 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ragcorp.application.resilience.time_bound import run_within
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.interface.http.layers.security_headers import docs_policy
 from ragcorp.interface.http.monitoring.metrics import MEDIA_TYPE, HttpMetrics
 from ragcorp.interface.http.monitoring.readiness import NotReadyError
 from ragcorp.interface.http.protocol.descriptions import content, problems
-from ragcorp.interface.http.protocol.in_time import in_time
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
@@ -41,7 +41,7 @@ class Health(BaseModel):
 
 
 class SystemRoutes:
-    """What operators and their machines ask."""
+    """Health, readiness, metrics and the interactive description over HTTP."""
 
     def __init__(
         self, *, services: HttpServices, metrics: HttpMetrics, description: Callable[[], dict[str, Any]]
@@ -91,7 +91,7 @@ class SystemRoutes:
 
     async def readyz(self, request: Request) -> Response:
         try:
-            await in_time(self._ready(), seconds=CHECK_SECONDS)
+            await run_within(CHECK_SECONDS, self._ready())
         except TimeoutError:
             raise StorageUnavailableError(
                 "The database did not answer in time.", reason="timeout", remedy="`ragcorp doctor` tells more."
@@ -110,27 +110,27 @@ class SystemRoutes:
 
     async def _backlog(self) -> tuple[int, int] | None:
         try:
-            counts = await in_time(self._services.embed_pending.counts(), seconds=CHECK_SECONDS)
+            counts = await run_within(CHECK_SECONDS, self._services.embed_pending.counts())
         except (TimeoutError, SourceUnavailableError):
-            return None  # the other metrics matter most when the database is out
+            return None  # the other metrics matter most while the database is out
         return counts.pending, counts.failed
 
     async def _looked_at(self) -> None:
         with suppress(TimeoutError, RagcorpError):  # it is shown as a gauge
-            await in_time(self._ready(), seconds=CHECK_SECONDS)
+            await run_within(CHECK_SECONDS, self._ready())
 
     async def _ready(self) -> None:
         await self._services.readiness()
 
     async def openapi(self, request: Request) -> Response:
-        """Where no key exists, every operation takes a request without one, and the description says so."""
+        """While no key exists, describe every operation as open without one."""
         described = self._description()
         if caller_of(request.scope).key_id is None:
             described = {**described, "security": [{}, *described["security"]]}
         return json_response(described)
 
     async def docs(self) -> Response:
-        """Its addresses are relative: a proxy may have put a prefix before all paths."""
+        """Use relative addresses: a proxy may add a prefix to all paths."""
         assets = ASSETS_PATH.removeprefix("/")
         page = get_swagger_ui_html(
             openapi_url="openapi.json",

@@ -6,8 +6,9 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
-from ragcorp.interface.http.search.schema import SearchResults
+from ragcorp.interface.shapes.search import SearchResults
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +18,7 @@ HOSTILE = "😀 <img onerror=alert(1)> \u202eEl plazo\u202c y los 𝒑lazos, PLA
 async def found(client: httpx.AsyncClient, **fields: Any) -> dict[str, Any]:
     answer = await client.post("/search", json={"query": "plazo", **fields})
     assert answer.status_code == 200, answer.text
-    SearchResults.model_validate(answer.json())
+    TypeAdapter(SearchResults).validate_python(answer.json())
     return dict(answer.json())
 
 

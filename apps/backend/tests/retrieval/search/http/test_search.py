@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.interface.http.search.schema import SearchResults
+from ragcorp.interface.shapes.search import SearchResults
 from support.http.fakes import World
 
 pytestmark = pytest.mark.anyio
@@ -67,7 +67,7 @@ async def test_the_response_has_the_same_shape_in_every_mode(client: httpx.Async
     await put(client, "a.md", "El plazo es de 30 días.", title="Contrato", metadata={"n": 1}, path="x/a.md")
     found = await search(client, mode=mode)
     assert set(found) == RESPONSE_FIELDS
-    SearchResults.model_validate(found)
+    TypeAdapter(SearchResults).validate_python(found)
     (result,) = found["results"]
     assert set(result) == RESULT_FIELDS
     assert result["citation"] == {

@@ -9,14 +9,15 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.files.schema import GrepResults
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.search.schema import SearchResults
+from ragcorp.interface.shapes.files import GrepResults
+from ragcorp.interface.shapes.search import SearchResults
 from ragcorp.main.service.app import run_app
 from support.fixtures.http import MakeApp, Serve
 from support.http.events import Event, events_of
@@ -77,7 +78,7 @@ async def test_a_search_tells_what_it_does_and_what_it_found(make_app: MakeApp, 
         "characters": 62,
         "message": "search: 2 chunks, 62 characters",
     }
-    SearchResults.model_validate(results)
+    TypeAdapter(SearchResults).validate_python(results)
     assert results["request_id"] == answer.headers["x-request-id"]
     assert results["results"] == plain["results"]
 
@@ -175,7 +176,7 @@ async def test_grep_tells_characters_and_files(
         "characters": 46,
         "message": "grep_search: 2 passages in 2 files, 46 characters",
     }
-    GrepResults.model_validate(events[2][1])
+    TypeAdapter(GrepResults).validate_python(events[2][1])
     assert [passage["path"] for passage in events[2][1]["passages"]] == ["docs/a.md", "docs/b.md"]
     assert events[2][1]["request_id"] == answer.headers["x-request-id"]
     assert (refused.status_code, none) == (422, [])

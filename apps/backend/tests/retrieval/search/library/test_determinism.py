@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ragcorp.domain.search.requests import SearchResponse
-from ragcorp.interface.http.search.routes import search_results
 from ragcorp.interface.library.rag import Rag
+from ragcorp.interface.shapes.search import search_results
 from support.retrieval.corpus import OpenRag
 
 pytestmark = pytest.mark.anyio
@@ -55,11 +55,11 @@ def asked(chance: random.Random) -> dict[str, Any]:
 
 
 def written(response: SearchResponse) -> bytes:
-    return json.dumps(search_results(response, "request"), default=str, ensure_ascii=False).encode()
+    return json.dumps(search_results(response, request_id="request"), default=str, ensure_ascii=False).encode()
 
 
 def results(response: SearchResponse) -> list[Mapping[str, object]]:
-    return search_results(response, "request")["results"]  # type: ignore[no-any-return]
+    return search_results(response, request_id="request")["results"]
 
 
 async def compare(rag: Rag, count: int) -> None:

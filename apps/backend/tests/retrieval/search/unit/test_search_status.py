@@ -9,7 +9,7 @@ from ragcorp.domain.documents import Chunk
 from ragcorp.domain.files.values import GrepPassage, GrepResult
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchResponse
-from ragcorp.interface.search_status import grep_status, search_status
+from ragcorp.interface.shapes.search_status import grep_status, search_status
 
 
 def hit(rank: int, text: str, path: str) -> SearchHit:
@@ -41,7 +41,7 @@ def response(*hits: SearchHit, reason: str | None = None) -> SearchResponse:
 def test_a_search_counts_characters_and_chunks() -> None:
     found = response(hit(1, "ñandú", "a.md"), hit(2, "plazo", "a.md"), hit(3, "x", "b.md"))
     status = search_status("hybrid_search", found)
-    assert status.document() == {
+    assert status == {
         "tool": "hybrid_search",
         "characters": 11,
         "passages": 3,
@@ -51,12 +51,14 @@ def test_a_search_counts_characters_and_chunks() -> None:
 
 
 def test_nothing_and_one() -> None:
-    assert search_status("vector_search", response()).message == "vector_search: 0 chunks, 0 characters"
-    assert search_status("vector_search", response(hit(1, "a", "a"))).message == "vector_search: 1 chunk, 1 character"
+    assert search_status("vector_search", response())["message"] == "vector_search: 0 chunks, 0 characters"
+    assert (
+        search_status("vector_search", response(hit(1, "a", "a")))["message"] == "vector_search: 1 chunk, 1 character"
+    )
 
 
 def test_what_is_degraded_is_said() -> None:
-    said = search_status("hybrid_search", response(reason="timeout")).message
+    said = search_status("hybrid_search", response(reason="timeout"))["message"]
     assert said == "hybrid_search: 0 chunks, 0 characters (degraded: grep timeout)"
 
 
@@ -66,8 +68,8 @@ def test_grep_counts_the_unique_files() -> None:
     )
     found = GrepResult(passages=(passage, passage), terms=("uno",), files=7, matched_lines=9, searched=100)
     status = grep_status(found)
-    assert (status.passages, status.files, status.characters) == (2, 7, 14)
-    assert status.message == "grep_search: 2 passages in 7 files, 14 characters"
-    assert grep_status(replace(found, timed_out=True)).message.endswith(" (timeout: what was found until then)")
-    assert grep_status(replace(found, cut=True)).message.endswith(" (cut: too many matches)")
-    assert grep_status(replace(found, unavailable=("docs",))).message.endswith(" (unavailable: docs)")
+    assert (status["passages"], status["files"], status["characters"]) == (2, 7, 14)
+    assert status["message"] == "grep_search: 2 passages in 7 files, 14 characters"
+    assert grep_status(replace(found, timed_out=True))["message"].endswith(" (timeout: what was found until then)")
+    assert grep_status(replace(found, cut=True))["message"].endswith(" (cut: too many matches)")
+    assert grep_status(replace(found, unavailable=("docs",)))["message"].endswith(" (unavailable: docs)")

@@ -14,8 +14,8 @@ import pytest
 
 from ragcorp.application.answering.abstention import ABSTENTIONS
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
-from ragcorp.application.answering.converse import AFTER, ConversationLimits, Converse
-from ragcorp.domain.answers import Answer, AnswerDelta, Searched
+from ragcorp.application.answering.conversations import AFTER, ConversationLimits, Conversations
+from ragcorp.domain.answers import Answer, AnswerDelta, Searched, final_answer
 from ragcorp.domain.collections import Item
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import (
@@ -69,23 +69,21 @@ class World:
     stand_still: bool = False
 
     def __post_init__(self) -> None:
-        answer = AnswerQuery(
-            search=self.search, answerer=self.answerer, languages=Spanish(), pages=NO_PAGES, limits=AnswerLimits()
-        )
         clock: dict[str, Any] = {"now": lambda: MOMENT} if self.stand_still else {}
-        self.use_case = Converse(
-            answer=answer,
-            history=self.history,
+        self.use_case = AnswerQuery(
+            search=self.search,
+            answerer=self.answerer,
             languages=Spanish(),
-            rewriter=self.rewriter,
-            limits=self.limits,
-            **clock,
+            pages=NO_PAGES,
+            limits=AnswerLimits(),
+            conversations=Conversations(
+                history=self.history, languages=Spanish(), rewriter=self.rewriter, limits=self.limits, **clock
+            ),
         )
 
     async def ask(self, query: str, conversation: str | None = "c1", *, principal: Principal = ME) -> Answer:
-        return await self.use_case.answer(
-            SearchRequest(query=query, conversation_id=conversation, profile="memory"), principal=principal
-        )
+        request = SearchRequest(query=query, conversation_id=conversation, profile="memory")
+        return await final_answer(self.use_case.stream(request, principal=principal))
 
 
 async def test_without_a_conversation_nothing_is_rewritten_or_stored() -> None:
@@ -351,7 +349,8 @@ def test_a_conversation_needs_a_storable_name(name: Any) -> None:
 async def test_an_answer_is_held_as_closely_as_what_its_episode_shows() -> None:
     world = World(search=FoundAlready((turn("a", sensitivity=Sensitivity.PUBLIC),)))
     world.search.hydration = episode_turn(hydrated("auth.go::login", "func login() {}", line=1))
-    await world.use_case.answer(SearchRequest(query=FIRST, conversation_id="c1", episode_id="e"), principal=ME)
+    request = SearchRequest(query=FIRST, conversation_id="c1", episode_id="e")
+    await final_answer(world.use_case.stream(request, principal=ME))
     assert [item.attributes.sensitivity for item in world.history.items] == [
         Sensitivity.NORMAL,
         Sensitivity.CONFIDENTIAL,

@@ -1,10 +1,11 @@
-"""What /status gives."""
+"""How the service is."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field, with_config
+from typing_extensions import TypedDict
 
 from ragcorp.domain.status import ContentCounts, Overall, PartState, ServiceStatus
 
@@ -44,23 +45,26 @@ STATUS_EXAMPLE: dict[str, Any] = {
 }
 
 
-class SourceStatus(BaseModel):
+class SourceStatus(TypedDict):
     """A source that a search can ask, or what stands beside them: `database`, `rerank`, `answerer`."""
 
     source: str
-    state: PartState = Field(
-        description="`degraded` does a part of its work, `out` none; `off` is so by configuration, and no fault."
-    )
-    reason: str | None = Field(description="A short stable word for why it is not `ok`.")
-    says: str | None = Field(description="The same in a sentence for people.")
-    remedy: str | None = Field(description="What can be done.")
+    state: Annotated[
+        PartState,
+        Field(
+            description="`degraded` does a part of its work, `out` none; `off` is so by configuration, and no fault."
+        ),
+    ]
+    reason: Annotated[str | None, Field(description="A short stable word for why it is not `ok`.")]
+    says: Annotated[str | None, Field(description="The same in a sentence for people.")]
+    remedy: Annotated[str | None, Field(description="What can be done.")]
 
 
-class ReadableCounts(BaseModel):
+class ReadableCounts(TypedDict):
     """How much of the workspace the caller may read."""
 
     documents: int
-    deleted_documents: int = Field(description="Those that can still be restored.")
+    deleted_documents: Annotated[int, Field(description="Those that can still be restored.")]
     chunks: int
     memories: int
     turns: int
@@ -68,30 +72,29 @@ class ReadableCounts(BaseModel):
     facts: int
 
 
-class EmbeddingStatus(BaseModel):
+class EmbeddingStatus(TypedDict):
     """The embedding model, and how much of what the caller may read lacks its vectors."""
 
-    model: str | None = Field(description="None is set up where it is null.")
-    pending: int | None = Field(description="Texts without a vector, those that were given up included.")
-    failed: int | None = Field(description="Those of them that were given up.")
+    model: Annotated[str | None, Field(description="None is set up where it is null.")]
+    pending: Annotated[int | None, Field(description="Texts without a vector, those that were given up included.")]
+    failed: Annotated[int | None, Field(description="Those of them that were given up.")]
 
 
-class ShownFlag(BaseModel):
+class ShownFlag(TypedDict):
     """A setting in force, by the name of its variable."""
 
     name: str
-    value: str | None = Field(description="Null where it is unset.")
+    value: Annotated[str | None, Field(description="Null where it is unset.")]
     is_default: bool
     says: str
 
 
-class StatusBody(BaseModel):
+@with_config(ConfigDict(json_schema_extra={"examples": [STATUS_EXAMPLE]}))
+class StatusBody(TypedDict):
     """How the service is. What cannot be known at the moment is null."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [STATUS_EXAMPLE]})
-
     request_id: str
-    status: Overall = Field(description="`unavailable`: nothing can be found at the moment.")
+    status: Annotated[Overall, Field(description="`unavailable`: nothing can be found at the moment.")]
     version: str
     sources: list[SourceStatus]
     counts: ReadableCounts | None
@@ -99,8 +102,7 @@ class StatusBody(BaseModel):
     flags: list[ShownFlag]
 
 
-def status_document(status: ServiceStatus, *, request_id: str) -> dict[str, Any]:
-    """Return the JSON of StatusBody."""
+def status_document(status: ServiceStatus, *, request_id: str) -> StatusBody:
     waiting = None if status.counts is None else status.counts.waiting.values()
     return {
         "request_id": request_id,
@@ -119,8 +121,8 @@ def status_document(status: ServiceStatus, *, request_id: str) -> dict[str, Any]
         "counts": None if status.counts is None else _counts(status.counts),
         "embedding": {
             "model": status.model,
-            "pending": None if waiting is None else sum(each.pending for each in waiting),
-            "failed": None if waiting is None else sum(each.failed for each in waiting),
+            "pending": None if waiting is None else sum(count.pending for count in waiting),
+            "failed": None if waiting is None else sum(count.failed for count in waiting),
         },
         "flags": [
             {"name": flag.name, "value": flag.value, "is_default": flag.is_default, "says": flag.says}
@@ -129,7 +131,7 @@ def status_document(status: ServiceStatus, *, request_id: str) -> dict[str, Any]
     }
 
 
-def _counts(counts: ContentCounts) -> dict[str, int]:
+def _counts(counts: ContentCounts) -> ReadableCounts:
     return {
         "documents": counts.documents,
         "deleted_documents": counts.deleted_documents,

@@ -1,0 +1,206 @@
+"""Conversations, which are sessions of history: follow-up questions, and the turns that are stored."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from ragcorp.application.validation.item_drafts import checked_draft
+from ragcorp.domain.answers import Answer
+from ragcorp.domain.collections import (
+    ABSTENTION,
+    ANSWER,
+    GENERATED,
+    MAX_ITEM_CHARACTERS,
+    QUESTION,
+    TURN,
+    ItemDraft,
+)
+from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
+from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
+from ragcorp.domain.ports.collections import ItemRepository
+from ragcorp.domain.ports.models import QuestionRewriter
+from ragcorp.domain.ports.text import LanguageDetector
+from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.search.requests import SearchResponse
+from ragcorp.domain.text import follow_up
+from ragcorp.domain.text.checks import clean_text, is_blank
+from ragcorp.domain.text.utterances import Said, is_small_talk, kind_of
+
+USER, ASSISTANT = "user", "assistant"
+HISTORY = "history"
+
+AFTER = timedelta(microseconds=1)
+"""Time between a question and its answer, so that no other turn comes between: PostgreSQL's times are no finer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationLimits:
+    """``turns`` is the number of earlier turns that are read. Every read, write and rewriting has its own deadline."""
+
+    turns: int = 12
+    storage_timeout_seconds: float = 1.0
+    rewrite_timeout_seconds: float = 5.0
+    max_query_characters: int = 2000
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Conversations:
+    """Turns follow-up questions into questions that stand alone, and stores questions and answers as turns."""
+
+    def __init__(
+        self,
+        *,
+        history: ItemRepository,
+        languages: LanguageDetector,
+        limits: ConversationLimits,
+        rewriter: QuestionRewriter | None = None,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._history = history
+        self._languages = languages
+        self._limits = limits
+        self._rewriter = rewriter
+        self._now = now
+        self._last = datetime.min.replace(tzinfo=UTC)
+
+    async def begin(self, query: str, session: str, *, principal: Principal) -> Exchange:
+        """Return the exchange that ``query`` opens, with the question to search for."""
+        asked_at = self._moment()
+        degraded: list[SourceReport] = []
+        return Exchange(
+            conversations=self,
+            query=query,
+            question=await self._standalone(query, session, principal, degraded),
+            session=session,
+            principal=principal,
+            asked_at=asked_at,
+            sensitivity=min(Sensitivity.NORMAL, principal.clearance),  # callers cannot read turns above their clearance
+            degraded=degraded,
+        )
+
+    async def _standalone(self, question: str, session: str, principal: Principal, degraded: list[SourceReport]) -> str:
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._limits.storage_timeout_seconds):
+                turns = await self._history.latest_of_conversation(
+                    session, principal=principal, limit=self._limits.turns
+                )
+        except (RagcorpError, TimeoutError) as error:
+            degraded.append(_report(HISTORY, error, started))
+            return question
+        if not turns or is_blank(question) or is_small_talk(question):
+            return question
+        if len(question) > self._limits.max_query_characters:
+            return question
+        if self._rewriter is not None:
+            started = time.monotonic()
+            try:
+                async with asyncio.timeout(self._limits.rewrite_timeout_seconds):
+                    text = await self._rewriter.rewrite(question, turns)
+                return text if len(text) <= self._limits.max_query_characters else question
+            except (RagcorpError, TimeoutError) as error:
+                degraded.append(_report(self._rewriter.name, error, started))
+        questions = [turn.text for turn in turns if turn.speaker != ASSISTANT]
+        return follow_up.rewritten(question, questions, max_characters=self._limits.max_query_characters)
+
+    def _moment(self) -> datetime:
+        """Return the present moment, but later than any returned before, so that turns keep their order."""
+        self._last = max(self._now(), self._last + 2 * AFTER)
+        return self._last
+
+    async def store_turn(
+        self, exchange: Exchange, text: str, *, speaker: str, kind: str, occurred_at: datetime
+    ) -> bool:
+        """Store a turn. Return whether it is stored."""
+        started = time.monotonic()
+        try:
+            # before the deadline begins: the first detection of a language is slow
+            draft = checked_draft(
+                ItemDraft(
+                    text=clean_text(text, field="text")[:MAX_ITEM_CHARACTERS],
+                    session=exchange.session,
+                    speaker=speaker,
+                    attributes=DocumentAttributes(
+                        language=self._languages.detect(text),
+                        artifact_type=kind,
+                        sensitivity=exchange.sensitivity,
+                        metadata={GENERATED: True} if speaker == ASSISTANT else {},
+                        visibility_scope=VisibilityScope.PRIVATE,
+                        owner=exchange.principal.subject,
+                        occurred_at=occurred_at,
+                    ),
+                ),
+                principal=exchange.principal,
+            )
+            async with asyncio.timeout(self._limits.storage_timeout_seconds):
+                await self._history.save_many([draft], principal=exchange.principal)
+        except (RagcorpError, TimeoutError) as error:
+            if not any(report.source == HISTORY for report in exchange.degraded):
+                exchange.degraded.append(_report(HISTORY, error, started))
+            return False
+        return True
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    """One question of a conversation and its answer. ``question`` replaces the ``query`` of the caller in the search.
+
+    Failures of the conversation are listed in ``degraded``. They fail no answer.
+    """
+
+    conversations: Conversations
+    query: str
+    question: str
+    session: str
+    principal: Principal
+    asked_at: datetime
+    sensitivity: Sensitivity
+    degraded: list[SourceReport]
+    stored: bool = False
+
+    @property
+    def rewritten_query(self) -> str | None:
+        return self.question if self.question != self.query else None
+
+    async def store_question(self, response: SearchResponse) -> None:
+        """Store the caller's words, once the search has accepted the question."""
+        kind = TURN if kind_of(self.query) is Said.STATEMENT else QUESTION
+        self.stored = await self.conversations.store_turn(
+            self, self.query, speaker=USER, kind=kind, occurred_at=self.asked_at
+        )
+        self.sensitivity = _highest(response, self.sensitivity)
+
+    async def store_answer(self, answer: Answer) -> Answer:
+        """Store the answer if its question is stored. Return it with the rewritten question and the failures."""
+        if self.stored:
+            kind = ABSTENTION if answer.abstained else ANSWER
+            await self.conversations.store_turn(
+                self, answer.text, speaker=ASSISTANT, kind=kind, occurred_at=self.asked_at + AFTER
+            )
+        return replace(answer, degraded=(*answer.degraded, *self.degraded), rewritten_query=self.rewritten_query)
+
+
+def _highest(response: SearchResponse, level: Sensitivity) -> Sensitivity:
+    """Return the highest sensitivity of the passages that the answer may rest on: the answer gets it too."""
+    shown = () if response.hydration is None else response.hydration.entities
+    found = [hit.chunk.sensitivity for hit in response.hits]
+    return max([*found, *(entity.text.sensitivity for entity in shown)], default=level)
+
+
+def _report(source: str, error: Exception, started: float) -> SourceReport:
+    if isinstance(error, TimeoutError):
+        outcome, reason = SourceOutcome.TIMEOUT, "timeout"
+    else:
+        outcome = SourceOutcome.FAILED
+        reason = error.reason if isinstance(error, SourceUnavailableError) else getattr(error, "code", "failed")
+    return SourceReport(
+        source=source, outcome=outcome, elapsed_ms=round((time.monotonic() - started) * 1000, 3), reason=reason
+    )

@@ -1,0 +1,85 @@
+"""What a handler needs besides its parameters: the request, its caller and the service."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel
+from starlette.requests import Request
+
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.principal import Principal
+from ragcorp.interface.http.layers.admission import RequestSlot, slot_of
+from ragcorp.interface.http.layers.bounded_route import BoundedRoute
+from ragcorp.interface.http.monitoring.metrics import HttpMetrics
+from ragcorp.interface.http.protocol.bodies import allow, allow_indexing, read_json
+from ragcorp.interface.http.protocol.disconnect import unless_client_leaves
+from ragcorp.interface.http.protocol.filters import filters_of_text
+from ragcorp.interface.http.protocol.limits import HttpLimits
+from ragcorp.interface.http.protocol.principal import caller_of
+from ragcorp.interface.http.protocol.request_id import request_id_of
+from ragcorp.interface.http.services import HttpServices
+
+Model = TypeVar("Model", bound=BaseModel)
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request of an operation."""
+
+    request: Request
+    principal: Principal
+    services: HttpServices
+    limits: HttpLimits
+    metrics: HttpMetrics
+
+    @property
+    def request_id(self) -> str:
+        return request_id_of(self.request.scope)
+
+    @property
+    def slot(self) -> RequestSlot:
+        return slot_of(self.request.scope)
+
+    async def json(self, model: type[Model]) -> Model:
+        """Return the body of an operation whose model depends on its path. Other operations take it as a parameter."""
+        return await read_json(self.request, model, self.limits)
+
+    def allow(self, seconds: float) -> None:
+        """Let the request run ``seconds`` from now on."""
+        allow(self.request, seconds)
+
+    def allow_indexing(self, text: str) -> None:
+        """Let the request run as long as storing ``text`` may take."""
+        allow_indexing(self.request, self.limits, size=len(text.encode()))
+
+    async def unless_client_leaves(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Return the result of ``work``; cancel it if the connection closes first."""
+        return await unless_client_leaves(self.request, work)
+
+    def filters(self, text: str | None) -> Filters:
+        """Return the filters of a query parameter. Raises InvalidInputError or RequestRefusedError."""
+        return filters_of_text(text, limits=self.limits)
+
+
+async def current_call(request: Request) -> Call:
+    state = request.app.state
+    return Call(
+        request=request,
+        principal=caller_of(request.scope).principal,
+        services=state.services,
+        limits=state.limits,
+        metrics=state.metrics,
+    )
+
+
+CurrentCall = Annotated[Call, Depends(current_call)]
+
+
+def operations(tag: str) -> APIRouter:
+    """Return a router whose operations are named after their functions."""
+    return APIRouter(route_class=BoundedRoute, tags=[tag], generate_unique_id_function=lambda route: route.name)
