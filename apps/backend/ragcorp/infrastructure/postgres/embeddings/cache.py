@@ -115,7 +115,7 @@ class PostgresEmbeddingCache:
             }
             for key, vector in sorted(vectors.items())  # writers lock in one order
         ]
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             await connection.cursor().executemany(CACHE, rows)
 
     async def status(self) -> list[CachedVectors]:

@@ -134,7 +134,7 @@ class PostgresEpisodeStore:
         principal: Principal,
     ) -> int:
         rows = [*map(_shown_row, entities), *map(_dropped_row, dropped)]
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             episode = await (await connection.execute(NEXT_TURN, _whose(episode_id, principal))).fetchone()
             if episode is None:
                 raise StorageUnavailableError("The episode could not be stored.", reason="error")
@@ -188,7 +188,7 @@ class PostgresEpisodeStore:
         )
 
     async def purge(self, *, older_than_days: float) -> int:
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             purged = (await connection.execute(PURGE, {"seconds": older_than_days * 86_400.0})).rowcount
             empty = await (await connection.execute(LOCK_EMPTY)).fetchall()
             await connection.execute(PURGE_EMPTY, {"ids": [row[0] for row in empty]})

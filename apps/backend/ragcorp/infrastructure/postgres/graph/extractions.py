@@ -136,7 +136,7 @@ class PostgresExtractionStore:
     ) -> int:
         visible = visibility(principal)
         which = {"workspace": principal.workspace} | asdict(version)
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             await connection.execute(LOCK_DOCUMENT, {"document_id": task.document_id})
             cursor = await connection.execute(
                 LOCK_CHUNK.format(visible=visible.sql),
@@ -159,7 +159,7 @@ class PostgresExtractionStore:
 
     async def remove_stale(self, *, principal: Principal) -> int:
         visible = visibility(principal, alias="f")
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             cursor = await connection.execute(REMOVE_STALE.format(visible=visible.sql), visible.values)
             gone = await cursor.fetchall()
             await connection.execute(FORGET, {"workspace": principal.workspace})

@@ -38,7 +38,7 @@ class PostgresGraphRepository:
     async def save_entities(
         self, drafts: Sequence[EntityDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             usual = await made_names(
                 connection,
                 [
@@ -74,13 +74,13 @@ class PostgresGraphRepository:
         return EntityPage(entities=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def delete_entity(self, external_id: str, *, principal: Principal) -> None:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             await graph_entities.delete_entity(connection, external_id, principal=principal)
 
     async def save_facts(
         self, drafts: Sequence[FactDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             return await graph_facts.save_facts(connection, drafts, principal=principal)
 
     async def get_fact(self, external_id: str, *, principal: Principal) -> Fact:
@@ -101,7 +101,7 @@ class PostgresGraphRepository:
         return FactPage(facts=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def delete_fact(self, external_id: str, *, principal: Principal) -> None:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             await graph_facts.delete_fact(connection, external_id, principal=principal)
 
     async def _entity_rows(self, chosen: Predicate, *, principal: Principal, limit: int) -> list[TupleRow]:

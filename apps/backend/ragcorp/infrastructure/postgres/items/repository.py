@@ -61,7 +61,7 @@ class PostgresItemRepository:
             return await self._save(drafts, principal)
 
     async def _save(self, drafts: Sequence[ItemDraft], principal: Principal) -> list[ItemOutcome]:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             if self._name_key is None and any(draft.external_id is None for draft in drafts):
                 self._name_key = await read_name_key(connection)
             return await save_items(
@@ -72,7 +72,7 @@ class PostgresItemRepository:
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
     ) -> ItemOutcome:
         readable = visibility(principal, alias="i")
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             cursor = await connection.execute(
                 self._sql(LOCK_ONE, readable=readable.sql), readable.values | {"external_id": external_id}
             )
@@ -124,7 +124,7 @@ class PostgresItemRepository:
         return await self._delete(self._selected(selection, principal), principal)
 
     async def _delete(self, selected: Predicate, principal: Principal) -> int:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             return (await connection.execute(self._sql(DELETE, selected=selected.sql), selected.values)).rowcount
 
     def _selected(self, selection: ItemSelection, principal: Principal) -> Predicate:

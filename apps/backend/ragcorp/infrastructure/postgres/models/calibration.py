@@ -28,5 +28,5 @@ class PostgresCalibrationStore:
             "identifier_weight": calibration.identifier_weight,
             "distance_threshold": calibration.distance_threshold,
         }
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(STORE, values)

@@ -93,7 +93,7 @@ class PostgresStructureBacklog:
             "document_ids": list(structures),
             "hashes": [content_hash for content_hash, _ in structures.values()],
         }
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             locked = await (await connection.execute(LOCK, read)).fetchall()
             # after the lock: the writer that held it may have stored newer entities
             stored = await (await connection.execute(STORED, read)).fetchall()

@@ -73,7 +73,7 @@ class PostgresWorkspaces:
         self._sparse = PostgresSparseStatistics(database=database)
 
     async def remove(self, workspace: str) -> None:
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             for statement in (*HOLD_OFF_REFRESHES, *REMOVE):
                 await connection.execute(statement, {"workspace": workspace})
 
@@ -94,7 +94,7 @@ class PostgresWorkspaces:
         else:
             raise StorageUnavailableError("The statistics of a workspace could not be refreshed.", reason="timeout")
         for statement in (REFRESH_LEXICON, STORE_MEAN):
-            async with self._database.driver_transaction(workspace) as connection:
+            async with self._database.transaction(workspace) as connection:
                 await connection.execute(statement, {"workspace": workspace})
 
     async def vectors(self, workspace: str, *, limit: int) -> list[Vector]:

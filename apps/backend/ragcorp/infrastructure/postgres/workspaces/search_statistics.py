@@ -19,9 +19,9 @@ class PostgresSearchStatistics:
     async def refresh_if_stale(self, workspace: str) -> None:
         await self._sparse.refresh_if_stale(workspace)
         values = {"workspace": workspace}
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             await connection.execute(REFRESH_LEXICON, values)
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             stale = await (await connection.execute(MEAN_IS_STALE, values)).fetchone()
             if stale and stale[0]:
                 await connection.execute(STORE_MEAN, values)
