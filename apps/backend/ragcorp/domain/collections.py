@@ -18,7 +18,7 @@ MAX_ITEM_ENTITIES = 50
 
 
 class Collection(StrEnum):
-    """Whole documents, their chunks, memories, and turns of conversations."""
+    """Whole documents, their passages, facts to remember, and turns of conversations."""
 
     ARTIFACTS = "artifacts"
     ARTIFACT_CHUNKS = "artifact_chunks"
@@ -31,7 +31,7 @@ GRAPH = "graph"
 
 
 class MemoryKind(StrEnum):
-    """Kinds of memory (``artifact_type``). Persons, places and relationships are evergreen."""
+    """What a memory is: its ``artifact_type``. Persons, places and relationships are evergreen."""
 
     FACT = "fact"
     PREFERENCE = "preference"

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class PartState(StrEnum):
-    """``degraded``: works in part. ``out``: does not work. ``off``: switched off by configuration."""
+    """``degraded``: does a part of its work. ``out``: does none. ``off``: none is expected of it, by configuration."""
 
     OK = "ok"
     DEGRADED = "degraded"
@@ -17,7 +17,7 @@ class PartState(StrEnum):
 
 
 class Overall(StrEnum):
-    """``unavailable``: no search works at the moment."""
+    """``unavailable``: nothing can be found at the moment."""
 
     OK = "ok"
     DEGRADED = "degraded"

@@ -1,4 +1,4 @@
-"""The use cases of the knowledge graph, as every interface is given them."""
+"""The use cases of the knowledge graph, for all interfaces."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from ragcorp.application.graph.delete import DeleteFromGraph
 from ragcorp.application.graph.extract_facts import ExtractFacts
 from ragcorp.application.graph.load import LoadGraph
 from ragcorp.application.graph.read import ReadGraph
-from ragcorp.application.graph.save_entities import SaveEntities
-from ragcorp.application.graph.save_facts import SaveFacts
+from ragcorp.application.graph.save import SaveDrafts
+from ragcorp.domain.graph import EntityDraft, FactDraft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphUseCases:
     """Writing, reading, loading and extracting."""
 
-    save_entities: SaveEntities
-    save_facts: SaveFacts
+    save_entities: SaveDrafts[EntityDraft]
+    save_facts: SaveDrafts[FactDraft]
     read: ReadGraph
     delete: DeleteFromGraph
     load: LoadGraph

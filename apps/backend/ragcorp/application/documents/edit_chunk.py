@@ -18,14 +18,14 @@ from ragcorp.application.documents.passage_slices import (
     slice_of,
 )
 from ragcorp.application.documents.revision import DocumentRevision, ReadDocument, require_editable
-from ragcorp.application.validation.attribute_checks import require_external_id
+from ragcorp.application.validation.attribute_checks import prose, require_external_id
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkCatalogue, ChunkSelection
 from ragcorp.domain.ports.storage import DocumentRepository, DocumentStore
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.text.checks import clean_text, is_blank
+from ragcorp.domain.text.checks import is_blank
 
 MAX_SHOWN = 200
 MAX_PASSAGE_CHARACTERS = 100_000
@@ -142,7 +142,7 @@ class EditChunk:
 
 
 def _passage(text: str) -> str:
-    content = clean_text(text.replace("\x00", " "), field="text").strip("\n")
+    content = prose(text, field="text").strip("\n")
     if is_blank(content):
         raise InvalidInputError("text is empty.", field="text", remedy="Give the passage a text, or delete it.")
     if len(content) > MAX_PASSAGE_CHARACTERS:

@@ -29,11 +29,4 @@ class RestoreDocument:
                 content_hash=bytes.fromhex(document.content_hash),
             )
         )
-        outcome = await self._store.restore(write, principal=principal)
-        return IngestResult(
-            external_id=external_id,
-            document_id=outcome.document_id,
-            status=outcome.status,
-            chunks=outcome.chunks,
-            pending=outcome.pending,
-        )
+        return await self._store.restore(write, principal=principal)

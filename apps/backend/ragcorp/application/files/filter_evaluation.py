@@ -1,4 +1,4 @@
-"""What a filter says of one thing, worked out over plain values; storage says the same in SQL."""
+"""Evaluates a filter over plain values; storage evaluates the same in SQL."""
 
 from __future__ import annotations
 
@@ -32,41 +32,45 @@ _COMPARED: Mapping[Operator, Callable[..., bool]] = {
 
 
 def meets(filters: Filters, fields: Mapping[str, object]) -> bool:
-    """Say whether a thing passes: its values by field name, with its metadata, a mapping, under ``metadata``.
+    """Return whether values pass the filters. ``fields`` maps field names to values, ``metadata`` to a mapping.
 
-    A field that is None or not there is missing.
+    A field that is None or absent is missing.
     """
-    return all(_holds(part, fields) for part in filters)
+    return all(_meets(part, fields) for part in filters)
 
 
-def _holds(tree: Filter, fields: Mapping[str, object]) -> bool:
+def _meets(tree: Filter, fields: Mapping[str, object]) -> bool:
     match tree:
         case AllOf():
-            return all(_holds(part, fields) for part in tree.parts)
+            return all(_meets(part, fields) for part in tree.parts)
         case AnyOf():
-            return any(_holds(part, fields) for part in tree.parts)
+            return any(_meets(part, fields) for part in tree.parts)
         case Not():
-            return not _holds(tree.part, fields)
+            return not _meets(tree.part, fields)
         case Condition():
-            return _condition_holds(tree, fields)
+            return _meets_condition(tree, fields)
 
 
-def _condition_holds(condition: Condition, fields: Mapping[str, object]) -> bool:
+def _meets_condition(condition: Condition, fields: Mapping[str, object]) -> bool:
     metadata = fields.get(METADATA)
     source = (metadata if isinstance(metadata, Mapping) else {}) if condition.of_metadata else fields
     value = source.get(condition.name)
     if condition.operator is Operator.EXISTS:
         return (value is not None) is condition.values[0]
-    held = _comparable(condition.name, value)
-    asked = [_comparable(condition.name, each) for each in condition.values]
+    actual = _comparable(condition.name, value)
+    expected = [_comparable(condition.name, each) for each in condition.values]
     if condition.operator in COMPARISONS:
-        return held is not None and type(held) is type(asked[0]) and _COMPARED[condition.operator](held, asked[0])
-    equal = held is not None and any(type(held) is type(each) and held == each for each in asked)
+        return (
+            actual is not None
+            and type(actual) is type(expected[0])
+            and _COMPARED[condition.operator](actual, expected[0])
+        )
+    equal = actual is not None and any(type(actual) is type(each) and actual == each for each in expected)
     return equal is (condition.operator is Operator.IN)
 
 
 def _comparable(name: str, value: object) -> Comparable | None:
-    """Return a value as it compares; None of what is missing, or is a list or an object."""
+    """Return a value in its comparable form; None for a missing value, a list or an object."""
     if isinstance(value, Sensitivity):
         return Decimal(int(value))
     if isinstance(value, str | UUID):
@@ -75,5 +79,5 @@ def _comparable(name: str, value: object) -> Comparable | None:
         return str(UUID(str(value))) if name == "document_id" else str(value)
     if isinstance(value, bool | datetime):
         return value
-    # numbers are what is written, as in JSON: 10**23 is 1e23
+    # numbers compare as written in JSON: 10**23 is 1e23
     return Decimal(repr(value)) if isinstance(value, int | float) else None

@@ -1,4 +1,4 @@
-"""Use case: search in files, with the lines around what was found."""
+"""Use case: search files, and return the lines around the matches."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from ragcorp.domain.ports.file_search import FileDocuments, FileLines, FileRepos
 from ragcorp.domain.principal import Principal
 
 SEARCH_SHARE = 0.75
-"""Of the time that is left, for finding the lines; the rest is for reading what surrounds them."""
+"""Share of the remaining time for finding lines; the rest is for reading the lines around them."""
 
 MAX_FILES = 2_000
-"""Files that storage is asked about, best first. What it is not asked about is not told: the result is then ``cut``."""
+"""Files that are checked against storage, best first. Further files are omitted: the result is then ``cut``."""
 
 SPARE_PASSAGES = 20
-"""Passages that are read beyond those which were asked for, as some may be withheld or gone."""
+"""Passages that are read beyond the requested ones, as some may be withheld or gone."""
 
 _READERS = 4
 
@@ -55,7 +55,7 @@ class _Attempt:
 
 @dataclass(slots=True, kw_only=True)
 class _Texts:
-    """What was read of passages. ``gone``: why nothing of a file could be read, by path."""
+    """Texts of passages. ``gone``: by path, why nothing of a file could be read."""
 
     of: dict[_Place, BoundedText] = field(default_factory=dict)
     gone: dict[str, FileAccessError | None] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class _Texts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """The paths of which the caller may know, and the chunks of passages. ``cut``: not all were asked about."""
+    """The paths that the caller may see, and the chunks of passages. ``cut``: not all paths were checked."""
 
     shown: frozenset[str]
     chunks: dict[_Place, ChunkPlace | None]
@@ -77,7 +77,7 @@ class _Known:
 
 
 class GrepFiles:
-    """Searches the files for a caller, within ``timeout_seconds``; then it returns what it has."""
+    """Searches the files for a caller, within ``timeout_seconds``; then it returns the results so far."""
 
     def __init__(
         self, *, files: FileRepository, documents: FileDocuments, access: FileAccess, timeout_seconds: float
@@ -91,8 +91,8 @@ class GrepFiles:
         """Return the best passages.
 
         A file that is stored as a document which the caller may not read, or the filters exclude, leaves no trace in
-        the result: storage is asked about every file that is counted, and where nothing else holds the query whole,
-        its words are looked for as if nothing had been found.
+        the result: every counted file is checked against storage, and if no other file contains the whole query, its
+        words are searched as if there had been no match.
 
         Raises InvalidInputError, FileAccessDeniedError, SourceUnavailableError and StorageUnavailableError.
         """
@@ -125,35 +125,35 @@ class GrepFiles:
         ranked = await anyio.to_thread.run_sync(partial(passages_of, matches, terms=spoken))
         count = 2 * request.max_passages + SPARE_PASSAGES
         texts = await self._read(ranked[:count], deadline)
-        known = await self._ask(ranked, texts, principal, filters)
+        known = await self._look_up(ranked, texts, principal, filters)
         further = [passage for passage in ranked[count:] if passage.path in known.shown]
         if further and sum(path in known.shown for path, *_ in texts.of) < request.max_passages:
-            # those that were read are withheld, and stand before others
+            # passages that were read are withheld, and precede others
             texts.add(await self._read(further[:count], deadline))
-            known = await self._ask(ranked, texts, principal, filters)
+            known = await self._look_up(ranked, texts, principal, filters)
         there = known.shown - texts.gone.keys()
         shown = replace(matches, files=tuple(file for file in matches.files if file.path in there))
         ranked = await anyio.to_thread.run_sync(partial(passages_of, shown, terms=spoken))
         readable = [passage for passage in ranked if _place(passage) in texts.of]
         chosen = await self._one_a_chunk(readable, known.chunks, request.max_passages, texts, deadline)
         passages = [_shown(passage, texts, attempt, known.chunks) for passage in chosen]
-        told = _told(passages, request.max_characters)
+        fitting = _fitting(passages, request.max_characters)
         return GrepResult(
-            passages=tuple(passages[:told]),
+            passages=tuple(passages[:fitting]),
             terms=attempt.terms,
             files=len(shown.files),
             matched_lines=sum(len({mark.line for mark in file.marks}) for file in shown.files),
             searched=max(matches.searched, len(shown.files)),
             skipped=_skipped(matches.skipped, {path: why for path, why in texts.gone.items() if path in known.shown}),
             relaxed=attempt.relaxed,
-            cut=matches.cut or known.cut or told < len(passages) or any(file.cut for file in shown.files),
+            cut=matches.cut or known.cut or fitting < len(passages) or any(file.cut for file in shown.files),
             timed_out=matches.timed_out or texts.late,
             unavailable=matches.unavailable,
             left_out=attempt.left_out,
         )
 
     async def _read(self, passages: Sequence[RankedPassage], deadline: float) -> _Texts:
-        """Read what of the passages can be read until the deadline, a file at a time, the best first."""
+        """Read passages until the deadline, file by file, the best first."""
         by_path: dict[str, list[RankedPassage]] = {}
         for passage in passages:
             by_path.setdefault(passage.path, []).append(passage)
@@ -181,19 +181,19 @@ class GrepFiles:
                 else:
                     texts.of[_place(passage)] = kept
 
-    async def _ask(
+    async def _look_up(
         self, ranked: Sequence[RankedPassage], texts: _Texts, principal: Principal, filters: Filters
     ) -> _Known:
         """Ask storage: about each passage that was read, and each other file in which there is a match."""
         best_of: dict[str, RankedPassage] = {}
         for passage in ranked:
             best_of.setdefault(passage.path, passage)
-        asked = dict.fromkeys(islice(best_of, MAX_FILES))
-        read = [passage for passage in ranked if passage.path in asked and _place(passage) in texts.of]
+        checked = dict.fromkeys(islice(best_of, MAX_FILES))
+        read = [passage for passage in ranked if passage.path in checked and _place(passage) in texts.of]
         covered = {passage.path for passage in read}
         lines = [_lines(passage, texts.of[_place(passage)]) for passage in read]
-        lines += [_lines(best_of[path], None) for path in asked if path not in covered]
-        paths = [passage.path for passage in read] + [path for path in asked if path not in covered]
+        lines += [_lines(best_of[path], None) for path in checked if path not in covered]
+        paths = [passage.path for passage in read] + [path for path in checked if path not in covered]
         answers = await self._documents.known(lines, principal=principal, filters=filters) if lines else []
         hidden = {path for path, answer in zip(paths, answers, strict=True) if not (answer.readable and answer.passes)}
         return _Known(
@@ -210,9 +210,9 @@ class GrepFiles:
         texts: _Texts,
         deadline: float,
     ) -> list[RankedPassage]:
-        """Return the first ``limit``; those that one chunk holds are one, with the lines between, in the best's place.
+        """Return the first ``limit``. Those of one chunk are merged, with the lines between, at the best one's place.
 
-        Where that is too long, or cannot be read any more, the best stands for all.
+        If the merged one is too long, or can no longer be read, the best replaces it.
         """
         groups: dict[ChunkPlace | _Place, list[RankedPassage]] = {}
         for passage in passages:
@@ -242,8 +242,8 @@ def _attempts(request: GrepRequest) -> Iterator[_Attempt]:
         yield _Attempt(terms=kept, relaxed=True, left_out=tuple(word for word in words if word not in kept))
 
 
-def _told(passages: Sequence[GrepPassage], limit: int | None) -> int:
-    """Return how many passages, the first ones, an answer of so many characters holds."""
+def _fitting(passages: Sequence[GrepPassage], limit: int | None) -> int:
+    """Return how many of the first passages fit into ``limit`` characters."""
     lengths = accumulate(len(passage.text) for passage in passages)
     return len(passages) if limit is None else sum(length <= limit for length in lengths)
 
@@ -267,7 +267,7 @@ def _bounded(passage: RankedPassage, text: FileText) -> BoundedText | None:
 
 
 def _lines(passage: RankedPassage, text: BoundedText | None) -> FileLines:
-    """Return what storage is asked: about the passage, or without its text about its file only."""
+    """Return the lookup for storage: the passage, or without its text its file only."""
     if text is None:
         return FileLines(
             names=passage.names,
@@ -307,7 +307,7 @@ def _shown(
 
 
 def _skipped(skipped: SkippedFiles, gone: Mapping[str, FileAccessError | None]) -> SkippedFiles:
-    """Add the files that held a match and could not be read afterwards."""
+    """Add the files that had a match and could not be read afterwards."""
     binary = sum(isinstance(error, FileIsBinaryError) for error in gone.values())
     too_large = sum(isinstance(error, FileTooLargeError) for error in gone.values())
     return SkippedFiles(

@@ -1,8 +1,8 @@
-"""What of a question is worth looking for literally. Pure, by rules; Spanish first, English, and code among words.
+"""Extracts the keywords of a question for a literal search. Pure, by rules; for Spanish first, English, and code.
 
-Order, each group in that of the text: quoted phrases; amounts with their unit; identifiers, codes, numbers and file
-names; what has a letter or a small number for a name (plan B, anexo 3); names, of several words as a phrase and by
-themselves; then the other words, rarest first. Words that no text is known to hold come last: each may be a typo.
+In this order, each group in the order of the text: quoted phrases; amounts with their unit; identifiers, codes, numbers
+and file names; words labelled by a letter or a small number (plan B, anexo 3); names, as a phrase and word by word;
+then the other words, rarest first. Words that no text contains come last: each may be a typo.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ragcorp.domain.text.utterances import content_words, without_courtesies
 
 MAX_KEYWORDS = 8
 MAX_KEYWORD = 200
-"""Characters: what is longer (an encoded blob) is looked for by nobody."""
+"""Characters. A longer token, such as an encoded blob, is no keyword."""
 
 SHORTEST_WORD = 3
 SHORTEST_STEM = 4
 MANY_DIGITS = 3
-"""A number of so many digits names something; a shorter one is a count."""
+"""A number with this many digits names something; a shorter one is a count."""
 
 _UNKNOWN: Mapping[str, int] = MappingProxyType({})
 
@@ -49,7 +49,7 @@ _WORDS_THAT_JOIN = """
     cada entre outra outras outro outros toda todas todo todos
 """
 _EMPTY = frozenset(_WORDS_THAT_ASK.split()) | frozenset(_WORDS_THAT_JOIN.split())
-"""Words that no text is found by, beside those of ``content_words``; in lower case without accents."""
+"""Words that find no text, in addition to those of ``content_words``; in lower case without accents."""
 
 _QUOTED = re.compile(
     r"«([^«»]{1,200})»|“([^“”]{1,200})”|„([^„“”]{1,200})[\u201c\u201d]|\"([^\"]{1,200})\"|`([^`]{1,200})`"
@@ -70,33 +70,33 @@ _HUMP = re.compile(r"[^\W\d_A-Z][A-ZÁÉÍÓÚÑ]")
 _LIST = re.compile(r"[,;|\n]+")
 _EDGES = ".,;:!?¡¿()[]{}<>\"'`«»“”\u2018\u2019…"
 _BREAK = " | "
-"""Stands where something was taken out of a text: no name goes on across it."""
+"""Marks a place where a part was removed from a text: no name continues across it."""
 
 
 def keywords(text: str, frequencies: Mapping[str, int] = _UNKNOWN, *, limit: int = MAX_KEYWORDS) -> tuple[str, ...]:
-    """Return at most ``limit`` of them, each once whatever its case and accents; none where a text holds none.
+    """Return at most ``limit`` keywords, each once whatever its case and accents.
 
-    ``frequencies`` is how many chunks hold each word as it is written in ``text``; 0, or not there: unknown. Plurals
-    are cut to what both numbers begin with, as a literal search sees no grammar.
+    ``frequencies`` maps each word, as written in ``text``, to the number of chunks that contain it; 0 or absent:
+    unknown. Plurals are cut to the part that both numbers share, because a literal search knows no grammar.
     """
     composed = _HYPHENS.sub("-", unicodedata.normalize("NFC", text))
     rest, quoted = _taken(_QUOTED, without_courtesies(_spaced(composed)))
     rest, amounts = _taken(_AMOUNT, rest)
-    labelled = [label[0] for label in _LABELLED.finditer(rest) if _says_something(label[1])]
+    labelled = [label[0] for label in _LABELLED.finditer(rest) if _is_informative(label[1])]
     rest, identifiers = _without_identifiers(rest)
     names = _names(rest)
     of_names = {folded(name) for name in names}
     spelt = [word for each in _WORD.findall(rest) for word in _without_apostrophe(each)]
-    words = [word for word in spelt if folded(word) not in of_names and _says_something(word)]
+    words = [word for word in spelt if folded(word) not in of_names and _is_informative(word)]
     ranked = sorted(words, key=lambda word: (not frequencies.get(word, 0), frequencies.get(word, 0)))
     return _each_once([*quoted, *amounts, *identifiers, *labelled, *names, *map(stem, ranked)])[:limit]
 
 
 def given_terms(text: str) -> tuple[str, ...]:
-    """Return what a caller who said what to look for meant: the whole as a phrase, its parts, and their words.
+    """Return the terms of a caller's own query: the whole as a phrase, its parts, and their words.
 
-    Quotes keep words together, and so do the commas of a list; then there is no whole. Words without content count
-    where there are no others. There may be more than a search takes: see ``foremost``.
+    Quotes keep words together, and so do the commas of a list; then there is no whole. Words without content count only
+    if there are no others. There may be more than a search accepts: see ``foremost``.
     """
     rest, quoted = _taken(_QUOTED, text)
     listed = [part for part in map(_spaced, _LIST.split(rest.replace(_BREAK, "\n"))) if part.strip(_EDGES)]
@@ -109,10 +109,10 @@ def given_terms(text: str) -> tuple[str, ...]:
 def foremost(
     terms: Sequence[str], frequencies: Mapping[str, int] = _UNKNOWN, *, limit: int = MAX_GREP_TERMS
 ) -> tuple[str, ...]:
-    """Return the ``limit`` given terms that say the most, in their order.
+    """Return the ``limit`` most informative terms, in their order.
 
-    First the first phrase, then identifiers and codes, other phrases, and words, the rarest first; those of unknown
-    frequency come last, in their order.
+    The first phrase comes first, then identifiers and codes, other phrases, and words, the rarest first; words of
+    unknown frequency come last, in their order.
     """
     shouted = all(word.isupper() for term in terms for word in _WORD.findall(term) if len(word) > 1)
     first_phrase = next((number for number, term in enumerate(terms) if " " in term), None)
@@ -150,7 +150,7 @@ def _without_identifiers(text: str) -> tuple[str, list[str]]:
 
 
 def _is_identifier(token: str, *, shouted: bool) -> bool:
-    """Say whether a token is one by its shape: an underscore, a digit, a dot or a dash within, humps, or capitals."""
+    """Return whether a token looks like an identifier: underscore, digit, inner dot or dash, humps, or capitals."""
     digits = sum(character.isdigit() for character in token)
     if len(token) > MAX_KEYWORD:
         return False
@@ -162,7 +162,7 @@ def _is_identifier(token: str, *, shouted: bool) -> bool:
         return True
     parts = re.split(r"[-./\\:@#~+]+", token)
     if len(parts) > 1:
-        return any(_says_something(part) for part in parts)
+        return any(_is_informative(part) for part in parts)
     if shouted or _APOSTROPHES.search(token):
         return False
     return _HUMP.search(token) is not None or (len(token) > 1 and token.isupper())
@@ -173,20 +173,20 @@ def _names(text: str) -> list[str]:
     names: list[str] = []
     for phrase in anchors(text):
         before = re.search(rf"([^\W\d_]+) {re.escape(phrase)}", text)
-        if before and before[1][0].isupper() and _says_something(before[1]):
+        if before and before[1][0].isupper() and _is_informative(before[1]):
             names.append(before[0])
-        parts = [part for part in _WORD.findall(phrase) if _says_something(part)]
+        parts = [part for part in _WORD.findall(phrase) if _is_informative(part)]
         names += [name for name in dict.fromkeys((phrase, *parts)) if len(name) > 1]
     return names
 
 
 def _without_apostrophe(word: str) -> list[str]:
-    """Return what is elided or possessive without what it lost: ``empresa`` of l'empresa; nothing of don't."""
+    """Return an elided or possessive word without its affix: ``empresa`` of l'empresa; nothing of don't."""
     parts = _APOSTROPHES.split(word)
     return [] if parts[1:] == ["t"] else [max(parts, key=len)]
 
 
-def _says_something(word: str) -> bool:
+def _is_informative(word: str) -> bool:
     shortest = SHORTEST_WORD - word.isupper()
     return shortest <= len(word) <= MAX_KEYWORD and _has_content(word)
 
@@ -196,7 +196,7 @@ def _has_content(word: str) -> bool:
 
 
 def _taken(pattern: re.Pattern[str], text: str) -> tuple[str, list[str]]:
-    """Return the text without what the pattern finds, and that: the group that matched, or all of it."""
+    """Return the text without the pattern's matches, and the matches: the group that matched, or all of it."""
     found = [next((group for group in match.groups() if group), match[0]) for match in pattern.finditer(text)]
     return pattern.sub(_BREAK, text), [_spaced(each) for each in found]
 

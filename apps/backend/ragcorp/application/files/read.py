@@ -10,10 +10,10 @@ from ragcorp.domain.principal import Principal
 
 
 class ReadFile:
-    """Reads for callers whom ``access`` admits; to others it is as if there were no roots.
+    """Reads files for callers whom ``access`` admits; for others there are no roots.
 
-    A file that is also a document which the caller may not read is withheld. The documents are asked before anything
-    is read, so that no error tells of its content.
+    A file that is also a stored document is withheld from callers who may not read that. Storage is checked before
+    anything is read, so that no error reveals content.
     """
 
     def __init__(self, *, files: FileRepository, documents: FileDocuments, access: FileAccess) -> None:
@@ -26,8 +26,8 @@ class ReadFile:
     ) -> FileText:
         """Return the lines ``line_start`` to ``line_end`` (from 1, inclusive), or all.
 
-        Raises a FileAccessError; InvalidInputError for a path or lines that are none; StorageUnavailableError where
-        the documents cannot be asked: nothing is read unasked.
+        Raises a FileAccessError; InvalidInputError for an invalid path or lines; StorageUnavailableError if storage
+        cannot be checked: then nothing is read.
         """
         if not self._access.allows(principal):
             raise denied(())

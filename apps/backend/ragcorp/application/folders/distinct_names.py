@@ -1,4 +1,4 @@
-"""Use case: say whether several folders and files can be stored together, each under its own name."""
+"""Use case: check that several folders and files can be stored together, each file under its own name."""
 
 from __future__ import annotations
 

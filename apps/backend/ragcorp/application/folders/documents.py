@@ -1,4 +1,4 @@
-"""Stores files of a folder as documents, a batch in memory at a time, and records which they are."""
+"""Stores files of a folder as documents, one batch in memory at a time, and records them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ragcorp.application.documents.preparation import DocumentPreparation, conte
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestRequest, IngestResult
-from ragcorp.domain.ports.files import FileEntry
 from ragcorp.domain.ports.folders import (
     FileClaim,
+    FileEntry,
     FileRecord,
     FileStamp,
     FolderFiles,
@@ -33,16 +33,16 @@ BATCH_DOCUMENTS = 16
 BATCH_BYTES = 8 * 1024 * 1024
 
 TRUSTED_AFTER_NS = 2_000_000_000
-"""A file that changed less than two seconds before it was looked at may change again without a new time of change:
-file systems keep times as coarse as that. It is read once more."""
+"""A file that changed less than two seconds before it was read may change again without a new timestamp, because
+timestamps of file systems are that coarse. It is read once more.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
-    """What became of a file. ``outcome`` is None for one that was being written while it was read.
+    """The outcome of storing a file. ``outcome`` is None for a file that was being written while it was read.
 
-    ``unread``: the failure is of the reading, not of what stands in the file. ``replaced``: the document was another
-    folder's.
+    ``unread``: the reading failed, not the content. ``replaced``: the document belonged to another folder.
     """
 
     entry: FileEntry
@@ -62,9 +62,10 @@ class _Read:
 
 
 class FolderDocuments:
-    """``logical_path`` names a file below an allowed root as callers may read it, None for any other file.
+    """Stores files of a folder as documents.
 
-    ``artifact_type_of`` tells the artifact_type from a file's name. Without ``records`` nothing is recorded.
+    ``logical_path`` returns the path by which callers may read a file below an allowed root, None for any other file.
+    ``artifact_type_of`` maps a file's name to its artifact_type. Without ``records`` nothing is recorded.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class FolderDocuments:
         self._clock_ns = clock_ns
 
     def described(self, options: FolderOptions) -> Callable[[FileEntry], bytes]:
-        """Return what gives, for a file, the SHA-256 of all that makes its document beside its content."""
+        """Return a function from a file to the SHA-256 of everything that makes its document, except the content."""
         attributes = options.attributes
         occurred_at = attributes.occurred_at and attributes.occurred_at.isoformat()
         common = json.dumps(
@@ -121,9 +122,9 @@ class FolderDocuments:
         principal: Principal,
         even_moving: frozenset[str] = frozenset(),
     ) -> AsyncGenerator[list[StoredFile]]:
-        """Yield what became of the files, a batch at a time.
+        """Yield the outcomes, a batch at a time.
 
-        ``even_moving`` are those that are stored even if they are being written. Raises StorageUnavailableError.
+        ``even_moving`` are files to store even while they are being written. Raises StorageUnavailableError.
         """
         described = self.described(options)
         batch: list[_Read] = []
@@ -176,7 +177,7 @@ class FolderDocuments:
         if options.by_kind:
             attributes = replace(attributes, artifact_type=self._artifact_type_of(entry.path.name))
         path = self._logical_path(entry.path)
-        # where it is the external_id it is left out: that is what a document without a path is given
+        # a document without a path gets its external_id as path
         return replace(attributes, path=None if path == options.prefix + entry.relative else path)
 
     async def _save(
@@ -223,7 +224,7 @@ class FolderDocuments:
 
 
 def is_settled(stamp: FileStamp, now_ns: int) -> bool:
-    """Say whether a stamp taken at ``now_ns`` will tell the next change of the file."""
+    """Return whether a stamp taken at ``now_ns`` is sure to differ after the next change of the file."""
     return now_ns - max(stamp.mtime_ns, stamp.ctime_ns) >= TRUSTED_AFTER_NS
 
 

@@ -1,4 +1,4 @@
-"""Use case: ingest a folder. What is stored already is passed over, so an interrupted run resumes by running again."""
+"""Use case: ingest a folder. Skips stored files, so that an interrupted run resumes when it is repeated."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import escaped
 
 ProgressCallback = Callable[[int, int], None]
-"""Told how many of how many files are done."""
+"""Called with the number of files done and the total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderReport:
-    """What became of the files, by status, and the failures in order.
+    """Counts of the files by status, and the failures in order.
 
-    ``replaced``: of the updated documents, those that another folder had stored under the same external_id.
+    ``replaced``: updated documents that another folder had stored under the same external_id.
     """
 
     created: int
@@ -41,7 +41,7 @@ class FolderReport:
 class IngestFolder:
     """Stores the files of a folder under their relative paths. One bad file stops no other.
 
-    It is recorded what was stored from the folder: a later watch deletes it with its file.
+    Records which documents came from the folder: a later watch deletes them with their files.
     """
 
     def __init__(self, *, documents: FolderDocuments, files: FolderFiles, default_language: str) -> None:
@@ -60,9 +60,9 @@ class IngestFolder:
         gitignore: bool = True,
         on_progress: ProgressCallback | None = None,
     ) -> FolderReport:
-        """Ingest what is below ``root``; ``prefix`` goes before each external_id. Raises NotFoundError.
+        """Ingest the files below ``root``; ``prefix`` goes before each external_id. Raises NotFoundError.
 
-        ``by_kind``: source code is stored as artifact_type ``code`` (None: where no attributes are given).
+        ``by_kind``: store source code with artifact_type ``code`` (None: if no attributes are given).
         """
         tree = await anyio.to_thread.run_sync(self._files.locate, root)
         scan = await anyio.to_thread.run_sync(lambda: self._files.scan(tree, gitignore=gitignore))

@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import anyio.to_thread
 
 from ragcorp.application.graph.lines import read_draft
-from ragcorp.application.validation.json_lines import read_object
+from ragcorp.application.validation.json_lines import BATCH_LINES, LineFailure, LinesDone, read_object
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.graph import EntityDraft, FactDraft, GraphFailure, GraphOutcome
 from ragcorp.domain.ports.graph import EntitySaving, FactSaving
 from ragcorp.domain.principal import Principal
 
-BATCH_LINES = 500
-
-LinesDone = Callable[[int], None]
-"""Told how many lines are done."""
-
 GraphDraft = EntityDraft | FactDraft
 
 UNKNOWN_ENTITY = ("subject.external_id", "object.external_id")
 """Fields of the error of a fact whose entity a later line may bring."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineFailure:
-    """A line, counted from 1, that was not stored, and why."""
-
-    line: int
-    error: RagcorpError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

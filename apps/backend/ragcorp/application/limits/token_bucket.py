@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 
 MOST_KEYS = 10_000
-"""A bucket that was used longest ago is forgotten: by then it is full again, or there are that many busy keys."""
+"""Above this the least recently used bucket is dropped; it starts full when its key returns."""
 
 
 class TokenBuckets:
-    """One bucket a key: ``burst`` requests at once, then ``per_minute`` a minute. ``now`` is an argument: monotonic s.
-
-    A bucket that is forgotten starts full.
-    """
+    """One bucket per key: ``burst`` requests at once, then ``per_minute``. ``now`` is in monotonic seconds."""
 
     def __init__(self, *, per_minute: int, burst: int) -> None:
         self._per_second = per_minute / 60
@@ -20,9 +17,9 @@ class TokenBuckets:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, key: str, *, now: float) -> float:
-        """Take one token and return 0.0; where there is none, take nothing and return the seconds until there is."""
+        """Take one token and return 0.0; without one, return the seconds until there is one."""
         tokens, at = self._buckets.get(key, (self._burst, now))
-        # a clock that went backwards gives nothing and takes nothing
+        # a clock that goes backwards changes nothing
         tokens = min(self._burst, tokens + max(0.0, now - at) * self._per_second)
         short = max(0.0, 1.0 - tokens)
         self._buckets[key] = (tokens if short else tokens - 1.0, now)

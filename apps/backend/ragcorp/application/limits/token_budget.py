@@ -1,4 +1,4 @@
-"""The tokens of language models that each key uses a day, and the end of a key's budget."""
+"""Counts language model tokens per key and day, and refuses keys over their budget."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ragcorp.domain.ports.keys import TokenAccount, TokenUsageStore
 logger = logging.getLogger(__name__)
 
 ACCOUNT: ContextVar[TokenAccount | None] = ContextVar("ACCOUNT", default=None)
-"""Whose tokens a call of a language model uses: set for a request with a key, and None for anybody else."""
+"""Account of the current request's tokens; None without a key."""
 
 LAST_SECONDS = 5.0
-"""How long the end of the service waits for the database to take what was counted last."""
+"""Time at shutdown to write the last counts."""
 
 
 class TokenBudget:
-    """Counts what models use, by key and UTC day, and refuses a key that used ``daily_tokens`` (0 refuses none).
+    """Counts tokens by key and UTC day; refuses a key that used ``daily_tokens`` (0 refuses none).
 
-    What is counted is written behind the response's back. What the database does not take is kept for the next time;
-    calls that began within the budget may end above it.
+    Counts are written in the background; those that the database refuses are written later. A call that began within
+    the budget may exceed it.
     """
 
     def __init__(self, *, store: TokenUsageStore, daily_tokens: int, now: Callable[[], datetime]) -> None:
@@ -41,7 +41,7 @@ class TokenBudget:
         self._task: asyncio.Task[None] | None = None
 
     def tokens_used(self, *, prompt: int, completion: int) -> None:
-        """Count a call for the key in whose request it was made."""
+        """Count a call for the key of the current request."""
         account = ACCOUNT.get()
         if account is None or prompt + completion <= 0:
             return
@@ -50,7 +50,7 @@ class TokenBudget:
             self._task = asyncio.create_task(self._save_while_possible(), name="token usage")
 
     async def require(self) -> None:
-        """Raise TooManyRequestsError where the key has no tokens left today, StorageUnavailableError if unknown."""
+        """Raise TooManyRequestsError without tokens left today, StorageUnavailableError if that is unknown."""
         account = ACCOUNT.get()
         if account is None or self._daily_tokens == 0:
             return
@@ -68,7 +68,7 @@ class TokenBudget:
             )
 
     async def aclose(self) -> None:
-        """Write what is not written yet."""
+        """Write the remaining counts."""
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=LAST_SECONDS)
             self._task.cancel()

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import anyio.to_thread
 
 from ragcorp.application.memory.chat_turns import TurnDefaults, TurnReader
-from ragcorp.application.validation.json_lines import read_object
+from ragcorp.application.validation.json_lines import BATCH_LINES, LineFailure, LinesDone, read_object
 from ragcorp.domain.collections import ItemDraft, ItemOutcome
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.ports.use_cases import ItemSaving
 from ragcorp.domain.principal import Principal
 
-BATCH_LINES = 500
 MAX_NAMED_FAILURES = 1_000
-
-LinesDone = Callable[[int], None]
-"""Told how many lines are done."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineFailure:
-    """A line, counted from 1, that was not stored, and why."""
-
-    line: int
-    error: RagcorpError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ragcorp.application.validation.attribute_checks import MAX_METADATA_BYTES, require_external_id
+from ragcorp.application.validation.attribute_checks import MAX_METADATA_BYTES, require_external_id, superseded
 from ragcorp.application.validation.item_changes import ItemChange
 from ragcorp.application.validation.item_drafts import checked_draft
 from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemFailure, ItemOutcome, SaveOutcome
 from ragcorp.domain.documents import IngestStatus
-from ragcorp.domain.exceptions import ConflictError, InvalidInputError, RagcorpError
+from ragcorp.domain.exceptions import ConflictError, RagcorpError
 from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.principal import Principal
 
@@ -71,7 +71,7 @@ class SaveItems:
                 checked[name] = earlier
                 continue
             if earlier is not None:
-                outcomes[earlier[0]] = ItemFailure(external_id=ready.external_id, error=_superseded())
+                outcomes[earlier[0]] = ItemFailure(external_id=ready.external_id, error=superseded("item"))
             checked[name] = (position, ready)
         for position, outcome in await self._save(list(checked.values()), principal):
             outcomes[position] = outcome
@@ -112,7 +112,7 @@ class SaveItems:
             if len(drafts) == 1:
                 position, draft = drafts[0]
                 return [(position, ItemFailure(external_id=draft.external_id, error=error))]
-            # one item of the batch is in the way of all: the half without it is stored at once
+            # one item blocks the batch: the half without it is stored at once
             half = len(drafts) // 2
             return [*await self._save(drafts[:half], principal), *await self._save(drafts[half:], principal)]
         return [(position, outcome) for (position, _), outcome in zip(drafts, saved, strict=True)]
@@ -120,11 +120,3 @@ class SaveItems:
 
 def _again(outcome: SaveOutcome | None) -> SaveOutcome | None:
     return replace(outcome, status=IngestStatus.UNCHANGED) if isinstance(outcome, ItemOutcome) else outcome
-
-
-def _superseded() -> InvalidInputError:
-    return InvalidInputError(
-        "A later line of this batch names the same external_id.",
-        field="external_id",
-        remedy="Send each item once.",
-    )

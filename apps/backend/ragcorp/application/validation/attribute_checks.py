@@ -109,8 +109,27 @@ def require_external_id(external_id: str) -> None:
         )
 
 
+def superseded(kind: str) -> InvalidInputError:
+    """Return the error of an entry that a later one of its batch replaces."""
+    return InvalidInputError(
+        "A later line of this batch names the same external_id.",
+        field="external_id",
+        remedy=f"Send each {kind} once.",
+    )
+
+
+def prose(text: str, *, field: str) -> str:
+    """Return ``text`` in NFC, NUL as a space, without other control characters. Raises InvalidInputError."""
+    return clean_text(text.replace("\x00", " "), field=field)
+
+
+def one_line(text: str, *, field: str) -> str:
+    """Return ``text`` as ``prose`` on one line, with single spaces. Raises InvalidInputError."""
+    return " ".join(prose(text, field=field).split())
+
+
 def require_text(text: str) -> None:
-    """Raise UnreadableDocumentError for a document's text in which nothing visible stands."""
+    """Raise UnreadableDocumentError for a text without visible characters."""
     if is_blank(text):
         raise UnreadableDocumentError("text is empty.", field="text", remedy="Send a text with at least one word.")
 

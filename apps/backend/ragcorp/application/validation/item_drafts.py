@@ -10,14 +10,15 @@ from dataclasses import replace
 from ragcorp.application.validation.attribute_checks import (
     MAX_METADATA_BYTES,
     checked_attributes,
+    one_line,
     owned_attributes,
+    prose,
     require_external_id,
 )
 from ragcorp.domain.collections import Collection, ItemDraft, MemoryKind
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.text.checks import clean_text
 
 NAME_DIGITS = 32
 
@@ -46,17 +47,13 @@ def item_draft(
             remedy="Use one of the listed kinds.",
         )
     return ItemDraft(
-        text=clean_text(text.replace("\x00", " "), field="text"),
+        text=prose(text, field="text"),
         attributes=attributes,
         external_id=external_id,
-        session=_name(session, field="session") or None,
-        speaker=_name(speaker, field="speaker") or None,
-        entities=tuple(dict.fromkeys(_name(entity, field="entities") for entity in entities)),
+        session=one_line(session or "", field="session") or None,
+        speaker=one_line(speaker or "", field="speaker") or None,
+        entities=tuple(dict.fromkeys(one_line(entity, field="entities") for entity in entities)),
     )
-
-
-def _name(name: str | None, *, field: str) -> str:
-    return " ".join(clean_text((name or "").replace("\x00", " "), field=field).split())
 
 
 def checked_draft(draft: ItemDraft, *, principal: Principal, max_metadata_bytes: int = MAX_METADATA_BYTES) -> ItemDraft:

@@ -48,7 +48,7 @@ class GrepMode(StrEnum):
 
 
 class GrepCase(StrEnum):
-    """``smart``: case-insensitive if the term has no capital letter."""
+    """``smart``: insensitive where a term has no capital letter."""
 
     SMART = "smart"
     SENSITIVE = "sensitive"

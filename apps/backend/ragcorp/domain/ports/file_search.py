@@ -1,4 +1,4 @@
-"""Ports for files that are searched and read where they lie."""
+"""Ports for searching and reading files in place."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class FileRepository(Protocol):
     async def search(self, search: LineSearch, *, seconds: float) -> FileMatches:
         """Return the lines that match, file by file.
 
-        Past ``seconds`` it returns what it has (``timed_out``). Raises InvalidInputError for a pattern that is no
-        regular expression, or is too large, and SourceUnavailableError where no search can be run.
+        After ``seconds`` it returns the results so far (``timed_out``). Raises InvalidInputError for a pattern that is
+        no regular expression or too large, and SourceUnavailableError if no search can run.
         """
         ...
 
     async def names(self, path: str) -> tuple[str, ...]:
-        """Return the paths by which the file that ``path`` leads to can be read, ``root/relative`` first.
+        """Return the paths by which the file at ``path`` can be read, ``root/relative`` first.
 
-        Raises a FileAccessError, and InvalidInputError for what is no path.
+        Raises a FileAccessError, and InvalidInputError for an invalid path.
         """
         ...
 
     async def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
-        """Return a file, or lines of it. Raises a FileAccessError, and InvalidInputError for lines that are none."""
+        """Return a file, or lines of it. Raises a FileAccessError, and InvalidInputError for an invalid range."""
         ...
 
     async def read_passages(
@@ -43,18 +43,18 @@ class FileRepository(Protocol):
     ) -> list[FileText]:
         """Return several spans of lines (clipped to the file) of one file, opened once. Raises a FileAccessError.
 
-        Where ``kept`` names a line of each, a span is what a passage around that line may hold: lines further away
-        are left out, long ones cut at their end, and no span is too large.
+        If ``kept`` names a line of each, a span is the part that a passage around that line may contain: further lines
+        are omitted, long ones cut at their end, and no span is too large.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostPlace:
-    """Where a file lies on this machine. It is for storage alone, and shown nowhere.
+    """The place of a file on this machine. For storage only, never shown.
 
-    ``folders`` are the folder that it lies in and all above: the key of each among the ingested folders, and how many
-    characters of ``path`` come before what lies below it.
+    ``folders`` are its folder and all above: for each its key among the ingested folders, and the number of characters
+    of ``path`` before its contents.
     """
 
     path: str = field(repr=False)
@@ -63,10 +63,10 @@ class HostPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLines:
-    """Lines of a file, and what stands in the matches there, as it is written in the file.
+    """Lines of a file and the texts of its matches.
 
-    ``names`` are the paths by which a document of ours may know the file, ``root/relative`` first. ``line_texts`` are
-    the matched lines themselves, stripped: some of them, and of a long one what surrounds its match.
+    ``names`` are the paths by which a stored document may know the file, ``root/relative`` first. ``line_texts`` are
+    some of the matched lines, stripped; of a long one the part around its match.
     """
 
     names: tuple[str, ...]
@@ -79,11 +79,11 @@ class FileLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownLines:
-    """What is stored of some lines of a file.
+    """Stored data about lines of a file.
 
-    ``readable`` is False where a document of that path is stored that the caller may not read; ``passes`` where one is
-    stored that the filters exclude; ``chunk`` is the passage that holds the most of the matches, if any does.
-    ``document`` says whether a document of that path is stored which the caller may read.
+    ``readable`` is False if a document of that path is stored that the caller may not read, ``passes`` if the filters
+    exclude one. ``chunk`` is the chunk that contains the most matches. ``document``: a document of that path is stored
+    and the caller may read it.
     """
 
     readable: bool = True
@@ -93,7 +93,7 @@ class KnownLines:
 
 
 class FileDocuments(Protocol):
-    """Tells which files are documents of ours. One round trip a call."""
+    """Looks up which files are stored documents. One round trip per call."""
 
     async def known(
         self, lines: Sequence[FileLines], *, principal: Principal, filters: Filters = ()
@@ -103,10 +103,10 @@ class FileDocuments(Protocol):
 
 
 class TermFrequencies(Protocol):
-    """Tells how many chunks of a workspace hold each word of a text."""
+    """Counts the chunks of a workspace that contain each word of a text."""
 
     async def document_frequencies(self, text: str, *, principal: Principal) -> Mapping[str, int]:
-        """Return the number for each word as it is written in ``text``; one round trip. 0: no chunk holds it."""
+        """Return the count for each word as written in ``text``; one round trip. 0: no chunk contains it."""
         ...
 
     async def count_chunks(self, *, principal: Principal) -> int:

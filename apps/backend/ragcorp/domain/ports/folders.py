@@ -1,4 +1,4 @@
-"""Ports for folders that are kept in step with the documents that were stored from them."""
+"""Ports for folders whose files are stored as documents, and kept in step with them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,24 @@ from typing import NamedTuple, Protocol
 
 from ragcorp.domain.documents import DocumentAttributes, SourceFile
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.ports.files import DocumentFiles, FileEntry
 from ragcorp.domain.principal import Principal
 
 
 def is_at(path: str, folder: str) -> bool:
-    """Say whether a path of a tree is ``folder``, or lies below it; '' is the root."""
+    """Return whether a path of a tree is ``folder`` or below it; '' is the root."""
     return not folder or path == folder or path.startswith(f"{folder}/")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntry:
+    """A file to ingest: its path, and its name relative to the folder, with '/' between parts."""
+
+    path: Path
+    relative: str
+
+
 class FileStamp(NamedTuple):
-    """What tells, without reading it, that a file is another: size, and the times of its content and of its inode."""
+    """Detects a change of a file without reading it: size, and the times of its content and of its inode."""
 
     size: int
     mtime_ns: int
@@ -46,9 +53,9 @@ class FolderScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedTree:
-    """A folder by its real path; ``only`` is the one file that counts, where a file is watched.
+    """A folder by its real path; ``only`` is the file to watch, if it is just one.
 
-    ``key`` identifies the folder in storage: it is no path.
+    ``key`` identifies the folder in storage; it is not a path.
     """
 
     root: Path
@@ -60,7 +67,7 @@ class WatchedTree:
 class TreeState:
     """Whether a tree can be compared. ``identity`` (device and inode of the root) is None where it cannot be listed.
 
-    ``empty``: nothing at all stands in it, as in the folder of a disk that is not mounted.
+    ``empty``: the folder contains nothing, like that of an unmounted disk.
     """
 
     identity: tuple[int, int] | None
@@ -76,10 +83,16 @@ class StampedFile:
     moving: bool
 
 
-class FolderFiles(DocumentFiles, Protocol):
+class FolderFiles(Protocol):
     """Looks at trees of files. Blocking: callers run it in a worker thread."""
 
-    def find(self, root: Path, *, gitignore: bool = True) -> list[FileEntry]: ...
+    def find(self, root: Path, *, gitignore: bool = True) -> list[FileEntry]:
+        """Return the files below ``root`` that can be ingested, in a fixed order. Raises MissingFileError."""
+        ...
+
+    def read(self, entry: FileEntry) -> SourceFile:
+        """Raises PayloadTooLargeError, NotFoundError or UnreadableDocumentError."""
+        ...
 
     def locate(self, path: Path) -> WatchedTree:
         """Raises MissingFileError."""
@@ -88,24 +101,24 @@ class FolderFiles(DocumentFiles, Protocol):
     def state(self, tree: WatchedTree) -> TreeState: ...
 
     def scan(self, tree: WatchedTree, *, below: Collection[str] | None = None, gitignore: bool = True) -> FolderScan:
-        """Return the files of the tree, or those at and below some of its paths. What is gone is no error."""
+        """Return the files of the tree, or those at and below some of its paths. A missing path is no error."""
         ...
 
     def read_stamped(self, entry: FileEntry) -> StampedFile:
-        """Raises what ``read`` does."""
+        """Raises the errors of ``read``."""
         ...
 
     def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:
-        """Return those of the paths at which, at this moment, no file to ingest is."""
+        """Return the paths at which there is no file to ingest at this moment."""
         ...
 
 
 class KnownFile(NamedTuple):
-    """What is recorded of a file of a tree.
+    """The record of a file of a tree.
 
-    ``stamp`` is None while it is being stored; ``settled``: its stamp was old enough to be trusted when it was taken.
-    ``described`` is the digest of all that makes the document beside the file. ``stored``: its document is there;
-    ``owned``: just as it was stored from here; ``replaced``: others stored another in the place of ours.
+    ``stamp`` is None while it is being stored; ``settled``: the stamp was old enough to be trusted when it was taken.
+    ``described`` is the digest of everything that makes the document, except the content. ``stored``: its document
+    exists; ``owned``: unchanged since it was stored from here; ``replaced``: another caller replaced it.
     """
 
     relative: str
@@ -127,7 +140,7 @@ class FileClaim(NamedTuple):
 
 
 class FileRecord(NamedTuple):
-    """A document that was stored, or found stored just so."""
+    """A document that was stored, or was already stored with this content."""
 
     external_id: str
     content_hash: bytes
@@ -142,45 +155,46 @@ class FolderRecords(Protocol):
     async def known(
         self, folder: bytes, *, prefix: str, principal: Principal, below: Collection[str] | None = None
     ) -> list[KnownFile]:
-        """Return what is recorded of a tree, or of what is at and below some of its paths."""
+        """Return the records of a tree, or of some of its paths and everything below them."""
         ...
 
     async def count(self, folder: bytes, *, prefix: str, principal: Principal) -> int: ...
 
     async def claim(self, folder: bytes, claims: Sequence[FileClaim], *, principal: Principal) -> frozenset[str]:
-        """Say what will be stored, so that it is known to be the tree's even if the process dies right after.
+        """Announce documents before they are stored, so that they count as the tree's even if the process dies right
+        after.
 
-        A document that others have stored just so is not claimed: it is theirs. Returns the external_ids of documents
-        that were stored from another tree.
+        A document that another caller stored with the same content is not claimed. Returns the external_ids of
+        documents that were stored from another tree.
         """
         ...
 
     async def confirm(self, folder: bytes, records: Sequence[FileRecord], *, principal: Principal) -> None: ...
 
     async def forget(self, folder: bytes, external_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
-        """Delete the documents, softly, and what is recorded of them, in one transaction; return which were deleted.
+        """Soft-delete the documents and delete their records, in one transaction; return the deleted ones.
 
-        One that others have stored, replaced or changed since stays.
+        A document that another caller has stored, replaced or changed since stays.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeChanges:
-    """Paths below a tree at which something may have changed; ``everything``: nobody can say where."""
+    """Paths below a tree at which something may have changed; ``everything``: anywhere."""
 
     paths: frozenset[str] = frozenset()
     everything: bool = False
 
 
 class FolderWatching(Protocol):
-    """Tells what changes in a tree."""
+    """Reports changes in a tree."""
 
     def changes(self, tree: WatchedTree) -> AsyncGenerator[TreeChanges]:
-        """Yield what changed, as soon as nothing more does for a moment, and an empty one every other moment.
+        """Yield changes after a quiet moment, and an empty value every other moment.
 
-        The first comes when the watch stands. It ends where the tree is gone, or where it cannot be watched any more.
-        Raises SourceUnavailableError where the system does not watch so much.
+        The first one means that the watch is active. It ends when the tree is gone or can no longer be watched. Raises
+        SourceUnavailableError when the system does not watch so many folders.
         """
         ...
 
@@ -201,12 +215,12 @@ class FolderOptions:
 
 
 class WatchKind(StrEnum):
-    """What a watch tells.
+    """The kinds of events of a watch.
 
-    ``kept``: a document that others stored or changed stays, though its file is gone, or says something else.
-    ``updated`` with an error: such a document was replaced by a file. ``held_back``: so many files
-    are gone that their documents stay. ``waiting``: the folder or the database is out. ``in_step``: a comparison of
-    the whole tree, or a large burst of changes, is done.
+    ``kept``: a document that another caller stored or changed stays, although its file is gone or differs. ``updated``
+    with an error: a file replaced such a document. ``held_back``: so many files are gone that their documents stay.
+    ``waiting``: the folder or the database is unavailable. ``in_step``: a comparison of the whole tree, or a large
+    burst of changes, is done.
     """
 
     CREATED = "created"
@@ -221,7 +235,7 @@ class WatchKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncCounts:
-    """What became of the files of a pass. ``files`` is how many there are in what was looked at."""
+    """Counts of a pass. ``files`` is the number of files that it looked at."""
 
     files: int = 0
     created: int = 0
@@ -233,7 +247,7 @@ class SyncCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchEvent:
-    """One thing that a watch tells: of a document, or of the tree. ``error`` says why, with the remedy."""
+    """An event of a document or of the tree. ``error`` gives the reason and the remedy."""
 
     kind: WatchKind
     external_id: str | None = None
@@ -247,11 +261,11 @@ OnProgress = Callable[[int, int], None]
 
 @dataclass(slots=True, kw_only=True)
 class WatchMemory:
-    """What a watch remembers from pass to pass, beside what is recorded.
+    """State of a watch between passes, in addition to the records.
 
-    ``failed``: files that could not be stored as they are, by path; ``moving``: since when (wall clock, ns) a file is
-    being written; ``held_back``, ``unlisted`` and ``replaced``: what was said already. ``identity`` is that of the
-    root that was compared last.
+    ``failed``: files that could not be stored in their present state, by path; ``moving``: since when (wall clock, ns)
+    a file is being written; ``held_back``, ``unlisted`` and ``replaced``: already reported. ``identity`` is that of the
+    root of the last comparison.
     """
 
     failed: dict[str, tuple[FileStamp, bool]] = field(default_factory=dict)
@@ -263,25 +277,21 @@ class WatchMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FolderTask:
+    """A tree to keep in step: how, for whom, and what is remembered between passes."""
+
+    tree: WatchedTree
+    principal: Principal
+    options: FolderOptions
+    on_event: OnEvent
+    on_progress: OnProgress | None = None
+    memory: WatchMemory = field(default_factory=WatchMemory)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncOutcome:
-    """``again``: paths that have to be looked at again soon. ``waiting``: why nothing could be compared, if so."""
+    """``again``: paths to check again soon. ``waiting``: the reason why nothing could be compared."""
 
     counts: SyncCounts = SyncCounts()
     again: frozenset[str] = frozenset()
     waiting: RagcorpError | None = None
-
-
-class FolderSync(Protocol):
-    """Brings the documents in step with a tree, or with some of its paths, once (the use case)."""
-
-    async def sync(
-        self,
-        tree: WatchedTree,
-        *,
-        principal: Principal,
-        options: FolderOptions,
-        memory: WatchMemory,
-        below: Collection[str] | None = None,
-        on_event: OnEvent,
-        on_progress: OnProgress | None = None,
-    ) -> SyncOutcome: ...

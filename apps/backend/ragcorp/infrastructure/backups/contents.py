@@ -1,4 +1,4 @@
-"""What a database holds, asked of it before it is backed up or replaced."""
+"""Inspects a database before a backup or a restore."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from psycopg.rows import TupleRow
 from ragcorp.domain.exceptions import ConfigurationError, StorageUnavailableError
 
 EVERY_ROW = "-c ragcorp.workspace=*"
-"""How row-level security is told that the session works for all workspaces."""
+"""Makes row-level security show all workspaces to the session."""
 
 NO_CONTENT = frozenset(
     {
@@ -27,7 +27,7 @@ NO_CONTENT = frozenset(
         "bm25_statistics",
     }
 )
-"""Tables that have rows in a database that holds nothing: seeds of migrations, and statistics."""
+"""Tables that have rows in an empty database: seeds of migrations, and statistics."""
 
 _TABLES: LiteralString = """
     SELECT relname FROM pg_class
@@ -38,7 +38,7 @@ _SESSIONS: LiteralString = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND usesysid IS NOT NULL
 """
-"""Not by backend_type, which a role is told of its own sessions only. Workers of the server's have no user."""
+"""Not by backend_type: a role sees that of its own sessions only. The server's workers have no user."""
 _BYPASSES: LiteralString = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 
 
@@ -67,7 +67,7 @@ def connected(dsn: str) -> Iterator[psycopg.Connection[TupleRow]]:
 
 
 def count_rows(connection: psycopg.Connection[TupleRow]) -> dict[str, int]:
-    """Return the rows of every table of ours."""
+    """Return the number of rows of every table."""
     counts: dict[str, int] = {}
     for (name,) in connection.execute(_TABLES).fetchall():
         row = connection.execute(sql.SQL("SELECT count(*) FROM public.{}").format(sql.Identifier(name))).fetchone()

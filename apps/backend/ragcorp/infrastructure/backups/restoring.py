@@ -1,7 +1,7 @@
-"""Puts a backup into a database, in one transaction: it takes the place of what was there, or nothing changes.
+"""Restores a backup in one transaction: it replaces the contents of the database, or nothing changes.
 
-The transaction is ours, not pg_restore's: psql gets the statements through a pipe that we feed, and COMMIT only after
-pg_restore ended well, every checksum fitted, and every table has the rows that the manifest counted.
+ragcorp controls the transaction, not pg_restore: psql gets the statements through a pipe, and COMMIT only after
+pg_restore succeeded, every checksum matched, and every table has the rows that the manifest counted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LEFT_OUT = (b" EXTENSION ", b" SCHEMA - public", b" SCHEMA public", b" DEFAULT 
 """Entries of a dump that are the server's business: they are there already, made with rights that an owner may lack."""
 
 _LEAKPROOF = re.compile(rb"(?m)^(    LANGUAGE .*) LEAKPROOF\b")
-"""Only a superuser may say that of a function. The migration that follows has it said again."""
+"""Only a superuser may mark a function LEAKPROOF. The migration that follows marks it again."""
 
 _EMPTY_THE_SCHEMA = """
     BEGIN;
@@ -48,7 +48,7 @@ _EMPTY_THE_SCHEMA = """
     DO $drop$
     DECLARE statement text;
     BEGIN
-        -- all named before the first is dropped: what goes with another has no name afterwards
+        -- list all before dropping the first: an object dropped with another has no name afterwards
         FOREACH statement IN ARRAY COALESCE((
             SELECT array_agg(format('DROP %s IF EXISTS %s CASCADE', found.type, found.identity))
             FROM pg_depend AS held, LATERAL pg_identify_object(held.classid, held.objid, 0) AS found
@@ -98,9 +98,9 @@ def check_backup(archive: Archive, *, known_revisions: Collection[str], head: st
 
 
 def check_target(dsn: str, manifest: Manifest, *, replace: bool) -> bool:
-    """Return whether the database holds something. Raises ConflictError when that is not to be replaced.
+    """Return whether the database has content. Raises ConflictError if it may not be replaced or is in use.
 
-    Also when somebody uses the database; and ConfigurationError when it lacks an extension that cannot be added.
+    Raises ConfigurationError if it lacks an extension that cannot be added.
     """
     with connected(dsn) as connection:
         filled = holds_content(count_rows(connection))
@@ -120,7 +120,7 @@ def check_target(dsn: str, manifest: Manifest, *, replace: bool) -> bool:
 
 
 def restore(archive: Archive, *, dsn: str, programs: Programs, on_bytes: OnBytes | None = None) -> None:
-    """Replace what is in the schema by what is in the backup. Blocking. ``dsn`` is the owner's, who will own it all."""
+    """Replace the schema's contents with the backup's. Blocking. ``dsn`` is the owner's, who will own everything."""
     contents = _read(archive, [programs.pg_restore, "--list"])
     with (
         tempfile.TemporaryDirectory(prefix="ragcorp-restore-") as folder,
@@ -165,7 +165,7 @@ def _send(archive: Archive, reader: Child, psql: Child, on_bytes: OnBytes | None
 
 
 class _Feeder(threading.Thread):
-    """Gives a program the dump, while another thread takes what it writes."""
+    """Writes the dump to a program while another thread reads its output."""
 
     def __init__(self, archive: Archive, into: IO[bytes], on_bytes: OnBytes | None = None) -> None:
         super().__init__(name="backup feeder", daemon=True)
@@ -191,7 +191,7 @@ class _Feeder(threading.Thread):
 
 
 def _read(archive: Archive, arguments: Sequence[str]) -> bytes:
-    """Return what pg_restore writes of a dump, where that is little."""
+    """Return pg_restore's output on a dump, where that is small."""
     with tempfile.TemporaryFile() as errors:
         child = Child(arguments, writes=True, errors=errors)
         try:

@@ -1,4 +1,4 @@
-"""Makes a backup: one snapshot for the counts and the dump, whatever is written meanwhile."""
+"""Makes a backup: counts and dump come from one snapshot, while writes continue."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ragcorp.infrastructure.backups.contents import (
 from ragcorp.infrastructure.backups.programs import Child, Programs
 
 OnBytes = Callable[[int, int], None]
-"""Told how many bytes of how many are done; what a dump will be is not known, so its total is what is done."""
+"""Called with the bytes done and the total. The size of a dump is unknown, so its total is the bytes done."""
 
 _SNAPSHOT: LiteralString = "SELECT pg_export_snapshot(), current_setting('server_version')"
 _REVISION: LiteralString = "SELECT version_num FROM public.alembic_version"
@@ -33,9 +33,9 @@ _MODEL: LiteralString = "SELECT name FROM public.embedding_models WHERE active"
 def write_backup(
     file: Path, *, dsn: str, programs: Programs, version: str, overwrite: bool = False, on_bytes: OnBytes | None = None
 ) -> Manifest:
-    """Write the whole database to a file that only we may read. Blocking; services may go on meanwhile.
+    """Write the whole database to a file that only this user may read. Blocking; services may keep running.
 
-    ``dsn`` is that of a role that reads every row: a superuser, or the owner of the schema.
+    ``dsn`` belongs to a role that reads every row: a superuser, or the owner of the schema.
     """
     refuse_existing(file, overwrite=overwrite)
     with connected(dsn) as connection, connection.transaction():

@@ -28,7 +28,7 @@ class ServerAccount:
 
     @classmethod
     def choose(cls) -> Self:
-        """Ourselves; for root `postgres`, else `nobody`. Raises ConfigurationError when root finds neither."""
+        """Return the current user; for root `postgres` or `nobody`. Raises ConfigurationError if root finds neither."""
         if os.geteuid() != 0:
             return cls(uid=os.geteuid(), gid=os.getegid(), drops_privileges=False)
         for name in _CANDIDATES:
@@ -61,10 +61,10 @@ class ServerAccount:
         return cls(uid=info.st_uid, gid=os.getegid(), drops_privileges=False)
 
     def run(self, argv: Sequence[str], *, timeout_s: float, keep_open: Sequence[int] = ()) -> tuple[int, str]:
-        """Runs a program as this account and returns its exit status and output.
+        """Run a program as this account; return its exit status and output.
 
-        It gets a session of its own, so Ctrl-C at the terminal does not reach it, an environment without our keys, and
-        no open file but `keep_open`. Raises StorageUnavailableError when it takes longer than ``timeout_s``.
+        It gets its own session, so that Ctrl-C at the terminal does not reach it, an environment without keys, and no
+        open file but `keep_open`. Raises StorageUnavailableError after ``timeout_s``.
         """
         try:
             done = subprocess.run(  # noqa: S603 - our own argument lists, and no shell reads a value
@@ -92,7 +92,7 @@ class ServerAccount:
         return done.returncode, done.stdout.decode("utf-8", errors="replace")
 
     def can_enter(self, folder: Path) -> bool:
-        """Whether this account may pass through every folder down to ``folder``, asked of the kernel, not guessed."""
+        """Return whether this account may enter ``folder`` and every folder above it; the kernel decides."""
         if not self.drops_privileges:
             return os.access(folder, os.X_OK)
         return self.run(["/bin/sh", "-c", 'cd "$1"', "sh", str(folder)], timeout_s=10)[0] == 0

@@ -1,4 +1,4 @@
-"""The data folder: what lies where in it, and whether it may be used."""
+"""The data folder: its layout, and the checks before its use."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class DataFolder:
         return hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
 
     def prepare(self) -> None:
-        """Creates the folder with mode 0700, or checks the one that exists and leaves its mode alone.
+        """Create the folder with mode 0700, or check the existing one without changing its mode.
 
-        Raises ConfigurationError when it is no folder, another user's, writable by everyone or not writable by us.
+        Raises ConfigurationError if it is no folder, another user's, writable by everyone or not writable by this user.
         """
         if any(parent.is_file() for parent in self.path.parents):
             raise _unusable("The data folder lies below a file.", "Choose a path below folders only.")
@@ -98,9 +98,9 @@ def _unusable(message: str, remedy: str) -> ConfigurationError:
 
 
 def make_passable(path: Path) -> None:
-    """Creates a folder of root's that every user may pass through, whatever the umask; changes no existing one.
+    """Create a folder that belongs to root and that every user may enter, whatever the umask.
 
-    Raises ConfigurationError when another user could exchange what is in it.
+    Changes no existing folder. Raises ConfigurationError when another user could replace its contents.
     """
     if not path.exists():
         if not path.parent.exists():

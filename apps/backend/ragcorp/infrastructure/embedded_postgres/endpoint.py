@@ -43,7 +43,7 @@ class Endpoint:
         return f"postgresql://{credentials}@/{database}?host={quote(self.host, safe='/')}&port={self.port}"
 
     def listens(self) -> bool:
-        """False when the socket is gone or dead. Costs one connection that says nothing."""
+        """Return False when the socket is missing or dead. Costs one connection that sends nothing."""
         family, address = (
             (socket.AF_INET, (_LOOPBACK, self.port))
             if self.socket_file is None
@@ -97,7 +97,7 @@ def _bases(account: ServerAccount, system_dir: Path) -> Iterator[Path]:
 
 
 def _trustworthy(base: Path) -> bool:
-    """Writable, and no other user can rename what we make in it."""
+    """Return whether the folder is writable and no other user can rename its contents."""
     try:
         info = base.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Turns what the operating system and the server's log say into errors a user can act on."""
+"""Turns errors of the operating system and the server's log into errors with a remedy."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _from_os_error(error: OSError) -> RagcorpError:
 
 
 def explain(log_text: str, *, action: str, secrets: Iterable[str] = ()) -> RagcorpError:
-    """The error for a server program that failed, from what it wrote. Passwords and host paths are taken out."""
+    """Return the error for a failed server program, from its output without passwords and host paths."""
     if any(sign in log_text for sign in _DISK_FULL):
         return disk_full()
     reason = _reason(log_text, secrets)
@@ -90,7 +90,7 @@ def _reason(log_text: str, secrets: Iterable[str]) -> str:
 
 
 def read_tail(path: Path) -> str:
-    """The end of a log; empty when there is none. Follows no symlink: another system user owns the folder."""
+    """Return the end of a log; empty if there is none. Follows no symlink: another system user owns the folder."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:

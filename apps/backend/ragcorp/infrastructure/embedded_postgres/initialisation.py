@@ -1,4 +1,4 @@
-"""Makes a new cluster: complete in a folder beside its place, then renamed, so that no start ever meets half of one."""
+"""Makes a new cluster in a temporary folder and renames it when complete, so that no start meets half of one."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ def _initdb(
 
 
 def _character_types() -> Iterator[str]:
-    """Names to try for LC_CTYPE, the most portable first.
+    """Yield names to try for LC_CTYPE, the most portable first.
 
-    Sorting and case come from the builtin provider, but the text-search parser and pg_trgm ask the C library what is a
-    letter. Under plain C every byte above 127 counts as one: '¿Qué' would become the lexeme '¿qu'.
+    The builtin provider sorts and changes case, but the text-search parser and pg_trgm let the C library classify
+    letters. Under plain C every byte above 127 counts as one: '¿Qué' would become the lexeme '¿qu'.
     """
     yield from ("C.UTF-8", "C.utf8", "en_US.UTF-8", "es_ES.UTF-8", "UTF-8")
     for variable in ("LC_ALL", "LC_CTYPE", "LANG"):

@@ -128,7 +128,7 @@ def _manifest(site: Path) -> list[tuple[str, int]]:
 
 
 def _open_for_reading(root: Path) -> None:
-    """Readable for all, whatever the umask of whoever made the virtual environment."""
+    """Make a copy readable for everyone, whatever the umask of the virtual environment's owner."""
     for folder, _, names in os.walk(root):
         Path(folder).chmod(0o755)
         for name in names:

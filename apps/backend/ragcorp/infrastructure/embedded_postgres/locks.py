@@ -79,7 +79,7 @@ class UsersLock:
         return self._descriptor is not None
 
     def join(self, *, timeout_s: float) -> None:
-        """Raises StorageUnavailableError when something that is no ragcorp holds the file exclusively."""
+        """Raises StorageUnavailableError if another program has locked the file exclusively."""
         if self._descriptor is not None:
             return
         descriptor = _open(self._path)
@@ -103,7 +103,7 @@ class UsersLock:
             self._descriptor = None
 
     def leave_as_last(self) -> bool:
-        """Leaves, and says whether nobody else uses the server."""
+        """Leave, and return whether no other process uses the server."""
         self.leave()
         return is_free(self._path)
 
@@ -115,7 +115,7 @@ class UsersLock:
 
 
 def is_free(path: Path) -> bool:
-    """Whether nobody holds the lock at this moment. Creates nothing."""
+    """Return whether no process has the lock at this moment. Creates nothing."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:

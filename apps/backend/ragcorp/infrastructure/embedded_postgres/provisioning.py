@@ -18,7 +18,7 @@ from ragcorp.infrastructure.embedded_postgres.failures import disk_full
 _MAINTENANCE_DATABASE = "postgres"
 _EXTENSIONS: tuple[LiteralString, ...] = ("vector", "unaccent", "pg_trgm", "intarray")
 _DONE = "ragcorp embedded, roles 2"
-"""The comment on the database that says the setup is complete. Change it when the statements change."""
+"""The database comment that marks a complete setup. Change it when the statements change."""
 
 _DONE_QUERY: LiteralString = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
 
@@ -34,7 +34,7 @@ _ROLE_STATEMENTS: tuple[LiteralString, ...] = (
     "ALTER ROLE ragcorp_app SET lock_timeout = '30s'",
     "ALTER ROLE ragcorp_app SET idle_in_transaction_session_timeout = '2min'",
 )
-"""Bounds of whatever connects as the application; its own pool sets those of the settings, which come first."""
+"""Timeouts of every connection of the application role; its own pool overrides them with those of the settings."""
 
 _SCHEMA_STATEMENTS: tuple[LiteralString, ...] = (
     "ALTER SCHEMA public OWNER TO ragcorp_owner",
@@ -52,9 +52,9 @@ _OUTDATED_EXTENSIONS: LiteralString = (
 
 
 def ensure_provisioned(endpoint: Endpoint, credentials: Credentials, *, fresh_start: bool, deadline: float) -> None:
-    """Completes the setup unless it is complete. ``fresh_start`` also updates extensions that a new package brought.
+    """Complete the setup if necessary. ``fresh_start`` also updates extensions that a new package brought.
 
-    Raises StorageUnavailableError when the server refuses the superuser or a statement.
+    Raises StorageUnavailableError if the server refuses the superuser or a statement.
     """
     with _database_errors_translated():
         with _connect(endpoint, credentials, _MAINTENANCE_DATABASE, deadline) as connection:

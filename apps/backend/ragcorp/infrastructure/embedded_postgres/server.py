@@ -27,7 +27,7 @@ _STOP_TIMEOUT_S = 60.0
 _FULL_DISK_BYTES = 64 * 1024
 _MAX_LOG_BYTES = 20 * 1024 * 1024
 _MAX_LOG_AGE_S = 6 * 24 * 3600
-# The shell ends at once, so the server is nobody's child of ours: no zombie, and nothing breaks when we die.
+# The shell ends at once, so the server is not our child: no zombie, and it survives our death.
 _DETACH = 'log=$1; shift; "$@" </dev/null >>"$log" 2>&1 & echo $!'
 
 
@@ -38,9 +38,9 @@ class Server:
     cluster_name: str
 
     def wait_for(self, *, deadline: float) -> Postmaster | None:
-        """The ready postmaster, waiting while one starts or stops; None when none runs.
+        """Wait while a server starts or stops; return the ready postmaster, None if none runs.
 
-        Raises StorageUnavailableError with the reason "starting" when it is not ready in time.
+        Raises StorageUnavailableError with the reason "starting" if it is not ready in time.
         """
         while True:
             found = postmaster.find_postmaster(self.cluster.pgdata)
@@ -122,7 +122,7 @@ class Server:
         return failures.explain(text, action="did not start", secrets=secrets)
 
     def _trim_logs(self) -> None:
-        """The server overwrites a log only when it is running at midnight; the rest of the bound is ours."""
+        """Bound the logs. The server overwrites an old one only if it is running at midnight."""
         self.cluster.startup_log.unlink(missing_ok=True)
         for path in _by_age(self.cluster.log_dir):
             info = path.lstat()
@@ -142,7 +142,7 @@ def _by_age(log_dir: Path) -> list[Path]:
 
 
 def _remove_stale_sockets(endpoint: Endpoint) -> None:
-    """The folder is this cluster's alone, and no server of it runs: whatever socket is there is from a crash."""
+    """Remove sockets of a crashed server. The folder is this cluster's alone, and no server of it runs."""
     if endpoint.socket_dir is not None:
         for leftover in endpoint.socket_dir.glob(".s.PGSQL.*"):
             leftover.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The settings that the server runs with, all given on its command line: a laptop, one company, few connections."""
+"""The server's settings, all on its command line, for a laptop or one company with few connections."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DEFAULTS: Mapping[str, str] = {
     "log_truncate_on_rotation": "on",
     "log_line_prefix": "%m [%p] ",
     "log_checkpoints": "off",
-    # What users ask and store does not belong in a log, and a failing statement's message quotes it ("syntax error in
+    # Users' queries and documents do not belong in a log, and a failing statement's message quotes it ("syntax error in
     # tsquery: ..."). The client gets these errors anyway. `log` keeps the server's own events, FATAL and PANIC.
     "log_min_messages": "log",
     "log_min_error_statement": "panic",
@@ -61,7 +61,7 @@ _OURS = frozenset(
 
 
 def check_settings(settings: Mapping[str, str]) -> None:
-    """Raises ConfigurationError for a name that is no setting's, or that the launcher needs for itself."""
+    """Raises ConfigurationError for a malformed name, or one that the launcher sets itself."""
     for name, value in settings.items():
         if not _NAME.fullmatch(name) or "\0" in value:
             raise ConfigurationError("A setting of the embedded PostgreSQL is malformed.", field="settings")

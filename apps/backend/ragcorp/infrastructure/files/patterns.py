@@ -1,8 +1,8 @@
-"""What is looked for, for ripgrep and for Python: terms as regular expressions, globs as rules.
+"""Terms as regular expressions and globs as rules, for ripgrep and for the check of its matches.
 
-A term that is not ASCII is looked for in NFC, in NFD and in the bytes of Windows-1252 (Latin-1 but for a few signs), so
-that files older than UTF-8 are found. Those bytes also begin characters of UTF-8: which terms a line holds is decided
-on its text.
+A term that is not ASCII is searched in NFC, in NFD and in the bytes of Windows-1252 (Latin-1 but for a few signs), so
+that files older than UTF-8 are found. Those bytes also begin UTF-8 characters: the decoded line decides which terms it
+contains.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ragcorp.domain.files.values import GrepCase, LineSearch, Mark
 from ragcorp.infrastructure.files.globs import Glob, is_light, plain_braces
 
 MAX_MARKS = 64
-"""Marks of one term in one line. A generated file may hold a hundred thousand in one."""
+"""Marks of one term in one line. A generated file may have a hundred thousand in one."""
 
 UTF_8 = "utf-8"
 
@@ -27,7 +27,7 @@ _COMBINING = "\u0300-\u036f"
 _NO_TILDE = "\u0300-\u0302\u0304-\u036f"
 """Behind an n: with a tilde it is an ñ."""
 _ALIKE = ("-\u2010\u2011\u2012\u2013\u2212", "'\u2018\u2019", '"\u201c\u201d')
-"""Signs that one types, and another prints: each matches the others of its kind."""
+"""Characters that people type, and their printed variants: each matches the others of its kind."""
 
 
 def _accented() -> Mapping[str, str]:
@@ -45,10 +45,10 @@ _SIGNS = {sign: kind for kind in _ALIKE for sign in kind}
 
 
 class Term:
-    """A literal as ``pattern`` for ripgrep, and where it stands in a text.
+    """A literal as ``pattern`` for ripgrep, and its places in a text.
 
-    A hyphen matches the typographic ones too and the minus sign, straight quotes the curly ones, and the other way
-    round. ``fold``: a letter also matches itself with another accent, or none; ñ is a letter of its own.
+    A hyphen also matches typographic hyphens and the minus sign, straight quotes also curly ones, and vice versa.
+    ``fold``: a letter also matches itself with another accent, or none; ñ is a letter of its own.
     """
 
     def __init__(self, text: str, *, case: GrepCase, fold: bool) -> None:
@@ -63,7 +63,7 @@ class Term:
         self._regex = re.compile("".join(plain), re.IGNORECASE if self._insensitive else 0)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
-        """Return where the term stands in a line: the first places, which do not overlap."""
+        """Return the first places of the term in a line, without overlaps."""
         return [found.span() for found in islice(self._regex.finditer(line), MAX_MARKS)]
 
     def stands_in(self, text: str) -> bool:
@@ -86,14 +86,14 @@ class Term:
         forms = signs or accented or letter
         if self._insensitive:
             forms += forms.swapcase()
-        # ß has no capital of one letter: what has no byte is left out
+        # ß has no capital of one letter: letters without a byte are omitted
         single = {form.encode("cp1252", "ignore") for form in forms}
         listed = "".join(f"\\x{byte[0]:02X}" for byte in sorted(single) if len(byte) == 1 and byte[0] > 0x7F)
         return alone, f"(?:{alone}|(?-u:[{listed}]))" if listed else alone
 
 
 def _without_accents(text: str) -> list[str]:
-    """Return the letters of a text; those that are folded without their accents, others (ñ) in NFC."""
+    """Return the letters of a text; foldable ones without their accents, others (ñ) in NFC."""
     letters: list[str] = []
     for letter in unicodedata.normalize("NFC", text):
         base = unicodedata.normalize("NFD", letter)[0]
@@ -112,18 +112,18 @@ class Terms:
 
     @property
     def patterns(self) -> list[str]:
-        """The expressions for ripgrep. Each takes the rest of the line, as it would tell of every match in it."""
+        """The expressions for ripgrep. Each consumes the rest of the line: ripgrep would report every match in it."""
         return [f"{term.pattern}(?-u:.)*" for term in self._terms]
 
     def __len__(self) -> int:
         return len(self._terms)
 
     def stand_in(self, text: str, numbers: Iterable[int]) -> bool:
-        """Say whether any of the terms of these numbers stands in a text."""
+        """Return whether any of the terms with these numbers occurs in a text."""
         return any(self._terms[number].stands_in(text) for number in numbers)
 
     def marks(self, line: str, number: int) -> list[Mark]:
-        """Return the marks in a line, by place. Those of two terms may overlap, those of one do not."""
+        """Return the marks in a line, by position. Marks of two terms may overlap, marks of one do not."""
         marks = [
             Mark(number, start, end, index) for index, term in enumerate(self._terms) for start, end in term.spans(line)
         ]
@@ -135,7 +135,7 @@ def without_line_end(line: str) -> str:
 
 
 def submatch_marks(line: bytes, submatches: Sequence[tuple[int, int]], number: int, *, encoding: str) -> list[Mark]:
-    """Return the marks of a line of which ripgrep says the bytes that match. Matches of no width are none."""
+    """Return the marks of a line from the byte ranges that ripgrep reports. Empty matches have none."""
     end_of_line = len(without_line_end(line.decode(encoding, "replace")))
     marks, byte, character = [], 0, 0
     for start, end in submatches:
@@ -149,10 +149,10 @@ def submatch_marks(line: bytes, submatches: Sequence[tuple[int, int]], number: i
 
 
 class Selection:
-    """Which files below a root a search is about, by their relative path. Never hidden ones.
+    """Selects files below a root by their relative path. Never hidden ones.
 
-    ``globs`` are patterns of gitignore. A file is selected where one of the positive ones matches it, or there is none,
-    and no one with ``!`` does, in whatever order they stand. Raises InvalidInputError.
+    ``globs`` are patterns of gitignore. A file is selected if a positive one matches it, or there is none, and no
+    pattern with ``!`` does; their order does not matter. Raises InvalidInputError.
     """
 
     def __init__(self, globs: tuple[str, ...]) -> None:
@@ -169,7 +169,7 @@ class Selection:
         return included and not any(glob.covers(names) for glob in self._exclude)
 
     def rules(self) -> str:
-        """Return rules that spare ripgrep files which are not selected. They are weaker than those of .gitignore."""
+        """Return rules by which ripgrep skips files that are not selected. Rules of .gitignore override them."""
         lines = []
         if self._wanted and all(map(is_light, self._wanted)):
             lines += ["*", "!*/", *(f"!{line}" for glob in self._wanted for line in _itself_and_below(glob))]

@@ -61,11 +61,11 @@ def find_ripgrep() -> Path | None:
 
 
 class Ripgrep:
-    """Searches the roots side by side, by at most ``processes`` at a time; a search waits its turn within its deadline.
+    """Searches the roots concurrently, with ``processes`` at most; a search waits for its turn within its deadline.
 
-    Files above ``max_file_bytes`` are skipped. With globs, ``binary`` are those in which a match stood before the first
-    zero byte: ripgrep tells of the others by ``--debug`` only, which tells of every file that the globs leave out too,
-    and takes seconds for it in a large tree.
+    Skips files above ``max_file_bytes``. With globs, ``binary`` counts only files with a match before the first zero
+    byte: ripgrep reports the others only with ``--debug``, which also reports every file that the globs exclude and
+    takes seconds in a large tree.
     """
 
     def __init__(
@@ -169,9 +169,10 @@ class Ripgrep:
             output.end(code)
 
     def _rules(self, root: Root, folder: RootFolder, output: RipgrepOutput, deadline: float) -> bytes:
-        """Return what is left out, as one ignore file; the last rule that matches decides.
+        """Return the exclusions as one ignore file; the last rule that matches decides.
 
-        Half of the time may go into looking for ignore files; then ripgrep is told of none, and ``leaves_out`` decides.
+        Reading ignore files may take half of the time; after that ripgrep gets none of them, and ``leaves_out``
+        decides.
         """
         half = (time.monotonic() + deadline) / 2
 
@@ -208,7 +209,7 @@ class Ripgrep:
         self, root: Root, folder: RootFolder, rules: bytes, arguments: list[str]
     ) -> AsyncIterator[asyncio.subprocess.Process]:
         """Run ripgrep in a root's folder. It has ended when this does, killed if need be."""
-        # a start that is cancelled half way leaves a process that nobody ends
+        # a start that is cancelled half way would leave a process running
         starting = asyncio.create_task(self._start(root, folder, rules, arguments))
         try:
             await asyncio.wait([starting])

@@ -1,4 +1,4 @@
-"""Reads what ripgrep writes: matches as lines of JSON, what it leaves out as messages of ``--debug``."""
+"""Parses ripgrep's output: matches as lines of JSON, skipped files as messages of ``--debug``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ragcorp.infrastructure.files.root_folder import RootFolder
 from ragcorp.infrastructure.files.safe_open import Roots
 
 MAX_LINE_BYTES = 1024 * 1024
-"""A longer line of ripgrep's is not held: its match is left out."""
+"""A longer line of ripgrep's is dropped with its match."""
 _MAX_MESSAGE_BYTES = 16 * 1024
 _MAX_MESSAGES = 4 * 1024
 
@@ -42,7 +42,7 @@ _BEFORE_PATTERN = len("    (?:")
 
 
 class Query:
-    """A search that is ready to run, for all terms or those of the numbers ``only``.
+    """A prepared search, for all terms or those with the numbers ``only``.
 
     Raises InvalidInputError for its globs.
     """
@@ -65,10 +65,10 @@ class Query:
 
 
 class RipgrepOutput:
-    """Takes the output of one process, in pieces as they come, for the files of one root.
+    """Takes the output of one process, piece by piece, for the files of one root.
 
-    The lines of a file count once the roots let it be read, and where it then holds the same lines: what ripgrep read
-    by a path that led elsewhere is not told.
+    The lines of a file count only if the roots allow it to be read and it then contains the same lines: matches that
+    ripgrep read through a path that led elsewhere are dropped.
     """
 
     def __init__(
@@ -191,23 +191,23 @@ class RipgrepOutput:
         return self.leaves_out is None or not self.leaves_out(relative)
 
     def interrupt(self) -> None:
-        """Tell the file that was being read when the search ended, as far as it was."""
+        """Add the matches of the file that was being read when the search ended."""
         self._more = True
         self._end(binary=False)
 
     def _end(self, *, binary: bool) -> None:
         relative, self._relative = self._relative, None
         lines, self._matched = self._matched, []
-        if relative is None or binary:  # a message tells of what is binary, matched or not
+        if relative is None or binary:  # binary files have a message, matched or not
             return
         try:
             marked = self._admitted(relative, lines)
         except FileIsBinaryError:
-            if self._zero and not self.query.search.globs:  # without a match a message would have told of it
+            if self._zero and not self.query.search.globs:  # without a match there would have been a message
                 self._skip(f"./{relative}".encode(), self._findings.binary, met=True)
             return
         except (FileAccessError, InvalidInputError):
-            return  # to count it would tell what is in it
+            return  # counting it would reveal its content
         if marked.marks:
             names = self._roots.names_of(self._root, relative)
             stopped = len(lines) >= self.query.max_count
@@ -217,10 +217,11 @@ class RipgrepOutput:
             self._findings.add(MatchedFile(path=path, names=names, marks=tuple(marked.marks), cut=cut))
 
     def _admitted(self, relative: str, lines: list[_Line]) -> MarkedLines:
-        """Return the marked lines of a file that may be read and holds them. Raises a FileAccessError for another.
+        """Return the matched lines of a file, checked against its content. Raises a FileAccessError if it may not be
+        read.
 
-        Where a line is no UTF-8, what the whole file is in decides how all of them are read, as it will when their
-        passage is.
+        If a line is not UTF-8, the encoding of the whole file applies to all lines, as it will when their passage is
+        read.
         """
         with self._folder.open(relative) as opened, self._reader.held(opened):
             data = self._reader.data(opened)
@@ -283,7 +284,7 @@ class _Line(NamedTuple):
 
 
 def _line(data: dict[str, Any]) -> _Line:
-    """Return a matched line: as text if it is UTF-8, else in its bytes. Submatches are in bytes."""
+    """Return a matched line: as text if it is UTF-8, else as bytes. Submatches are byte ranges."""
     lines = data["lines"]
     return _Line(
         data["line_number"],

@@ -1,7 +1,7 @@
 """Opens regular files below one root, and nothing else.
 
-Every folder on the way, from ``/`` on, is opened by name inside the one before it, without following links, and the
-file is checked by the descriptor that is read: a path that changes meanwhile leads nowhere else.
+Every folder from ``/`` on is opened by name inside the previous one, without following links, and the descriptor that
+is read is checked: changing the path meanwhile has no effect.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class OpenedFile:
 
 
 class RootFolder:
-    """A root while its folder is held open. ``closed`` are the folders that are never entered."""
+    """A root while its folder is open. ``closed`` are folders that are never entered."""
 
     def __init__(
         self,
@@ -81,9 +81,9 @@ class RootFolder:
 
     @contextmanager
     def open(self, relative: str) -> Iterator[OpenedFile]:
-        """Raises a FileAccessError, and InvalidInputError for what is no path.
+        """Raises a FileAccessError, and InvalidInputError for an invalid path.
 
-        What no path of MAX_PATH characters can name, with its root, is not there.
+        A file that no path of MAX_PATH characters can name, with its root, does not exist.
         """
         components = components_of(relative, names=self._names)
         if len(self._root.name) + 1 + len(relative) > MAX_PATH:
@@ -184,10 +184,10 @@ class RootFolder:
 
 
 def components_of(path: str, *, names: Sequence[str]) -> list[str]:
-    """Return the names that a path consists of, without ``.`` and empty ones.
+    """Return the names in a path, without ``.`` and empty ones.
 
     Raises InvalidInputError for an empty path, one over MAX_PATH and one that is not valid Unicode, and
-    FileAccessDeniedError for one that is absolute, holds NUL or goes up.
+    FileAccessDeniedError for one that is absolute, contains NUL or goes up.
     """
     if not path:
         raise InvalidInputError("path is empty.", field="path", remedy="Name a file: root/relative, or relative.")
@@ -200,14 +200,14 @@ def components_of(path: str, *, names: Sequence[str]) -> list[str]:
 
 
 def spellings(component: str) -> dict[str, None]:
-    """A name as it was given, composed and decomposed: file systems differ in what they keep."""
+    """Return a name as given, composed and decomposed: file systems differ in the form that they store."""
     return dict.fromkeys((component, *(unicodedata.normalize(form, component) for form in ("NFC", "NFD"))))
 
 
 def _require_exact(parent: int, name: str, info: os.stat_result) -> None:
-    """Raise FileNotFoundError for a name in other letters than its folder's, where the file system ignores case.
+    """Raise FileNotFoundError for a name in other letters than its folder's, on a file system that ignores case.
 
-    A file has one spelling everywhere: what is stored of it is looked up by its path.
+    A file has one spelling everywhere: stored data is looked up by its path.
     """
     other = name.swapcase()
     try:

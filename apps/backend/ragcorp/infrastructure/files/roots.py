@@ -1,4 +1,4 @@
-"""The folders whose files may be read: what ALLOWED_PATHS says, checked once, at the start."""
+"""The folders whose files may be read: ALLOWED_PATHS, checked once at the start."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MAX_ROOT_NAME = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """A folder below which files may be read. ``path`` is absolute and held no link when it was resolved.
+    """A folder below which files may be read. ``path`` is absolute and was resolved without links.
 
-    ``name`` stands for it in every path that leaves the service; it is in NFC.
+    ``name``, in NFC, replaces it in every path that leaves the service.
     """
 
     name: str
@@ -28,11 +28,11 @@ class Root:
 def parse_roots(text: str) -> tuple[Root, ...]:
     """Return the roots that ``[name=]dir[:[name=]dir...]`` lists, in its order; none for an empty text.
 
-    The name defaults to the folder's own. ``~`` is the home folder, a relative folder lies below the working one, and
-    a root that is a link stands for the folder that it leads to now. A folder whose path holds ``:`` cannot be listed:
-    name a link to it. No root lies inside another, so that a file has one name of the form ``root/relative``.
+    The name defaults to the folder's own. ``~`` is the home folder, a relative folder is below the working one, and a
+    root that is a link is the folder that it leads to now. A path that contains ``:`` cannot be listed: name a link to
+    it. No root is inside another, so that a file has one name of the form ``root/relative``.
 
-    Raises ConfigurationError, which tells the entry by its number and never repeats it.
+    Raises ConfigurationError with the number of the entry, never its text.
     """
     if not text.strip():
         return ()

@@ -1,4 +1,4 @@
-"""Finds the root that a path leads to, reaches it without following links, and opens the file there."""
+"""Finds the root of a path, enters it without following links, and opens the file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from ragcorp.infrastructure.files.root_folder import (
 from ragcorp.infrastructure.files.roots import Root
 
 _SYSTEM = (Path("/proc"), Path("/sys"))
-"""Never entered: plain files there tell of this very process, its environment among them."""
+"""Never entered: plain files there describe this process, its environment among them."""
 
 
 class Roots:
-    """The roots in their order. ``excluded`` folders are never entered, wherever a root lies towards them.
+    """The roots in their order. ``excluded`` folders are never entered, wherever they are.
 
-    ``hard_links`` says whether a file with further names is read. It may lie outside the roots under another of them.
+    ``hard_links``: also read a file with several names, one of which may be outside the roots.
     """
 
     def __init__(self, roots: Sequence[Root], *, excluded: Sequence[Path] = (), hard_links: bool = False) -> None:
@@ -45,9 +45,9 @@ class Roots:
 
     @contextmanager
     def open(self, path: str) -> Iterator[OpenedFile]:
-        """Open ``name/relative``, or the bare ``relative`` in the first root that has something of that path.
+        """Open ``name/relative``, or the bare ``relative`` in the first root that has such a path.
 
-        Raises a FileAccessError, and InvalidInputError for what is no path.
+        Raises a FileAccessError, and InvalidInputError for an invalid path.
         """
         opened = self._first(components_of(path, names=self.names))
         try:
@@ -57,7 +57,7 @@ class Roots:
 
     @contextmanager
     def open_exact(self, path: str) -> Iterator[OpenedFile]:
-        """Open ``name/relative`` in the root of that name only. Raises what ``open`` does."""
+        """Open ``name/relative`` in the root of that name only. Raises the errors of ``open``."""
         name, *components = components_of(path, names=self.names) or [""]
         root = self._by_name.get(unicodedata.normalize("NFC", name))
         if root is None:
@@ -70,10 +70,10 @@ class Roots:
 
     @contextmanager
     def entered(self, name: str) -> Iterator[RootFolder]:
-        """Hold a root's folder open.
+        """Keep a root's folder open.
 
-        Raises FileNotFoundInRootsError where it is gone or a link stands in its way, and FileAccessDeniedError where
-        it lies in an excluded folder.
+        Raises FileNotFoundInRootsError where it is missing or a link is in the way, and FileAccessDeniedError where it
+        is in an excluded folder.
         """
         root = self._by_name[name]
         closed = self._closed()
@@ -87,13 +87,13 @@ class Roots:
 
     @contextmanager
     def searched(self, name: str) -> Iterator[RootFolder]:
-        """Hold a root's folder open for a search. Raises a FileAccessError where it is gone or cannot be listed."""
+        """Keep a root's folder open for a search. Raises a FileAccessError if it is missing or cannot be listed."""
         with self.entered(name) as folder:
             folder.require_listed(device=self._devices[name])
             yield folder
 
     def excluded_below(self, name: str) -> tuple[str, ...]:
-        """Return the excluded folders below a root, relative to it; ``.`` where the root lies in one."""
+        """Return the excluded folders below a root, relative to it; ``.`` if the root itself is excluded."""
         root = self._by_name[name].path
         found = set()
         for folder in self._excluded:
@@ -105,7 +105,7 @@ class Roots:
         return tuple(sorted(found))
 
     def names_of(self, name: str, relative: str) -> tuple[str, ...]:
-        """Return the paths by which a file of a root can be read: the bare one too, unless it leads elsewhere."""
+        """Return the paths by which a file can be read: the bare one too, unless it leads elsewhere."""
         components = relative.split("/")
         for root, rest in self._candidates(components):
             if root.name == name and rest == components:
@@ -140,7 +140,7 @@ class Roots:
             return folder.opened(components)
 
     def _has(self, root: Root, components: list[str]) -> bool:
-        """Say whether a root has anything of that path, be it readable or not."""
+        """Return whether a root has anything at that path, readable or not."""
         if not any(os.path.lexists(root.path / spelling) for spelling in spellings(components[0])):
             return False
         try:

@@ -1,4 +1,4 @@
-"""What of a log record may be shown: no text of users, no message of a library's exception, nothing that forges."""
+"""The safe part of a log record: no user text, no message of a library's exception, no forged lines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ragcorp.domain.exceptions import RagcorpError
 Shown = str | int | float | bool | None
 
 FIELDS = "fields"
-"""The attribute of a record (``extra={"fields": ...}``) that holds what is counted or named beside the message."""
+"""The attribute of a record (``extra={"fields": ...}``) with the counts and names that go with the message."""
 
 OURS = "ragcorp"
 TEMPLATED = ("alembic", "asyncio", "httpcore", "httpcore2", "httpx", "httpx2", "openai", "psycopg", "uvicorn")
-"""Libraries whose messages are constants with arguments. What others log may hold values in the message itself."""
+"""Libraries whose messages are constants with arguments. Messages of other libraries may contain values."""
 
 UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Categories of Unicode that end a line, move the cursor, turn the direction of writing or cannot be encoded."""
@@ -31,7 +31,7 @@ MASK = "***"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownError:
-    """An exception without what libraries say of it: ``message`` is that of our own errors, which is safe."""
+    """An exception without library text: ``message`` is set only for errors of ragcorp, which are safe."""
 
     kind: str
     message: str | None
@@ -52,7 +52,7 @@ class ShownRecord:
 
 
 class RecordReader:
-    """Reads records. ``request_id`` tells the request at hand, if there is one; ``secrets`` are masked wherever."""
+    """Reads records. ``request_id`` returns the current request's id, if any; ``secrets`` are masked everywhere."""
 
     def __init__(self, *, request_id: Callable[[], str | None], secrets: Iterable[str] = ()) -> None:
         self._request_id = request_id
@@ -88,7 +88,7 @@ class RecordReader:
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line, with what could fake another one, or hide a part of it, written as an escape."""
+    """Return the text on one line, with characters that could forge or hide text escaped."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escape(character) if unicodedata.category(character) in UNSAFE else character for character in text)
@@ -120,7 +120,7 @@ def _argument(value: object) -> object:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception, what it came of, and the members of groups; no exception twice."""
+    """Yield an exception, its causes and the members of groups; no exception twice."""
     waiting, seen = [error], set[int]()
     while waiting and len(seen) < MAX_CAUSES:
         error = waiting.pop(0)
@@ -145,7 +145,7 @@ def _frames(error: BaseException) -> Iterator[str]:
 
 
 def _short(path: str) -> str:
-    """Return a module's path from its package on: where it is installed is nobody's business."""
+    """Return a module's path from its package on, without the place of installation."""
     for root in ("/site-packages/", "/apps/backend/", "/lib/"):
         _, found, rest = path.rpartition(root)
         if found:

@@ -1,4 +1,4 @@
-"""Assembles the HTTP interface from use cases."""
+"""Assembles the HTTP application from use cases."""
 
 from __future__ import annotations
 
@@ -61,11 +61,9 @@ ROUTERS = (
 
 
 def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT) -> FastAPI:
-    """Return the application. It opens and closes nothing: whoever made the services does. ``page`` is the web page's
-    folder.
+    """Return the application; it neither opens nor closes the services. ``page`` is the web page's folder.
 
-    ``app.state.metrics`` counts for what is mounted beside the routes, too; ``app.state.stopping`` is told when the
-    service is about to end.
+    ``app.state.metrics`` also counts for mounted applications; ``app.state.stopping`` starts the shutdown.
     """
     app = FastAPI(
         openapi_url=None,
@@ -129,12 +127,12 @@ async def _on_bad_parameters(request: Request, error: Exception) -> Response:
     invalid = cast("RequestValidationError", error)
     details = [{**detail, "loc": tuple(detail["loc"])[1:]} for detail in invalid.errors()]
     route = cast("BoundedRoute", request.scope["route"])
-    errors = field_errors(details, known=route.query_names | {"collection"}, root="query")
+    errors = field_errors(details, names=route.query_names | {"collection"}, root="query")
     return problem_of(RequestRefusedError(*errors)).response(request.scope)
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
-    """Routing's own errors. Their details are not shown: they may hold what the caller sent."""
+    """Answer errors of the routing, without their details: these may repeat what the caller sent."""
     status = cast("HTTPException", error).status_code
     headers: dict[str, str] = {}
     if status == HTTPStatus.METHOD_NOT_ALLOWED:

@@ -56,7 +56,7 @@ def describe(*, version: str, routes: Iterable[BaseRoute], limits: HttpLimits) -
         summary="Answers over a company's documents, with citations.",
         description=DESCRIPTION,
         routes=routes,
-        servers=[{"url": "."}],  # beside the description: below /v1 it is that, behind a proxy its prefix
+        servers=[{"url": "."}],  # relative to the description, so that /v1 and the prefix of a proxy are kept
     )
     answers = _schemas(_answers(routes))
     requests = _schemas([ProblemDetails, *UNSEEN_BODIES, *bodies(routes)])
@@ -64,7 +64,7 @@ def describe(*, version: str, routes: Iterable[BaseRoute], limits: HttpLimits) -
     described["components"]["schemas"] = schemas
     for schema in schemas.values():
         properties = schema.get("properties", {})
-        if {"query", "limit"} <= properties.keys():  # a search in files has bounds of its own
+        if {"query", "limit"} <= properties.keys():  # a file search has other bounds
             properties["query"] |= {"maxLength": limits.max_query_characters, "pattern": QUERY_PATTERN}
             properties["limit"]["maximum"] = limits.max_limit
     _describe_keys(described)
@@ -100,7 +100,7 @@ def _operations(routes: Iterable[BaseRoute]) -> list[APIRoute]:
 
 
 def _describe_keys(described: dict[str, Any]) -> None:
-    """Say of each operation which scope it needs, and how it is refused."""
+    """Add to each operation its scope and its refusals."""
     described["components"]["securitySchemes"] = {
         KEY_SCHEME: {
             "type": "http",
@@ -116,9 +116,9 @@ def _describe_keys(described: dict[str, Any]) -> None:
             if scope is None:
                 operation["security"] = []
                 continue
-            said = operation.get("description")
+            text = operation.get("description")
             needs = f"Needs a key with the scope `{scope}`."
-            operation["description"] = needs if said is None else f"{said}\n\n{needs}"
+            operation["description"] = needs if text is None else f"{text}\n\n{needs}"
             refusals = {str(status): answer for status, answer in problems(401, 403, 429).items()}
             del refusals["default"]  # the operation has its own
             refusals["401"]["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}}}

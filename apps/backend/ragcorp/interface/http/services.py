@@ -1,4 +1,4 @@
-"""What the HTTP interface is given: the use cases, what an operator watches, and its limits."""
+"""Dependencies of the HTTP interface: use cases, authentication and observability hooks."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from starlette.types import Message, Receive, Scope, Send
 from ragcorp.interface.mcp.held import Held
 from ragcorp.interface.mcp.left_calls import CancelsLeftCalls
 from ragcorp.interface.mcp.messages import STOPPING, refusals
-from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, Full, OwnerOf, nobody
+from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, Full, OwnerOf, no_owner
 
 RETRY_SECONDS = 10
 
@@ -42,10 +42,10 @@ class EndpointLimits:
 
 
 class McpEndpoint:
-    """Serves an MCP server at one path. Sessions last from ``running`` to its end, or to ``end_sessions``.
+    """Serves an MCP server at one path, with sessions inside ``running`` until ``end_sessions``.
 
-    ``stopping`` is set when they end: the server's calls then answer that it stops. ``owner_of`` tells whose request
-    one is: a session is for its owner alone.
+    ``stopping`` is set when they end: calls then answer that the service stops. ``owner_of`` returns the owner of a
+    request; only its owner may use a session.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class McpEndpoint:
         server: Server[Any],
         *,
         limits: EndpointLimits,
-        owner_of: OwnerOf = nobody,
+        owner_of: OwnerOf = no_owner,
         stopping: asyncio.Event | None = None,
     ) -> None:
         self._server = server
@@ -77,7 +77,7 @@ class McpEndpoint:
             await asyncio.wait(self._answering)
 
     async def end_sessions(self) -> None:
-        """Let running calls say that the service stops, and end all sessions and with them their streams.
+        """Let running calls answer that the service stops, then end all sessions and their streams.
 
         Further requests are refused.
         """
@@ -114,7 +114,7 @@ class McpEndpoint:
                 await _full(full, self._limits)(scope, receive, send)
 
     async def _served(self) -> BoundedSessions | None:
-        """Return the sessions, None where they end."""
+        """Return the sessions; None while they end."""
         if self._stopping.is_set():
             return None
         try:
@@ -124,7 +124,7 @@ class McpEndpoint:
 
     @contextmanager
     def _counted(self, scope: Scope) -> Iterator[None]:
-        """Know the request among those to whose answers ``end_sessions`` gives time: streams have no end."""
+        """Count a POST among those that ``end_sessions`` waits for; streams have no end."""
         task = asyncio.current_task()
         if scope["method"] != "POST" or task is None:
             yield
@@ -152,7 +152,7 @@ class McpEndpoint:
             )
 
     def _unreadable(self, body: bytes | None) -> Response | None:
-        """The SDK refuses such bodies too, but its words repeat what was sent."""
+        """Refuse what is no message; the SDK's own errors would repeat the body."""
         if body is None:
             too_large = f"The body is larger than {self._limits.max_body_bytes} bytes (MAX_BODY_BYTES)."
             return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large)
@@ -163,11 +163,11 @@ class McpEndpoint:
 
 
 class _GoneError(Exception):
-    """The caller left before the body was in."""
+    """The client left before the end of the body."""
 
 
 async def _body(receive: Receive, *, limit: int) -> bytes | None:
-    """Return the body, None where it is longer than ``limit``. Raises _GoneError."""
+    """Return the body; None above ``limit`` bytes. Raises _GoneError."""
     blocks: list[bytes] = []
     size = 0
     while True:
@@ -184,7 +184,7 @@ async def _body(receive: Receive, *, limit: int) -> bytes | None:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Return a receive that gives the body, and then what comes."""
+    """Return a receive that repeats the body and then continues."""
     unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def received() -> Message:

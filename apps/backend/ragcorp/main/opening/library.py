@@ -19,7 +19,7 @@ from ragcorp.main.wiring.container import Container, Parts, open_container
 
 
 class RagHandle:
-    """What `open` returns: enter it with ``async with`` for a ``Rag``, or with ``with`` for a blocking one."""
+    """Returned by `open`: use it with ``async with`` for a ``Rag``, or with ``with`` for a blocking one."""
 
     def __init__(self, settings: Settings, parts: Parts, principal: Principal) -> None:
         self._settings = settings
@@ -69,10 +69,11 @@ def open_rag(
 ) -> RagHandle:
     """Open ragcorp over the embedded PostgreSQL in ``data_dir``, or over ``database_url``.
 
-    Any setting may be given by its name in lower case (``enable_hybrid_search=True``); what is not given comes from
-    the environment. ``parts`` are sources, models or a fusion service of your own. ``workspace`` is the one to work in
-    (else RAGCORP_WORKSPACE), ``principal`` who asks in place of the local user.
-    Raises ConfigurationError for settings that are not valid; entering raises what opening the database raises.
+    Pass any setting by its name in lower case (``enable_hybrid_search=True``); the others come from the environment.
+    ``parts`` are your own sources, models or fusion service. ``workspace`` defaults to RAGCORP_WORKSPACE, ``principal``
+    to the local user.
+
+    Raises ConfigurationError for invalid settings; entering it raises the errors of opening the database.
     """
     overrides = {
         "database_url": database_url,

@@ -1,4 +1,4 @@
-"""Migrates by hand, and tells how far a database is."""
+"""Migrates on demand, and reports the schema revision."""
 
 from __future__ import annotations
 

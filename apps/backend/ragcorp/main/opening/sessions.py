@@ -1,4 +1,4 @@
-"""Opens what a command of the command line works on."""
+"""Opens the use cases for a command of the command line."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def session_of(container: Container) -> Session:
 
 
 def facts_of(settings: Settings) -> Facts:
-    """Return what is in force, in words."""
+    """Return a description of the settings in force."""
     model = settings.embedding
     extractive = settings.answer_provider is AnswerProvider.EXTRACTIVE
     return Facts(

@@ -15,18 +15,18 @@ NOISY = {
     "alembic": logging.WARNING,
     "httpcore2": logging.WARNING,
     "httpx": logging.WARNING,
-    "httpx2": logging.WARNING,  # one line a request, with the URL and whatever secret is in it
+    "httpx2": logging.WARNING,  # one line per request, with the URL and its secrets
     "mcp": logging.WARNING,  # ids of sessions
     "openai": logging.WARNING,
     "opentelemetry": logging.ERROR,  # each batch that a collector did not take
-    "psycopg.pool": logging.ERROR,  # each failed attempt is a warning; what it means is raised and reported
+    "psycopg.pool": logging.ERROR,  # each failed attempt is a warning; the error itself is raised and reported
     "uvicorn": logging.WARNING,
     "watchfiles": logging.WARNING,
 }
 
 
 class _StderrHandler(logging.StreamHandler[TextIO]):
-    """Writes to what sys.stderr is at that moment: a progress bar puts its own stream there and stays below."""
+    """Writes to the current sys.stderr: a progress bar puts its own stream there and stays below the lines."""
 
     def __init__(self) -> None:
         super().__init__(sys.stderr)
@@ -37,7 +37,7 @@ class _StderrHandler(logging.StreamHandler[TextIO]):
 
 
 class _WithFields(logging.Formatter):
-    """What a record counts or names beside its message stands behind it, as in the lines of a service."""
+    """Appends a record's fields to its message, as a service's lines do."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         fields = getattr(record, FIELDS, None) or {}
@@ -45,8 +45,8 @@ class _WithFields(logging.Formatter):
         return escaped(" ".join([super().formatMessage(record), *named]))
 
 
-def _is_told(record: logging.LogRecord) -> bool:
-    """Pass over the traceback of a request that was ended as the service stops: the server tells of it in a line."""
+def _is_relevant(record: logging.LogRecord) -> bool:
+    """Drop the traceback of a request that is cancelled at shutdown: the server logs a line about it."""
     return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
 
 
@@ -59,9 +59,9 @@ def configure_logging(level: str) -> None:
 
 
 def set_levels(level: str) -> None:
-    """Let lines pass from ``level`` on; those of talkative libraries from where they say what somebody needs."""
+    """Set the level, and higher levels for verbose libraries."""
     logging.getLogger().setLevel("INFO" if level == "debug" else level.upper())
     logging.getLogger("ragcorp").setLevel(level.upper())
     for name, least in NOISY.items():
         logging.getLogger(name).setLevel(least)
-    logging.getLogger("uvicorn.error").addFilter(_is_told)
+    logging.getLogger("uvicorn.error").addFilter(_is_relevant)

@@ -1,4 +1,4 @@
-"""stdin, stdout and stderr as every command may rely on them: all are open, and stderr fails nobody."""
+"""Prepares stdin, stdout and stderr: all three are open, and writing to stderr never fails."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ if TYPE_CHECKING:
 STDOUT, STDERR = 1, 2
 
 SERVICE_PATIENCE_SECONDS = 0.2
-"""How long a service waits for whoever reads its stderr, before a line is lost."""
+"""How long a service waits for the reader of its stderr before it drops a line."""
 
 
 class DiagnosticSink(io.RawIOBase):
-    """Takes what goes to stderr; what its reader does not take is lost.
+    """Writes to stderr and drops what cannot be written: a full disk or a closed pipe must not end a command.
 
-    A disk that is full or a reader that is gone is no reason to end a command. ``bound`` is for what serves: it may
-    not stand still either because nobody reads.
+    ``bound`` limits the wait for a slow reader, so that a service never blocks.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -52,7 +51,7 @@ class DiagnosticSink(io.RawIOBase):
         return size
 
     def _takes(self) -> bool:
-        """Tell whether so much as PIPE_BUF is taken at once; after one that was not, without waiting again."""
+        """Return whether PIPE_BUF bytes can be written. After one failed wait it does not wait again."""
         if self._patience is None:
             return True
         poll = select.poll()
@@ -62,10 +61,10 @@ class DiagnosticSink(io.RawIOBase):
 
 
 def prepare_standard_streams() -> tuple[io.TextIOWrapper, io.TextIOWrapper]:
-    """Return stdout and stderr, which are sys.stdout and sys.stderr from now on, in UTF-8 whatever the locale.
+    """Set sys.stdout and sys.stderr to UTF-8 whatever the locale, and return them.
 
-    A name that cannot be printed must not end a command. Descriptors that were closed lead to nowhere: what is opened
-    next, a connection to the database perhaps, would get their number and what is written there.
+    A name that cannot be printed must not end a command. Closed descriptors are opened on the null device: otherwise
+    the next opened file or database connection would get their numbers and the output.
     """
     for descriptor in range(STDERR + 1):
         try:
@@ -87,7 +86,7 @@ def prepare_standard_streams() -> tuple[io.TextIOWrapper, io.TextIOWrapper]:
 
 
 def wait_for_no_reader() -> None:
-    """From now on what goes to stderr is lost where nobody reads it, as in a pipe that is full."""
+    """Drop output to stderr from now on when nobody reads it, as in a full pipe."""
     sink = getattr(getattr(sys.stderr, "buffer", None), "raw", None)
     if isinstance(sink, DiagnosticSink):
         sink.bound(SERVICE_PATIENCE_SECONDS)

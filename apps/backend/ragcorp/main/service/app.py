@@ -1,4 +1,4 @@
-"""The service: the HTTP interface over a container, with the worker that makes vectors."""
+"""The service: the HTTP application over a container, with its background workers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import asyncio
 import logging
 import platform
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from functools import partial
 
 from fastapi import FastAPI
-from starlette.applications import Starlette
-from starlette.types import Receive, Send
-from starlette.types import Scope as AsgiScope
 
 import ragcorp
 from ragcorp.application.embedding.worker import EmbeddingWorker
@@ -34,7 +31,7 @@ from ragcorp.main.service.readiness import Readiness
 from ragcorp.main.service.status import make_status
 from ragcorp.main.settings.addresses import allowed_hosts
 from ragcorp.main.settings.schema import Settings
-from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.container import Container
 from ragcorp.main.wiring.deadlines import ask_seconds, grep_seconds
 
 logger = logging.getLogger(__name__)
@@ -44,25 +41,15 @@ MCP_PATH = "/mcp"
 CANCEL_AGAIN_SECONDS = 0.5
 
 WRITE_MARGIN_SECONDS = 5.0
-"""What a stream waits longer for its client than the server does, which cuts the connection."""
-
-
-@asynccontextmanager
-async def open_app(settings: Settings, dsn: str, *, parts: Parts | None = None) -> AsyncIterator[FastAPI]:
-    """Open the container at ``dsn`` and yield the application over it; close both at the end.
-
-    Raises ConfigurationError, StorageUnavailableError or IncompatibleEmbeddingsError.
-    """
-    async with open_container(settings, dsn, parts=parts) as container, run_app(container) as app:
-        yield app
+"""A stream waits this much longer for its client than the server, which cuts the connection."""
 
 
 @asynccontextmanager
 async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     """Yield the application over an open container; its workers run until the end of the block.
 
-    ``app.state.mcp`` is the endpoint of MCP clients (None without that extra): their streams last as long as they, so
-    whoever stops the service ends its sessions first.
+    ``app.state.mcp`` is the MCP endpoint (None without that extra). Its streams last as long as their clients, so a
+    shutdown ends its sessions first.
     """
     worker = EmbeddingWorker(embed_pending=container.use_cases.embed_pending)
     limits = http_limits(container.settings)
@@ -101,29 +88,6 @@ async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
 def _log_death(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.critical("the %s died: its work waits for a restart", task.get_name(), exc_info=error)
-
-
-class Application:
-    """The service for an ASGI server that starts applications by itself: the lifespan opens and closes it."""
-
-    def __init__(self, settings: Settings, dsn: str, *, parts: Parts | None = None) -> None:
-        self._opened: Callable[[], AbstractAsyncContextManager[FastAPI]] = partial(open_app, settings, dsn, parts=parts)
-        self._lifespan = Starlette(lifespan=self._run)
-        self._app: FastAPI | None = None
-
-    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._lifespan(scope, receive, send)
-            return
-        if self._app is None:
-            raise RuntimeError("the application has not been started: its lifespan did not run")
-        await self._app(scope, receive, send)
-
-    @asynccontextmanager
-    async def _run(self, _: Starlette) -> AsyncIterator[None]:
-        async with self._opened() as self._app:
-            yield
-        self._app = None
 
 
 def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices:

@@ -1,11 +1,13 @@
-"""The server's parser: it bounds the head of a request and the time of its body, and answers what is no HTTP with a
-problem as well.
+"""The server's HTTP parser: bounds a request's head, the time of its body and the wait for slow readers.
+
+What is no HTTP gets a problem response too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from enum import Enum, auto
 from http import HTTPStatus
 
@@ -33,44 +35,59 @@ MALFORMED = Problem(
 
 
 BODY_BYTES_A_SECOND = 1024
-"""A body that comes at this rate may take as long as its receiver lets it."""
+"""A body at this rate may take as long as its receiver lets it."""
 
 
 class HeadTooLongError(Exception):
-    """More came than a request may begin with."""
+    """The head of a request exceeds its bounds."""
 
 
 class _Part(Enum):
-    """What comes next on a connection."""
+    """The part of a request that comes next on a connection."""
 
     HEAD = auto()
     BODY = auto()
-    """Of a chunked body also its last chunk and what trails it."""
+    """Of a chunked body also its last chunk and its trailers."""
     ANOTHER = auto()
     """Another request, of which nothing has come."""
 
 
+class _Timer:
+    """A single-shot timer: ``start`` does nothing while it runs."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._handle: asyncio.TimerHandle | None = None
+
+    def start(self, seconds: float, callback: Callable[[], object]) -> None:
+        if self._handle is None:
+            self._handle = self._loop.call_later(seconds, callback)
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+
 class ProblemProtocol(HttpToolsProtocol):
-    """Where the parser gives up there is no request yet, so nothing of the application can answer.
+    """Bounds what the parser itself takes without a limit, before an application could answer.
 
-    The parser itself takes a head of any length, for as long as it takes to come, and so it does with what trails the
-    last chunk of a body, and with the extensions of a chunk. Here a head has ``head_seconds`` from the connection, or
-    its own first byte, to its end; what is longer is refused, and who sends none is hung up on. Trailers count as part
-    of the head, and are thrown away: they must not add headers to a request that was checked without them.
-
-    A body has ``body_seconds``, and a second more for each ``BODY_BYTES_A_SECOND`` that came, but never more than
-    ``body_seconds`` ahead; while the service does not read, its time stands still. What the application reads has
-    a clock of its own, which is stricter: this one holds where nobody reads, or reads line by line. Once the request is
-    answered the rest of its body has ``unread_seconds``.
+    - A head, chunk extensions and trailers included, is limited to MAX_HEAD_BYTES and MAX_HEADERS, and has
+      ``head_seconds`` from the connection or its first byte. Trailers are discarded: they must not add headers to a
+      request that was checked without them.
+    - A body has ``body_seconds`` and one more second per BODY_BYTES_A_SECOND received, at most ``body_seconds`` ahead.
+      The clock stops while the service does not read. The application has a stricter clock; this one covers bodies that
+      it does not read, or reads line by line. After the response the rest of a body has ``unread_seconds``.
+    - A client that does not read a response for ``write_seconds`` is cut; the application sees a disconnect. None sets
+      no bound.
     """
 
     head_seconds = 10.0
     body_seconds = 65.0
     unread_seconds = 2.0
     tick_seconds = 0.5
+    write_seconds: float | None = None
 
-    _timer: asyncio.TimerHandle | None = None
-    _ticking: asyncio.TimerHandle | None = None
     _part = _Part.HEAD
     _progressed = False
     _unfinished_bytes = _head_bytes = 0
@@ -78,11 +95,12 @@ class ProblemProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._start_timer()
+        self._head_timer, self._body_timer, self._write_timer = (_Timer(self.loop) for _ in range(3))
+        self._start_head_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
-        self._stop_ticking()
+        for timer in (self._head_timer, self._body_timer, self._write_timer):
+            timer.stop()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -90,15 +108,15 @@ class ProblemProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self.transport.is_closing():
             return
-        if not self._progressed:  # all of it belongs to what has not ended; of a first piece that is not known
+        if not self._progressed:  # all of it belongs to an unfinished part; of a first piece that is unknown
             self._unfinished_bytes += len(data)
             if self._unfinished_bytes > MAX_HEAD_BYTES:
                 self.send_400_response("")
                 return
         if self._part is _Part.BODY:
-            self._start_ticking()
+            self._start_body_timer()
         elif self._part is _Part.HEAD or (not self._progressed and self.cycle.response_complete):
-            self._start_timer()  # blank lines before a request are the beginning of its head
+            self._start_head_timer()  # blank lines before a request are the beginning of its head
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -121,7 +139,7 @@ class ProblemProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._part = _Part.BODY
         self._body_left = self.body_seconds
-        self._stop_timer()
+        self._head_timer.stop()
         super().on_headers_complete()
 
     def on_chunk_header(self) -> None:
@@ -138,11 +156,20 @@ class ProblemProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._part = _Part.ANOTHER
         self._progress()
-        self._stop_ticking()
+        self._body_timer.stop()
         super().on_message_complete()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self.write_seconds is not None:
+            self._write_timer.start(self.write_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._write_timer.stop()
+        super().resume_writing()
+
     def _unsupported_upgrade_warning(self) -> None:
-        """The parser reads nothing after an upgrade, so the connection ends with the answer."""
+        """The parser reads nothing after an upgrade, so the connection ends with the response."""
         self.cycle.keep_alive = False
 
     def _progress(self) -> None:
@@ -152,28 +179,16 @@ class ProblemProtocol(HttpToolsProtocol):
     def _count(self, size: int) -> None:
         self._head_bytes += size
         if self._head_bytes > MAX_HEAD_BYTES:
-            raise HeadTooLongError  # the parser ends with an error of its own, which is answered
+            raise HeadTooLongError  # the parser wraps it in an error that send_400_response answers
 
-    def _start_timer(self) -> None:
-        if self._timer is None:
-            self._timer = self.loop.call_later(self.head_seconds, self.transport.close)
+    def _start_head_timer(self) -> None:
+        self._head_timer.start(self.head_seconds, self.transport.close)
 
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _start_ticking(self) -> None:
-        if self._ticking is None:
-            self._ticking = self.loop.call_later(self.tick_seconds, self._tick)
-
-    def _stop_ticking(self) -> None:
-        if self._ticking is not None:
-            self._ticking.cancel()
-            self._ticking = None
+    def _start_body_timer(self) -> None:
+        self._body_timer.start(self.tick_seconds, self._tick)
 
     def _tick(self) -> None:
-        self._ticking = None
+        self._body_timer.stop()
         if self.transport.is_closing():
             return
         if not self.flow.read_paused:
@@ -181,7 +196,7 @@ class ProblemProtocol(HttpToolsProtocol):
         if self.cycle.response_complete:
             self._body_left = min(self._body_left, self.unread_seconds)
         if self._body_left > 0:
-            self._start_ticking()
+            self._start_body_timer()
         elif self.cycle.response_complete:
             self.transport.close()
         else:
@@ -191,13 +206,13 @@ class ProblemProtocol(HttpToolsProtocol):
         self._end_with(MALFORMED)
 
     def _end_with(self, problem: Problem) -> None:
-        """Close the connection; answer with ``problem`` unless another answer has begun, or is due before it."""
+        """Close the connection; send ``problem`` unless another response has begun, or is due before it."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
             self._write(problem)
         elif not cycle.response_started and not self.pipeline:
             self._write(problem)
-            cycle.disconnected = True  # what the application answers now would come second
+            cycle.disconnected = True  # a later response of the application would be a second one
             cycle.message_event.set()
         self.transport.close()
 
@@ -213,3 +228,8 @@ class ProblemProtocol(HttpToolsProtocol):
             "connection: close\r\n\r\n"
         )
         self.transport.write(head.encode() + body)
+
+
+def cutting_protocol(seconds: float) -> type[ProblemProtocol]:
+    """Return the protocol with ``write_seconds``."""
+    return type("CuttingProtocol", (ProblemProtocol,), {"write_seconds": seconds})

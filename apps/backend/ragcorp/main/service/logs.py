@@ -1,4 +1,4 @@
-"""Logging of what serves: structured lines, past a sink that may block."""
+"""Logging of a service: structured lines through a handler that never blocks."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ SHORTEST_SECRET = 6
 
 @contextmanager
 def service_logs(settings: Settings, target: Target) -> Iterator[None]:
-    """Send every line of the process to one handler, in the format of LOG_FORMAT, for as long as the block lasts.
+    """Send all log lines of the process to one handler, in the format of LOG_FORMAT, during the block.
 
-    What else is said on stderr waits for no reader from here on, also after the block.
+    Other output to stderr waits for no reader from now on, also after the block.
     """
     wait_for_no_reader()
     reader = RecordReader(request_id=current_request_id, secrets=secrets_of(settings))
@@ -54,7 +54,7 @@ def dropped_lines() -> int:
 
 
 def secrets_of(settings: Settings) -> frozenset[str]:
-    """Return what no line may hold: keys, passwords, and what stands in an address beside the host."""
+    """Return the values that no line may contain: keys, passwords, and the secret parts of addresses."""
     found: set[str] = set()
     for name in type(settings).model_fields:
         value = getattr(settings, name)

@@ -1,4 +1,4 @@
-"""Runs the service: takes the port first, and stops cleanly."""
+"""Runs the service: binds the port first and shuts down cleanly."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ragcorp.interface.http.layers.cors import ANY
 from ragcorp.interface.http.layers.stopping import Stopping
 from ragcorp.main.opening.sessions import open_prepared, session_of
 from ragcorp.main.service.app import http_limits, run_app
+from ragcorp.main.service.http_protocol import cutting_protocol
 from ragcorp.main.service.logs import service_logs
 from ragcorp.main.service.shutdown import CANCELLING_SHARE, FINISHING_SHARE, Shutdown
-from ragcorp.main.service.unread_responses import cutting_protocol
 from ragcorp.main.settings.addresses import access_over, address_of, is_loopback
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.schema import Settings
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 BACKLOG = 2048
 
 HURRIED_SECONDS = 0.5
-"""How long each step of the end may take once a second signal came."""
+"""Time of each shutdown step after a second signal."""
 
 UNBOUND_ROLE = (
     "the database role of DATABASE_URL passes over row-level security, so that nothing but this program's own "
@@ -58,10 +58,10 @@ logger = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def open_service(target: Target, options: ServeOptions) -> AsyncIterator[RunningService]:
-    """Take the port, then open the storage; ``run`` of what is yielded serves until it is cancelled.
+    """Bind the port, then open the storage; ``run`` of the yielded service serves until it is cancelled.
 
-    Raises ConflictError for a port that is taken, ConfigurationError for an address that needs a key while there is
-    none, and what opening the storage raises.
+    Raises ConflictError for a port in use, ConfigurationError for an address that needs a key if there is none, and
+    the errors of opening the storage.
     """
     settings = settings_for(target, host=options.host, port=options.port)
     with (
@@ -82,10 +82,10 @@ async def open_service(target: Target, options: ServeOptions) -> AsyncIterator[R
 async def require_bound_role(
     settings: Settings, listener: socket.socket, any_key_exists: Callable[[], Awaitable[bool]]
 ) -> None:
-    """Raise ConfigurationError where others may use the service, and its database role passes over every policy.
+    """Raise ConfigurationError if others may use the service and its database role bypasses row-level security.
 
-    Once there is a key, others may: over a network, or through a proxy on this machine. Without one, on a loopback
-    address, the log warns. The embedded server's role is bound by how it is made.
+    With a key, others may, over a network or a local proxy. Without one, on a loopback address, the log warns. The
+    embedded server's role never bypasses it.
     """
     if settings.database_url is None:
         return
@@ -109,19 +109,15 @@ async def warn_of_any_origin(settings: Settings, any_key_exists: Callable[[], Aw
 
 @contextmanager
 def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
-    """Listen on the address.
-
-    It listens from the start, not only when the service is ready: between a bind and a later listen another program
-    could take the port. Clients that come early wait.
-    """
+    """Listen on the address before the service is ready: early clients wait, and no other program takes the port."""
     family, address = address_of(host)
     both = address == "::" and socket.has_dualstack_ipv6()
     try:
         listener = socket.create_server((address, port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
     except OSError as error:
-        raise _refused(error, port) from error
+        raise _bind_error(error, port) from error
     with listener:
-        # asyncio sets it on sockets that it made itself; without it each answer on a kept connection waits 40 ms
+        # asyncio sets it on its own sockets only; without it responses on kept connections wait 40 ms
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
@@ -131,7 +127,7 @@ async def serve_container(
 ) -> None:
     """Serve the container's REST interface until cancelled; then end open requests and return.
 
-    The cancellation is consumed: to be stopped is the normal end of a service.
+    The cancellation is consumed: it is the normal end of a service.
     """
     async with run_app(container) as app:
         config = uvicorn.Config(
@@ -157,12 +153,12 @@ async def serve_container(
             app.state.stopping.begin()
             server.should_exit = True
             sessions = asyncio.create_task(_end_sessions(app.state.mcp, app.state.stopping), name="end of MCP sessions")
-            await _ended(serving, server, app.state.stopping, ending)
+            await _end(serving, server, app.state.stopping, ending)
             await asyncio.wait({sessions}, timeout=HURRIED_SECONDS)
 
 
 class _Server(uvicorn.Server):
-    """Leaves the signals to the command line, which stops everything else too, and tells when it listens."""
+    """Leaves signals to the command line, which also stops everything else; calls back when it listens."""
 
     def __init__(self, config: uvicorn.Config, on_listening: Callable[[], None]) -> None:
         super().__init__(config)
@@ -179,7 +175,7 @@ class _Server(uvicorn.Server):
 
 
 async def _end_sessions(endpoint: McpEndpoint | None, stopping: Stopping) -> None:
-    """End the sessions of MCP once their calls are answered, or streams are told: their own streams have no end."""
+    """End the MCP sessions once their calls are answered or streams end; their streams have no end of their own."""
     if endpoint is None:
         return
     waited = {asyncio.create_task(endpoint.calls_end()), asyncio.create_task(stopping.streams_end.wait())}
@@ -189,29 +185,31 @@ async def _end_sessions(endpoint: McpEndpoint | None, stopping: Stopping) -> Non
     await endpoint.end_sessions()
 
 
-async def _ended(serving: asyncio.Task[None], server: uvicorn.Server, stopping: Stopping, shutdown: Shutdown) -> None:
-    """Wait for open requests, then tell streams, then cancel, each for its share of the grace."""
+async def _end(serving: asyncio.Task[None], server: uvicorn.Server, stopping: Stopping, shutdown: Shutdown) -> None:
+    """Wait for open requests, then end streams, then cancel, each for its share of the grace."""
     hurried = asyncio.create_task(shutdown.hurried.wait())
     grace = shutdown.grace_seconds
     await asyncio.wait({serving, hurried}, timeout=grace * FINISHING_SHARE, return_when=asyncio.FIRST_COMPLETED)
     hurried.cancel()
     stopping.end_streams()
-    told = min(grace * (CANCELLING_SHARE - FINISHING_SHARE), HURRIED_SECONDS if shutdown.hurried.is_set() else grace)
-    await asyncio.wait({serving}, timeout=told)
+    step_seconds = min(
+        grace * (CANCELLING_SHARE - FINISHING_SHARE), HURRIED_SECONDS if shutdown.hurried.is_set() else grace
+    )
+    await asyncio.wait({serving}, timeout=step_seconds)
     if running := [task for task in server.server_state.tasks if not task.done()]:
         logger.warning("%d requests did not end in time and are cancelled", len(running))
         for task in running:
             task.cancel()
-        await asyncio.wait(running, timeout=told)
+        await asyncio.wait(running, timeout=step_seconds)
     server.force_exit = True
-    await asyncio.wait({serving}, timeout=told)
+    await asyncio.wait({serving}, timeout=step_seconds)
     if serving.done():
         await serving
     else:
         serving.cancel()
 
 
-def _refused(error: OSError, port: int) -> ConfigurationError | ConflictError:
+def _bind_error(error: OSError, port: int) -> ConfigurationError | ConflictError:
     if error.errno == errno.EADDRINUSE:
         return ConflictError(
             f"Port {port} is taken by another program.",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ragcorp.domain.exceptions import StorageUnavailableError
 from ragcorp.interface.http.protocol.ndjson import lines
 from ragcorp.interface.http.streams import line_stream
-from ragcorp.interface.http.streams.response_buffer import HeldAnswers
+from ragcorp.interface.http.streams.response_buffer import ResponseBuffer
 from support.fixtures.http import MakeApp, Serve, with_each_parser
 from support.http.fakes import World
 from support.http.serving import raw_exchange
@@ -209,11 +209,11 @@ class Deaf:
 
 
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> list[HeldAnswers]:
+def held(monkeypatch: pytest.MonkeyPatch) -> list[ResponseBuffer]:
     """What bulk requests hold of their answers, which is little here."""
-    made: list[HeldAnswers] = []
+    made: list[ResponseBuffer] = []
 
-    class Watched(HeldAnswers):
+    class Watched(ResponseBuffer):
         def __init__(self, **values: Any) -> None:
             super().__init__(**values)
             self.most = 0
@@ -223,7 +223,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> list[HeldAnswers]:
             self.most = max(self.most, self.size + len(line))
             await super().put(line)
 
-    monkeypatch.setattr(line_stream, "HeldAnswers", Watched)
+    monkeypatch.setattr(line_stream, "ResponseBuffer", Watched)
     monkeypatch.setattr(line_stream, "MOST_UNREAD_BYTES", MOST_HELD)
     return made
 
@@ -233,7 +233,7 @@ MANY = 8_000
 
 
 async def test_what_a_sender_does_not_read_is_not_piled_up(
-    make_app: MakeApp, serve: Serve, held: list[HeldAnswers]
+    make_app: MakeApp, serve: Serve, held: list[ResponseBuffer]
 ) -> None:
     body = b"{}\n" * 200_000  # more than all buffers hold
     async with serve(make_app()) as url:
@@ -252,7 +252,7 @@ async def test_what_a_sender_does_not_read_is_not_piled_up(
 
 
 async def test_a_sender_that_reads_late_gets_all_of_it(
-    make_app: MakeApp, serve: Serve, held: list[HeldAnswers]
+    make_app: MakeApp, serve: Serve, held: list[ResponseBuffer]
 ) -> None:
     body = b"{}\n" * MANY
     async with serve(make_app()) as url:
@@ -268,7 +268,7 @@ async def test_a_sender_that_reads_late_gets_all_of_it(
     assert held[0].most < MOST_HELD + 2000
 
 
-async def test_a_sender_that_does_not_read_is_cut(make_app: MakeApp, serve: Serve, held: list[HeldAnswers]) -> None:
+async def test_a_sender_that_does_not_read_is_cut(make_app: MakeApp, serve: Serve, held: list[ResponseBuffer]) -> None:
     body = b"{}\n" * MANY
     app = make_app(upload_timeout_seconds=0.3)
     async with serve(app) as url:

@@ -17,7 +17,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.main.service.unread_responses import cutting_protocol
+from ragcorp.main.service.http_protocol import cutting_protocol
 from support.fixtures.http import MakeApp, Serve, with_each_parser
 from support.http.events import events_of
 from support.http.fakes import HeldSearch, Spanish, World

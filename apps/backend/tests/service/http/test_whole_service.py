@@ -9,12 +9,10 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-import uvicorn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragcorp.main.service.app import Application, run_app
-from ragcorp.main.settings.schema import load_settings
+from ragcorp.main.service.app import run_app
 from ragcorp.main.wiring.container import Parts
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 
@@ -96,23 +94,6 @@ async def test_readiness_checks_the_schema(database_client: httpx.AsyncClient, o
         while (answer := await database_client.get("/readyz")).status_code == 200:  # noqa: ASYNC110 - kept for a second
             await asyncio.sleep(0.1)
     assert (answer.status_code, answer.json()["reason"]) == (503, "schema")
-
-
-@pytest.mark.parametrize("lifespan", ["on", "off"])
-async def test_a_server_of_its_own_opens_and_closes_it(dsn: str, lifespan: str) -> None:
-    settings = load_settings({"embedding_provider": "none"})
-    application = Application(settings, dsn, parts=Parts(embedder=HashingEmbedder()))
-    server = uvicorn.Server(uvicorn.Config(application, port=0, lifespan=lifespan, log_level="critical"))  # type: ignore[arg-type]
-    task = asyncio.create_task(server.serve())
-    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
-        await asyncio.sleep(0.01)
-    url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    async with httpx.AsyncClient(base_url=url) as client:
-        status = (await client.get("/readyz")).status_code
-    server.should_exit = True
-    await task
-    assert status == (200 if lifespan == "on" else 500)
-    assert not [task for task in asyncio.all_tasks() if task.get_name() == "embedding-worker"]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

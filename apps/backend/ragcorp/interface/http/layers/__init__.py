@@ -1,1 +1,1 @@
-"""ASGI layers around the routes: authentication, limits, origins, headers. No use case but keys and limits."""
+"""ASGI layers around the routes: authentication, limits, origins, headers. No use cases but keys and limits."""

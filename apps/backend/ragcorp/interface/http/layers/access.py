@@ -1,4 +1,4 @@
-"""What each operation asks of a key: one table, and nothing that is not in it is served."""
+"""Scope required by each operation; an operation that is not listed is refused."""
 
 from __future__ import annotations
 
@@ -12,74 +12,53 @@ from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-"""Need no key: what asks them has none."""
+"""Need no key: probes have none."""
 
 PAGE_PATH = "/"
 PAGE_FILES = "/assets/"
-"""The web page needs no key: it asks its user for one."""
+"""The web page needs no key: its user enters one."""
 
 OPEN_OPERATIONS = frozenset({"healthz", "readyz"})
 
 ANY_KEY = frozenset({"openapi", "docs"})
-"""Need a valid key, and no scope of it."""
+"""Need a valid key, but no scope."""
 
-SCOPES: Mapping[str, Scope] = {
-    "search": Scope.SEARCH,
-    "load_context": Scope.SEARCH,
-    "introspect_hydration": Scope.SEARCH,
-    "status": Scope.SEARCH,
-    "list_documents": Scope.SEARCH,
-    "get_document": Scope.SEARCH,
-    "get_document_content": Scope.SEARCH,
-    "list_collections": Scope.SEARCH,
-    "count_facets": Scope.SEARCH,
-    "list_items": Scope.SEARCH,
-    "get_item": Scope.SEARCH,
-    "list_entities": Scope.SEARCH,
-    "get_entity": Scope.SEARCH,
-    "list_facts": Scope.SEARCH,
-    "get_fact": Scope.SEARCH,
-    "ask": Scope.ASK,
-    "put_document": Scope.INGEST,
-    "delete_document": Scope.INGEST,
-    "delete_documents": Scope.INGEST,
-    "restore_document": Scope.INGEST,
-    "bulk_documents": Scope.INGEST,
-    "add_item": Scope.INGEST,
-    "put_item": Scope.INGEST,
-    "patch_item": Scope.INGEST,
-    "delete_item": Scope.INGEST,
-    "delete_items": Scope.INGEST,
-    "bulk_items": Scope.INGEST,
-    "add_entity": Scope.INGEST,
-    "put_entity": Scope.INGEST,
-    "delete_entity": Scope.INGEST,
-    "add_fact": Scope.INGEST,
-    "put_fact": Scope.INGEST,
-    "delete_fact": Scope.INGEST,
-    "bulk_graph": Scope.INGEST,
-    "extract_facts": Scope.INGEST,
-    "grep": Scope.TOOLS,
-    "read_file": Scope.TOOLS,
-    "metrics": Scope.ADMIN,
+OPERATIONS: Mapping[Scope, str] = {
+    Scope.SEARCH: """
+        search load_context introspect_hydration status list_documents get_document get_document_content
+        list_collections count_facets list_items get_item list_entities get_entity list_facts get_fact
+    """,
+    Scope.ASK: "ask",
+    Scope.INGEST: """
+        put_document delete_document delete_documents restore_document bulk_documents
+        add_item put_item patch_item delete_item delete_items bulk_items
+        add_entity put_entity delete_entity add_fact put_fact delete_fact bulk_graph extract_facts
+    """,
+    Scope.TOOLS: "grep read_file",
+    Scope.ADMIN: "metrics",
 }
+"""Operation ids by scope."""
+
+SCOPES: Mapping[str, Scope] = {name: scope for scope, names in OPERATIONS.items() for name in names.split()}
 """By operation id."""
 
 
 def is_of_page(path: str) -> bool:
-    """Say whether the path is the web page's, or that of a file of its: the same for everybody, and nobody's."""
+    """Return whether the path is the web page's or one of its files': they are the same for all callers."""
     return path == PAGE_PATH or path.startswith(PAGE_FILES)
 
 
 def scope_of(operation_id: str | None) -> Scope | None:
-    """Return the scope that the operation needs, None for none.
+    """Return the scope that the operation needs, or None.
 
-    Raises LookupError for an operation that nobody has decided on: the application does not start.
+    Raises LookupError for an operation that is not listed: the application does not start.
     """
     if operation_id in OPEN_OPERATIONS or operation_id in ANY_KEY:
         return None
     if operation_id is None or operation_id not in SCOPES:
-        raise LookupError(f"the operation {operation_id!r} is not in the table of scopes (interface/http/access.py)")
+        raise LookupError(
+            f"the operation {operation_id!r} is not in the table of scopes (interface/http/layers/access.py)"
+        )
     return SCOPES[operation_id]
 
 
@@ -90,7 +69,7 @@ def require(caller: Caller, scope: Scope | None) -> None:
 
 
 class ScopeRequired:
-    """Guards an application that is mounted beside the routes."""
+    """Requires a scope for a mounted application."""
 
     def __init__(self, app: ASGIApp, *, scope: Scope) -> None:
         self._app = app

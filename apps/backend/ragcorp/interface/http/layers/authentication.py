@@ -1,4 +1,4 @@
-"""Who calls: no path but those of health and of the page is answered before that is known. Pure ASGI; reads no body."""
+"""Authenticates callers on all paths but health and the web page. Pure ASGI; reads no body."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ragcorp.interface.http.protocol.principal import CALLER_KEY
 from ragcorp.interface.http.protocol.problems import Problem, problem_of
 
 MAX_CREDENTIAL = 400
-"""Bytes of an Authorization header; one of ours has 70."""
+"""Bytes of an Authorization header; a key of this service has 70."""
 
 MALFORMED = ""
-"""What is no credential of ours, whatever it is."""
+"""Stands for any credential in a foreign form."""
 
 DESCRIPTION = ("/openapi.json", "/docs")
 DESCRIPTION_BELOW = "/docs/"
@@ -29,13 +29,13 @@ BASIC = 'Basic realm="ragcorp", charset="UTF-8"'
 
 
 class Authentication:
-    """Leaves the caller in the scope, or answers 401; 503 where the keys cannot be looked up.
+    """Puts the caller into the scope, or answers 401; 503 where keys cannot be looked up.
 
-    Without a key only who comes over a loopback address is the local user, wherever the service listens.
+    Without a key only a client on a loopback address is the local user, wherever the service listens.
 
-    A browser cannot be given a Bearer token by its user. So the interactive description, and it alone, may be opened
-    with Basic: the key's id as the user, its secret as the password. Nowhere else, because a browser sends such a
-    credential by itself, with the requests of other pages too.
+    A user cannot give a browser a Bearer token. So the interactive description alone accepts Basic: the key's id as
+    user, its secret as password. No other path does, because browsers send such credentials on requests of other pages
+    too.
     """
 
     def __init__(self, app: ASGIApp, *, authenticator: Authenticator, metrics: HttpMetrics) -> None:
@@ -54,7 +54,7 @@ class Authentication:
                 self._metrics.count_refusal(error.code)
             await _refusal(error, scope).response(scope)(scope, receive, send)
             return
-        scope[CALLER_KEY] = caller  # not in a copy: who counts and logs the request sees it too
+        scope[CALLER_KEY] = caller  # not in a copy: outer layers count and log it
         await self._app(scope, receive, send)
 
     async def _caller(self, scope: Scope) -> Caller:
@@ -65,7 +65,7 @@ class Authentication:
 
 
 def credential_of(scope: Scope) -> str | None:
-    """Return what the request sends as ``id.secret``; None where it sends nothing."""
+    """Return the credential as ``id.secret``; None if there is none."""
     headers: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
     if not headers:
         return None
@@ -102,7 +102,7 @@ def _refusal(error: RagcorpError, scope: Scope) -> Problem:
 
 
 def _over_loopback(scope: Scope) -> bool:
-    """Say whether the request came to an address of this machine alone. A socket file has none, and is one."""
+    """Return whether the request came over loopback or a Unix socket, which has no address."""
     server = scope.get("server")
     if server is None or server[0] == "localhost" or server[1] is None:
         return True

@@ -1,4 +1,4 @@
-"""The outermost layer: request id, /v1, HEAD, unexpected errors and the count of requests. Pure ASGI."""
+"""The outermost layer: request id, /v1, HEAD, unexpected errors, request metrics and log. Pure ASGI."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VERSION_PREFIX = "/v1"
 RAW_PREFIXES = ("/documents/", "/collections/", "/graph/entities/", "/graph/facts/", "/introspect/hydration/")
 UNMATCHED = "unmatched"
 WATCHED = frozenset({"/healthz", "/readyz", "/metrics"})
-"""What machines ask every few seconds: logged at level debug."""
+"""Probes call these every few seconds: logged at level debug."""
 
 TRACE_HEADERS = frozenset({b"traceparent", b"tracestate"})
 
@@ -32,10 +32,10 @@ STREAM_TYPES = frozenset({b"text/event-stream", b"application/x-ndjson"})
 
 
 class RequestBoundary:
-    """Prepares a request for the routes and vouches for a response.
+    """Prepares requests for the routes and guarantees a response.
 
-    Below /documents/ and /collections/ routes match the path as it was sent, so that ``a%2Fcontent`` (a document of
-    that name) and ``a/content`` (the content of document ``a``) stay apart.
+    Below RAW_PREFIXES routes match the undecoded path, so that ``a%2Fcontent`` (a document of that name) and
+    ``a/content`` (the content of document ``a``) stay apart.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: HttpMetrics) -> None:
@@ -76,7 +76,7 @@ class RequestBoundary:
             logger.exception("request %s failed", request_id)
             answered.outcome = "error"
             if answered.status:
-                raise  # the head is out: only a broken connection can tell the caller now
+                raise  # the status is sent: only a broken connection can still report the error
             await problem_of(error).response(scope)(scope, receive, scope.get(CORS_SEND, answer))
         except BaseException:
             answered.outcome = "cancelled"
@@ -99,7 +99,7 @@ class RequestBoundary:
 
 @dataclass(slots=True)
 class _Answered:
-    """What went out so far; ``status`` 0: nothing."""
+    """What was sent so far; ``status`` 0 is nothing."""
 
     status: int = 0
     bytes: int = 0
@@ -114,7 +114,7 @@ class _Answered:
 
 
 def _log(method: str, route: str, answered: _Answered, *, key: str | None, seconds: float) -> None:
-    """Log a request by its route: neither path nor query, which may hold a user's text."""
+    """Log a request by its route; path and query may contain a user's text."""
     logger.log(
         logging.DEBUG if route in WATCHED else logging.INFO,
         "request",
@@ -133,7 +133,7 @@ def _log(method: str, route: str, answered: _Answered, *, key: str | None, secon
 
 
 def outcome_of(answered: _Answered) -> str:
-    """Say in a word how a request ended: ``cut`` where the response was not sent to its end."""
+    """Return how a request ended, in a word; ``cut`` is a response without its end."""
     if not answered.complete:
         return "cut"
     if answered.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -155,7 +155,7 @@ def _is_stream(start: Message) -> bool:
 
 
 def _routed(scope: Scope) -> Scope:
-    """Return a copy of the scope with the path that the routes know."""
+    """Return a copy of the scope with the path of the routes."""
     path: str = scope["path"]
     raw: bytes = scope.get("raw_path") or path.encode()
     if path == VERSION_PREFIX or path.startswith(f"{VERSION_PREFIX}/"):

@@ -1,6 +1,6 @@
-"""Routes that take their own query parameters only, and whose handler answers in time, or not at all.
+"""Routes that accept declared query parameters only and bound the time of their handlers.
 
-What streams after that has its own clock.
+Streams have a clock of their own afterwards.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ragcorp.interface.http.protocol.problems import FieldError, RequestRefusedE
 from ragcorp.interface.http.protocol.validation import field_names
 
 CLIENT_GONE = 499
-"""nginx's status for a client that left; nobody receives it, the metrics count it."""
+"""nginx's status for a client that left: only metrics see it."""
 
 
 class BoundedRoute(APIRoute):
@@ -73,7 +73,7 @@ class BoundedRoute(APIRoute):
         return bounded
 
 
-def check_parameters(request: Request, known: frozenset[str]) -> None:
+def check_parameters(request: Request, accepted: frozenset[str]) -> None:
     """Raise RequestRefusedError for a query parameter that the route does not know, or that is given twice.
 
     Of two values one would be ignored, and on DELETE the other one decides what is deleted.
@@ -87,12 +87,12 @@ def check_parameters(request: Request, known: frozenset[str]) -> None:
                 remedy="Percent-encode them as UTF-8.",
             )
         )
-    if not known.issuperset(names):
+    if not accepted.issuperset(names):
         raise RequestRefusedError(
             FieldError(
                 field="query",
                 message="Unknown query parameter.",
-                limit=", ".join(sorted(known)) or None,
+                limit=", ".join(sorted(accepted)) or None,
                 remedy="Send only the parameters that the OpenAPI description names.",
             )
         )

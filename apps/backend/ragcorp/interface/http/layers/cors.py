@@ -1,4 +1,4 @@
-"""Pages of other origins that may call the service (the fetch standard's CORS). Without origins it is not installed."""
+"""CORS (fetch standard) for the origins of CORS_ORIGINS; not installed without any."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ORIGIN = re.compile(r"https?://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]
 
 
 def parse_origins(text: str, *, credentials: bool) -> tuple[str, ...]:
-    """Return the origins of a list with commas. Raises ConfigurationError."""
+    """Parse a comma-separated list of origins. Raises ConfigurationError."""
     origins = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
     if ANY in origins and credentials:
         raise ConfigurationError(
@@ -60,10 +60,10 @@ def parse_origins(text: str, *, credentials: bool) -> tuple[str, ...]:
 
 
 class Cors(CORSMiddleware):
-    """Starlette's, whose refusal of a preflight is a problem like every other one.
+    """Starlette's middleware, with problem responses to refused preflights.
 
-    What is answered outside of it, because something failed within, goes out by ``CORS_SEND`` of the scope: without
-    the headers a browser would hide from the page that there was an answer.
+    An outer layer that answers an inner failure sends through the scope's ``CORS_SEND``: without the CORS headers a
+    browser hides the response from the page.
     """
 
     async def simple_response(self, scope: Scope, receive: Receive, send: Send, request_headers: Headers) -> None:

@@ -1,4 +1,4 @@
-"""What one key may do at once and in a minute, counted in this process. Pure ASGI; the body is not read."""
+"""Rate and open requests of each key, counted in this process. Pure ASGI; the body is not read."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
 
 RETRY_SECONDS = 1.0
-"""When a key that has its most requests open may ask again: one may have ended by then."""
+"""Retry-After for a key at its limit of open requests."""
 
 
 class KeyLimits:
-    """Answers 429 above the rate or the concurrency of a key. The local user, who has none, is not limited.
+    """Answers 429 above a key's rate or concurrency; the local user, who has no key, is not limited.
 
-    It also tells whose tokens a language model uses (``token_budget.ACCOUNT``).
+    Sets the account of the request's language model tokens (``token_budget.ACCOUNT``).
     """
 
     def __init__(

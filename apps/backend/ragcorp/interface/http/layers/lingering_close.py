@@ -1,4 +1,4 @@
-"""Lets a caller whose body is refused read why, before the connection closes."""
+"""Lingering close: drains a rejected upload so that the client receives the error."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LINGER_SECONDS = 1.0
 LINGER_BYTES = 64 * 1024 * 1024
 SMALL_DIGITS = 5
-"""A Content-Length of at most so many digits is small."""
+"""A Content-Length of at most this many digits is small."""
 
 
 class LingeringClose:
-    """Ends the connection after an error that came before the end of a large body.
+    """Closes the connection after an error response that precedes the end of a large body.
 
-    Closing at once would reset it, and the caller, still sending, could lose the answer. So the answer is sent, what
-    still comes is thrown away for a bounded while, and then the connection closes. A small body is left to the server,
-    which reads past it.
+    Closing at once would reset it, and a client that still sends could lose the response. So the response is sent, the
+    rest of the body is discarded for a bounded time, and then the connection closes. The server itself reads past small
+    bodies.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,4 +1,4 @@
-"""What every response tells a browser: do nothing with it, keep nothing of it, show it in no frame. Pure."""
+"""Security headers of every response: no sniffing, caching, framing or scripts. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Iterable
 Header = tuple[bytes, bytes]
 
 POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-"""Of all that is no page: a browser that takes a document of a user's for one loads and runs nothing."""
+"""For everything but pages: a browser that opens a user's document as a page loads and runs nothing."""
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
-"""Of the web page: it runs, shows and asks what is the service's own, and no text becomes a script."""
+"""For the web page: only the service's own scripts, styles and requests; no text becomes a script."""
 
 _ALWAYS: tuple[Header, ...] = (
     (b"x-content-type-options", b"nosniff"),
@@ -32,7 +32,7 @@ _SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 def with_security_headers(headers: Iterable[Header]) -> list[Header]:
-    """Return the headers of a response with those of every one; a policy of content or caching of its own stays."""
+    """Add the security headers; a response keeps its own content and cache policies."""
     given = list(headers)
     names = {name.lower() for name, _ in given}
     return [
@@ -43,7 +43,7 @@ def with_security_headers(headers: Iterable[Header]) -> list[Header]:
 
 
 def docs_policy(page: bytes) -> str:
-    """Return the policy of the interactive description: it runs its own scripts, by their hash, and asks us alone."""
+    """Return the policy of the interactive description: its scripts by hash, requests to this service only."""
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}'" for script in _SCRIPT.findall(page)
     )

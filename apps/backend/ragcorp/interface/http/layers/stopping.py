@@ -1,4 +1,4 @@
-"""The service's end: what it says to requests that come while it stops, and to streams that are open."""
+"""Shutdown: refuses new requests and ends open streams with an error."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ragcorp.interface.shapes.json_text import dumps
 EVENTS, LINES = b"text/event-stream", b"application/x-ndjson"
 
 STILL_ANSWERED = frozenset({"/healthz", "/metrics"})
-"""Those who watch the service may see it stop."""
+"""Probes may watch the shutdown."""
 
 OWN_END = frozenset({"/mcp"})
-"""The streams of MCP end in words of that protocol, by the end of their sessions."""
+"""MCP ends its streams itself, with its sessions."""
 
 STOPPING = Problem(
     status=503,
@@ -29,7 +29,7 @@ STOPPING = Problem(
 
 
 class Stopping:
-    """Whether the service is about to end. ``begin`` refuses new work; ``end_streams`` gives open streams an end."""
+    """State of the shutdown: ``begin`` refuses new requests, ``end_streams`` ends open streams."""
 
     def __init__(self) -> None:
         self.begun = False
@@ -44,10 +44,10 @@ class Stopping:
 
 
 class StoppingGate:
-    """Refuses new requests with 503 once the service stops; ends a stream of events or lines with one of the error.
+    """Refuses new requests with 503 during shutdown; ends event and line streams with an error event or line.
 
-    The end of a stream is sent from beside the work behind it, which is then cancelled: work that hangs cannot keep
-    the end from the caller. Each message of such a stream is whole events or lines, so the end comes between two.
+    A separate task sends that end and then cancels the work, so that work that hangs cannot delay it. Each ASGI message
+    of such a stream contains whole events or lines, so the end comes between two.
     """
 
     def __init__(self, app: ASGIApp, *, stopping: Stopping) -> None:
@@ -98,12 +98,12 @@ class _Exchange:
             media_type = _media_type(message)
             if media_type in (EVENTS, LINES) and self._scope["path"] not in OWN_END:
                 self._last = self._last_event if media_type == EVENTS else self._last_line
-                self._watch = asyncio.create_task(self._end_when_told())
+                self._watch = asyncio.create_task(self._end_at_shutdown())
         elif message["type"] == "http.response.body" and not message.get("more_body", False):
             self._complete = True
         await self._send(message)
 
-    async def _end_when_told(self) -> None:
+    async def _end_at_shutdown(self) -> None:
         await self._stopping.streams_end.wait()
         if self._complete:
             return

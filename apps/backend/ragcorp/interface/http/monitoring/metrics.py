@@ -1,10 +1,10 @@
-"""Prometheus metrics of one application, in a registry of its own."""
+"""Prometheus metrics of one application, in a separate registry."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -12,7 +12,6 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from ragcorp.application.limits.slot_limiter import SlotLimiter
 from ragcorp.domain.embeddings import CacheName, CacheOutcome
 from ragcorp.domain.files.values import GrepResult
-from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 from ragcorp.domain.structure.hydration import Channel, Hydration
@@ -33,106 +32,73 @@ OVERLAPS = tuple(tenths / 10 for tenths in range(11))
 
 
 class HttpMetrics:
-    """Counts requests by route template (never by path), sources by name, and what a roll-out does."""
+    """Counts requests by route template (never by path), searches by source, and what a roll-out does."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
-        self._requests = Counter(
-            "http_requests", "Requests answered.", ("route", "method", "status"), registry=self._registry
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+
+        def counter(name: str, meaning: str, *labels: str) -> Counter:
+            return Counter(name, meaning, labels, registry=registry)
+
+        def histogram(name: str, meaning: str, *labels: str, buckets: Sequence[float] = BUCKETS) -> Histogram:
+            return Histogram(name, meaning, labels, buckets=buckets, registry=registry)
+
+        def gauge(name: str, meaning: str) -> Gauge:
+            return Gauge(name, meaning, registry=registry)
+
+        self._requests = counter("http_requests", "Requests answered.", "route", "method", "status")
+        self._request_seconds = histogram(
+            "http_request_seconds", "Time from the request's head to the end of its response.", "route", "method"
         )
-        self._request_seconds = Histogram(
-            "http_request_seconds",
-            "Time from the request's head to the end of its response.",
-            ("route", "method"),
-            buckets=BUCKETS,
-            registry=self._registry,
+        self._refusals = counter(
+            "http_refusals", "Requests refused by who sends them or by how many there are.", "reason"
         )
-        self._refusals = Counter(
-            "http_refusals",
-            "Requests refused by who sends them or by how many there are.",
-            ("reason",),
-            registry=self._registry,
-        )
-        self._source_requests = Counter(
-            "source_requests", "Queries put to a retrieval source.", ("source", "outcome"), registry=self._registry
-        )
-        self._source_seconds = Histogram(
-            "source_seconds",
-            "Time that a retrieval source took.",
-            ("source",),
-            buckets=BUCKETS,
-            registry=self._registry,
-        )
-        self._cuts = Counter("source_cuts", "Queries that a budget cut short.", ("source",), registry=self._registry)
-        self._degraded = Counter(
-            "degraded", "Answers in which a source did not do its part.", ("source", "reason"), registry=self._registry
-        )
-        self._step_candidates = Counter(
+        self._source_requests = counter("source_requests", "Queries put to a retrieval source.", "source", "outcome")
+        self._source_seconds = histogram("source_seconds", "Time that a retrieval source took.", "source")
+        self._cuts = counter("source_cuts", "Queries that a budget cut short.", "source")
+        self._degraded = counter("degraded", "Answers in which a source did not do its part.", "source", "reason")
+        self._step_candidates = counter(
             "search_step_candidates",
             "Candidates before and after each step of searches, and how many it removed.",
-            ("step", "moment"),
-            registry=self._registry,
+            "step",
+            "moment",
         )
-        self._step_skips = Counter(
-            "search_step_skips", "Steps that did not run.", ("step", "reason"), registry=self._registry
-        )
-        self._greps = Counter(
-            "grep_searches", "Searches in files by what became of them.", ("outcome",), registry=self._registry
-        )
-        self._unsearched = Counter(
-            "grep_skipped_files", "Files that searches passed over.", ("reason",), registry=self._registry
-        )
-        self._arms = Counter(
-            "search_arms",
-            "Searches of mode auto by the arm that answered.",
-            ("arm", "profile"),
-            registry=self._registry,
-        )
-        self._shadows = Counter(
-            "shadow_searches", "Shadow searches by what became of them.", ("outcome",), registry=self._registry
-        )
-        self._overlap = Histogram(
+        self._step_skips = counter("search_step_skips", "Steps that did not run.", "step", "reason")
+        self._greps = counter("grep_searches", "Searches in files by what became of them.", "outcome")
+        self._unsearched = counter("grep_skipped_files", "Files that searches passed over.", "reason")
+        self._arms = counter("search_arms", "Searches of mode auto by the arm that answered.", "arm", "profile")
+        self._shadows = counter("shadow_searches", "Shadow searches by what became of them.", "outcome")
+        self._overlap = histogram(
             "shadow_overlap_at_10",
             "Share of the first ten passages that the old and the new profile have in common.",
             buckets=OVERLAPS,
-            registry=self._registry,
         )
-        self._percent = Gauge(
-            "hybrid_rollout_percent", "Share of mode auto that the new profile answers.", registry=self._registry
-        )
-        self._shadow = Gauge("hybrid_shadow", "1 where the new profile runs as a shadow.", registry=self._registry)
-        self._cached = Counter(
+        self._percent = gauge("hybrid_rollout_percent", "Share of mode auto that the new profile answers.")
+        self._shadow = gauge("hybrid_shadow", "1 where the new profile runs as a shadow.")
+        self._cached = counter(
             "embedding_cache_requests",
             "Vectors by cache and by how they came: memory, database, joined (a call that ran already) or miss.",
-            ("cache", "outcome"),
-            registry=self._registry,
+            "cache",
+            "outcome",
         )
-        for cache, outcome in CACHED:  # a rate needs its zero
+        self._hydrated = counter(
+            "hydrated_entities", "Entities that hydrations showed: anchors, or found by similarity or by words.", "kind"
+        )
+        self._dropped = counter("hydration_dropped", "Anchors that did not fit into a hydration's budget.")
+        self._pending = gauge("pending_embeddings", "Chunks that wait for their vector (NaN: unknown).")
+        self._failed = gauge("failed_embeddings", "Chunks whose vector was given up (NaN: unknown).")
+        self._streams = gauge("open_streams", "Responses that are being streamed.")
+        self._tokens = counter("llm_tokens", "Tokens of language models.", "kind")
+        # a rate needs its zero
+        for cache, outcome in CACHED:
             self._cached.labels(cache.value, outcome.value)
-        self._hydrated = Counter(
-            "hydrated_entities",
-            "Entities that hydrations showed: anchors, or found by similarity or by words.",
-            ("kind",),
-            registry=self._registry,
-        )
         for kind in HYDRATED:
             self._hydrated.labels(kind)
-        self._dropped = Counter(
-            "hydration_dropped", "Anchors that did not fit into a hydration's budget.", registry=self._registry
-        )
-        self._pending = Gauge(
-            "pending_embeddings", "Chunks that wait for their vector (NaN: unknown).", registry=self._registry
-        )
-        self._failed = Gauge(
-            "failed_embeddings", "Chunks whose vector was given up (NaN: unknown).", registry=self._registry
-        )
-        self._streams = Gauge("open_streams", "Responses that are being streamed.", registry=self._registry)
-        self._tokens = Counter("llm_tokens", "Tokens of language models.", ("kind",), registry=self._registry)
         for kind in TOKENS:
             self._tokens.labels(kind)
         self._pool = PoolCollector()
-        self._registry.register(self._pool)
+        registry.register(self._pool)
 
     def count_request(self, *, route: str, method: str, status: int, seconds: float) -> None:
         method = method if method in METHODS else "other"
@@ -150,14 +116,20 @@ class HttpMetrics:
             self._tokens.labels(kind).inc(count)
 
     def watch(self, state: ServiceState, *, admission: SlotLimiter) -> None:
-        """Show, from now on, what the service says of itself whenever the metrics are asked for."""
+        """Read ``state`` and ``admission`` at each scrape from now on."""
         self._registry.register(StateCollector(state, admission))
 
     def count_refusal(self, reason: str) -> None:
         self._refusals.labels(reason).inc()
 
     def count_search(self, response: SearchResponse) -> None:
-        self._count_sources(response.reports)
+        for report in response.reports:
+            self._source_requests.labels(report.source, report.outcome.value).inc()
+            self._source_seconds.labels(report.source).observe(report.elapsed_ms / 1000)
+            if report.cut:
+                self._cuts.labels(report.source).inc()
+            if report.reason is not None:
+                self._degraded.labels(report.source, reason_label(report.reason)).inc()
         if response.hydration is not None:
             self.count_hydration(response.hydration)
         for step in response.steps:
@@ -178,22 +150,8 @@ class HttpMetrics:
         ended = "timed_out" if result.timed_out else "cut" if result.cut else "ok" if result.passages else "empty"
         ended = "root_unavailable" if result.unavailable else ended
         self._greps.labels(ended).inc()
-        skipped = result.skipped
-        for reason, files in (
-            ("binary", skipped.binary),
-            ("too_large", skipped.too_large),
-            ("refused", skipped.refused),
-        ):
-            self._unsearched.labels(reason).inc(files)
-
-    def _count_sources(self, reports: Iterable[SourceReport]) -> None:
-        for report in reports:
-            self._source_requests.labels(report.source, report.outcome.value).inc()
-            self._source_seconds.labels(report.source).observe(report.elapsed_ms / 1000)
-            if report.cut:
-                self._cuts.labels(report.source).inc()
-            if report.reason is not None:
-                self._degraded.labels(report.source, reason_label(report.reason)).inc()
+        for reason in ("binary", "too_large", "refused"):
+            self._unsearched.labels(reason).inc(getattr(result.skipped, reason))
 
     def rollout_set(self, *, percent: float, shadow: bool) -> None:
         self._percent.set(percent)
@@ -210,7 +168,7 @@ class HttpMetrics:
             self._overlap.observe(overlap)
 
     def exposition(self, *, backlog: tuple[int, int] | None, pool: Mapping[str, int]) -> bytes:
-        """Return all metrics as text. ``backlog`` is (pending, failed), None where it is unknown."""
+        """Return all metrics as text. ``backlog`` is (pending, failed), None if unknown."""
         pending, failed = backlog or (math.nan, math.nan)
         self._pending.set(pending)
         self._failed.set(failed)
@@ -219,6 +177,6 @@ class HttpMetrics:
 
 
 def reason_label(reason: str) -> str:
-    """Return a reason as a label: its first word, without the fields that it names; what is no word is ``other``."""
+    """Return the first word of a reason as a label, without its fields; ``other`` if it is no word."""
     word = reason.partition(":")[0]
     return word if _WORD.fullmatch(word) else "other"

@@ -1,4 +1,4 @@
-"""What GET /readyz tells: one finding a thing that is looked at."""
+"""Findings of GET /readyz, one per check."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Finding:
     remedy: str | None = None
 
     def as_json(self) -> dict[str, str]:
-        told = {"check": self.check, "status": "ok" if self.ok else "failed", "reason": self.reason}
-        told |= {"detail": self.says or None, "remedy": self.remedy}
-        return {name: value for name, value in told.items() if value is not None}
+        shown = {"check": self.check, "status": "ok" if self.ok else "failed", "reason": self.reason}
+        shown |= {"detail": self.says or None, "remedy": self.remedy}
+        return {name: value for name, value in shown.items() if value is not None}
 
 
 class NotReadyError(StorageUnavailableError):

@@ -1,4 +1,4 @@
-"""Metrics that are read when they are asked for: the pool, circuits, admission, the log, the build."""
+"""Metrics read at scrape time: pool, circuits, admission, log, build."""
 
 from __future__ import annotations
 
@@ -24,35 +24,27 @@ POOL_COUNTERS = {
     "connections_lost": ("database_pool_connections_lost", "Connections found lost.", 1),
     "returns_bad": ("database_pool_returns_bad", "Connections that came back unusable.", 1),
 }
-"""psycopg_pool's counters: our name, what it counts, and how many of the pool's units one of ours is."""
+"""By psycopg_pool's name: the metric's name, its meaning, and the pool's units in one of the metric's."""
 
 BREAKER_STATES = {"closed": 0, "half_open": 1, "open": 2}
 
 
-def _nothing() -> Mapping[str, str]:
-    return {}
-
-
-def _none_dropped() -> int:
-    return 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceState:
-    """What the service says of itself at any moment. None of it waits.
+    """State of the service at the moment of a call; no call waits.
 
-    ``breakers`` are states by source (closed, half_open, open); ``build`` are the labels of build_info; ``schema``
-    is whether the last look found the service ready, and the schema's revision; None before the first.
+    ``breakers`` returns states by source (closed, half_open, open), ``build`` the labels of build_info, ``schema``
+    whether the last readiness check passed and the schema's revision (None before the first check).
     """
 
-    breakers: Callable[[], Mapping[str, str]] = _nothing
-    dropped_lines: Callable[[], int] = _none_dropped
-    build: Callable[[], Mapping[str, str]] = _nothing
+    breakers: Callable[[], Mapping[str, str]] = dict
+    dropped_lines: Callable[[], int] = int
+    build: Callable[[], Mapping[str, str]] = dict
     schema: Callable[[], tuple[bool, str] | None] = lambda: None
 
 
 class PoolCollector(Collector):
-    """The pool's counters under their types: psycopg_pool mixes what grows with what goes up and down."""
+    """Types the pool's statistics: psycopg_pool mixes counters and gauges."""
 
     def __init__(self) -> None:
         self._statistics: Mapping[str, int] = {}
@@ -71,14 +63,14 @@ class PoolCollector(Collector):
 
 
 class StateCollector(Collector):
-    """What the service says of itself."""
+    """Reads ServiceState and the admission at each scrape."""
 
     def __init__(self, state: ServiceState, admission: SlotLimiter) -> None:
         self._state = state
         self._admission = admission
 
     def describe(self) -> Iterator[Metric]:
-        """Nothing is read when it is registered."""
+        """Read nothing at registration."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
@@ -96,14 +88,14 @@ class StateCollector(Collector):
             "log_lines_dropped", "Log lines that found no room, or no sink.", value=self._state.dropped_lines()
         )
         yield _info("build_info", "What runs.", self._state.build())
-        found = self._state.schema()
-        if found is not None:
-            ready, revision = found
+        schema = self._state.schema()
+        if schema is not None:
+            ready, revision = schema
             yield GaugeMetricFamily("ready", "1 where the last look found the service ready.", value=int(ready))
             yield _info("schema_info", "The database's schema as it was last seen.", {"revision": revision})
 
 
-def _info(name: str, says: str, labels: Mapping[str, str]) -> Metric:
-    family = GaugeMetricFamily(name, says, labels=tuple(labels))
+def _info(name: str, meaning: str, labels: Mapping[str, str]) -> Metric:
+    family = GaugeMetricFamily(name, meaning, labels=tuple(labels))
     family.add_metric(tuple(labels.values()), 1)
     return family

@@ -1,4 +1,4 @@
-"""Reads request bodies: the kind is checked first, and the size while they come in."""
+"""Reads request bodies: checks the media type first and the size while they arrive."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Model = TypeVar("Model", bound=BaseModel)
 JSON = "application/json"
 MAX_LENGTH_DIGITS = 18
 INDEXED_BYTES_A_SECOND = 25_000
-"""What a busy machine indexes at least: a document's request gets a second more for so many bytes."""
+"""Indexed at least on a busy machine: a document's request gets a second more for each."""
 DEADLINE_KEY = "ragcorp.deadline"
-"""Where the route keeps the ``asyncio.Timeout`` of the request, for the few that may take longer."""
+"""Scope key of the request's ``asyncio.Timeout``, which some handlers extend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityHeaders:
-    """What the headers say of the body. ``media_type`` is lower case and without parameters."""
+    """Headers of the body. ``media_type`` is lower case, without parameters."""
 
     media_type: str
     content_type: str
@@ -38,7 +38,7 @@ class EntityHeaders:
 
 
 def entity_headers(scope: Scope) -> EntityHeaders:
-    """Raises UnsupportedMediaTypeError for a compressed body: its true size is unknown before it is unpacked."""
+    """Raises UnsupportedMediaTypeError for a compressed body, whose size is unknown before unpacking."""
     content_type = content_disposition = ""
     length: int | None = None
     for name, value in scope["headers"]:
@@ -80,7 +80,7 @@ class ReadRequest(Request):
         self._checked = body
 
     async def body(self) -> bytes:
-        return b"{}"  # not empty: FastAPI asks for the JSON
+        return b"{}"  # not empty, so that FastAPI calls json()
 
     async def json(self) -> BaseModel:
         return self._checked
@@ -97,7 +97,7 @@ def require_media_type(entity: EntityHeaders, *accepted: str) -> None:
 
 
 async def read_body(request: Request, entity: EntityHeaders, *, limit: int, setting: str) -> bytes:
-    """Return the body. Raises PayloadTooLargeError as soon as more than ``limit`` bytes are announced or have come."""
+    """Return the body. Raises PayloadTooLargeError once more than ``limit`` bytes are declared or received."""
     if entity.declared_length is not None and entity.declared_length > limit:
         raise too_large(limit, setting)
     chunks: list[bytes] = []
@@ -121,7 +121,7 @@ def too_large(limit: int, setting: str, *, field: str = "body") -> PayloadTooLar
 
 @asynccontextmanager
 async def upload_time(request: Request, limits: HttpLimits) -> AsyncIterator[None]:
-    """Give the block, which reads the body, the time of an upload; the time of the request starts when it is over.
+    """Give the block the time of an upload to read the body; afterwards the time of the request starts.
 
     Raises BodyStalledError.
     """
@@ -135,14 +135,14 @@ async def upload_time(request: Request, limits: HttpLimits) -> AsyncIterator[Non
 
 
 def allow_indexing(request: Request, limits: HttpLimits, *, size: int) -> None:
-    """Let the request, from now on, take as long as a document of ``size`` bytes may take to be stored.
+    """Restart the request's time with that of storing a document of ``size`` bytes.
 
-    With one time for all a large document would never be stored, and its sender be told to try again.
+    With one time for all, a large document would fail on every retry.
     """
     allow(request, limits.request_timeout_seconds + size / INDEXED_BYTES_A_SECOND)
 
 
 def allow(request: Request, seconds: float | None) -> None:
-    """Let the request run ``seconds`` from now on; None sets no bound."""
+    """Let the request run for ``seconds`` from now; None sets no bound."""
     deadline: asyncio.Timeout = request.scope[DEADLINE_KEY]
     deadline.reschedule(None if seconds is None else asyncio.get_running_loop().time() + seconds)

@@ -1,4 +1,4 @@
-"""Parts of the OpenAPI description that routes share: problems, contents and request bodies."""
+"""Shared parts of the OpenAPI description: problems, contents and request bodies."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ProblemDetails(BaseModel):
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the problem responses of an operation, and that any other error looks the same."""
+    """Return the problem responses of an operation, with the default for any other error."""
     described = {"content": {MEDIA_TYPE: {"schema": {"$ref": REF.format(model="ProblemDetails")}}}}
     return {
         **{status: {"description": HTTPStatus(status).phrase, **described} for status in statuses},

@@ -1,4 +1,4 @@
-"""Stops work for a client that has left."""
+"""Cancels work when its client disconnects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 async def unless_client_leaves(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of ``work``; cancel it if the connection closes first. The body must have been read.
+    """Return the result of ``work``, cancelled if the connection closes first. The body must have been read.
 
     Raises ClientDisconnect.
     """

@@ -1,4 +1,4 @@
-"""Names in URLs and headers: external ids from paths, file names from and for Content-Disposition."""
+"""Names in URLs and headers: external ids in paths, file names in Content-Disposition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_ASCII_TOKEN = re.compile(r"[^A-Za-z0-9 ._()+,=@-]")
 
 
 def external_id_of(raw_path: str, *, field: str = "external_id") -> str:
-    """Percent-decode a path that is still as it was sent. Raises InvalidInputError for what is not UTF-8."""
+    """Percent-decode a raw path. Raises InvalidInputError unless it is UTF-8."""
     try:
         return unquote_to_bytes(raw_path.encode("latin-1")).decode("utf-8")
     except UnicodeDecodeError:
@@ -28,7 +28,7 @@ def external_id_of(raw_path: str, *, field: str = "external_id") -> str:
 
 
 def base_name(path: str) -> str:
-    """Return the last part of a path of either kind, fit to be stored and shown as a file name."""
+    """Return the last part of a POSIX or Windows path as a file name that can be stored and shown."""
     name = _UNFIT.sub("", unicodedata.normalize("NFC", path.replace("\\", "/").rstrip("/").rpartition("/")[2])).strip()
     stem, dot, suffix = name.rpartition(".")
     if len(name) > MAX_FILENAME and dot and len(suffix) <= MAX_SUFFIX:
@@ -42,13 +42,13 @@ def filename_in(content_disposition: str) -> str:
     message["Content-Disposition"] = content_disposition
     parameters: list[tuple[str, Any]] = message.get_params([], "Content-Disposition")
     names = [value for name, value in parameters if name == "filename"]
-    # filename* arrives as (charset, language, text), and wins over the plain one
+    # filename* arrives as (charset, language, text) and takes precedence
     best = next((name for name in names if isinstance(name, tuple)), names[0] if names else "")
     return base_name(collapse_rfc2231_value(best))
 
 
 def disposition(filename: str, *, inline: bool) -> str:
-    """Return a Content-Disposition header: an ASCII name for the old, the true one in ``filename*`` (RFC 6266)."""
+    """Return a Content-Disposition header: ASCII ``filename`` for old clients, the name in ``filename*`` (RFC 6266)."""
     ascii_name = _NOT_ASCII_TOKEN.sub("_", unicodedata.normalize("NFKD", filename).encode("ascii", "ignore").decode())
     kind = "inline" if inline else "attachment"
     return f"{kind}; filename=\"{ascii_name or 'document'}\"; filename*=UTF-8''{quote(filename, safe='')}"

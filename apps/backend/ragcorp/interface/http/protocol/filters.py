@@ -1,4 +1,4 @@
-"""Filters and times as JSON has them."""
+"""Filters and times in JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILTERS_REF = {"$ref": "#/components/schemas/Filters"}
 
 
 def _field(value: dict[str, Any], *, compared: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return the schema of a field's filter: a value, a list, or operators; ``compared`` is what has an order."""
+    """Return the schema of a field's filter: a value, a list or operators; ``compared`` is its ordered type."""
     values = {"type": "array", "items": value, "minItems": 1, "maxItems": MAX_FILTER_VALUES}
     operators = {"$eq": value, "$ne": value, "$in": values, "$nin": values}
     return {"anyOf": [value, values, _operators(operators | _comparisons(compared))]}
@@ -55,7 +55,7 @@ _SCALAR = {"type": ["string", "number", "boolean"]}
 
 
 def filters_schema(conditions: int) -> dict[str, Any]:
-    """Return the component ``Filters``, which refers to itself; ``conditions`` is how many a filter has at most."""
+    """Return the recursive component ``Filters``; ``conditions`` is their maximum."""
     parts = {"type": "array", "items": FILTERS_REF, "minItems": 1, "maxItems": conditions}
     return {
         "type": "object",
@@ -90,7 +90,7 @@ FiltersJson = Annotated[dict[str, JsonValue], WithJsonSchema(FILTERS_REF)]
 
 
 def filters_of_text(text: str | None, *, limits: HttpLimits) -> Filters:
-    """Return the filters of a JSON object in a query parameter, of what is stored.
+    """Return the filters of a JSON object in a query parameter, as ``parse_selection`` reads them.
 
     Raises InvalidInputError or RequestRefusedError.
     """

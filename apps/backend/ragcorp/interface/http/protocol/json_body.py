@@ -43,7 +43,7 @@ def parse_model(body: bytes, model: type[Model], *, max_depth: int, field: str =
 
 
 def check_json(body: bytes, *, max_depth: int, field: str = "body") -> Any:
-    """Return the value of a JSON text that every parser reads alike. Raises InvalidInputError."""
+    """Return the value of a JSON text that all parsers read alike. Raises InvalidInputError."""
     _check_size(body, max_depth, field)
     try:
         return strict_json.parse(body)
@@ -87,7 +87,7 @@ def _holds_half_a_pair(value: object) -> bool:
 
 
 def _check_size(body: bytes, max_depth: int, field: str) -> None:
-    """Count brackets and commas outside strings, without a parser's stack and its objects."""
+    """Count brackets and commas outside strings, without a parser's stack and objects."""
     brackets, commas = body.count(b"[") + body.count(b"{"), body.count(b",")
     if brackets <= max_depth and brackets + commas <= MAX_JSON_VALUES:
         return

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 class HttpLimits:
     """Bounds of a request. Times in seconds.
 
-    ``request_timeout_seconds`` runs from when the body is in, and ``upload_timeout_seconds`` until then.
-    ``ask_timeout_seconds`` is for /ask without a stream, ``grep_timeout_seconds`` for /grep, and
-    ``bulk_batch_timeout_seconds`` for one batch of /documents/bulk, whose request has no bound of its own.
-    ``write_timeout_seconds`` bounds the write of one event to a client that does not read. The stream of an answer
-    begins when its search is done, or after ``stream_begins_seconds``: until then a failure has a status of its own.
-    ``max_query_characters`` and ``max_limit`` are enforced by the use case and only described here.
-    ``max_concurrent_requests`` work at once, others wait ``admission_wait_seconds``; a rate of 0 is none.
-    ``allowed_hosts`` are the names that a Host header may have, in lower case, without port and brackets; None takes
-    any.
+    ``upload_timeout_seconds`` runs until the body is complete, ``request_timeout_seconds`` from then on;
+    ``ask_timeout_seconds`` is for /ask without a stream, ``grep_timeout_seconds`` for /grep,
+    ``bulk_batch_timeout_seconds`` for one batch of a bulk request, which has no total. ``write_timeout_seconds`` bounds
+    one event to a client that does not read. The stream of an answer begins after its search or after
+    ``stream_begins_seconds``; an earlier failure has its own status. Use cases enforce ``max_query_characters`` and
+    ``max_limit``; the description only names them. A rate of 0 is none. ``allowed_hosts`` are the accepted Host names:
+    lower case, without port and brackets; None accepts any.
     """
 
     max_body_bytes: int = 1024 * 1024

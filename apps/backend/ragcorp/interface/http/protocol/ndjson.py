@@ -1,4 +1,4 @@
-"""Lines of a body that streams in."""
+"""Splits a streamed body into lines."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 
 
 async def lines(chunks: AsyncIterator[bytes], *, limit: int) -> AsyncIterator[bytes | None]:
-    """Yield each line without its end, and None for a line of more than ``limit`` bytes, which is never held whole.
+    """Yield each line without its end; None for one above ``limit`` bytes, which is never kept whole.
 
-    A byte order mark before the first line is no part of it.
+    A byte order mark before the first line is removed.
     """
     first = True
     async for line in _lines(chunks, limit=limit):
@@ -18,19 +18,19 @@ async def lines(chunks: AsyncIterator[bytes], *, limit: int) -> AsyncIterator[by
 
 
 async def _lines(chunks: AsyncIterator[bytes], *, limit: int) -> AsyncIterator[bytes | None]:
-    held = bytearray()
+    buffer = bytearray()
     overlong = False
     async for chunk in chunks:
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
-            held += chunk[start:end]
-            yield None if overlong or len(held) > limit else bytes(held)
-            held.clear()
+            buffer += chunk[start:end]
+            yield None if overlong or len(buffer) > limit else bytes(buffer)
+            buffer.clear()
             overlong = False
             start = end + 1
-        held += chunk[start:]
-        if len(held) > limit:
-            held.clear()
+        buffer += chunk[start:]
+        if len(buffer) > limit:
+            buffer.clear()
             overlong = True
-    if held or overlong:
-        yield None if overlong else bytes(held)
+    if buffer or overlong:
+        yield None if overlong else bytes(buffer)

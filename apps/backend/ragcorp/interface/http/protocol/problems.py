@@ -35,7 +35,7 @@ STATUS_BY_ERROR: Mapping[type[domain.RagcorpError], int] = {
     keys.ForbiddenError: 403,
     keys.TooManyRequestsError: 429,
     domain.SourceUnavailableError: 503,
-    # the operator's fault, not the caller's, and over once it is mended
+    # the operator's fault, and temporary
     domain.ConfigurationError: 503,
     domain.NotConfiguredError: 409,
 }
@@ -43,7 +43,7 @@ STATUS_BY_ERROR: Mapping[type[domain.RagcorpError], int] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldError:
-    """What is wrong with one field of the request, without its value."""
+    """The error of one field of the request, without its value."""
 
     field: str
     message: str
@@ -56,7 +56,7 @@ class FieldError:
 
 
 class RequestRefusedError(Exception):
-    """The request itself is at fault, in one field or several (or in none: then ``detail`` says it)."""
+    """The request is invalid, in the fields of ``errors`` or as ``detail`` says."""
 
     def __init__(self, *errors: FieldError, code: str = "invalid_input", detail: str | None = None) -> None:
         super().__init__(code)
@@ -66,12 +66,12 @@ class RequestRefusedError(Exception):
 
 
 class BodyStalledError(Exception):
-    """The body did not come in time."""
+    """The body did not arrive in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One problem, ready to be sent as a response, as an event of a stream or as a line of a bulk answer."""
+    """One problem, sent as a response, a stream's event or a line of a bulk response."""
 
     status: int
     code: str
@@ -112,12 +112,12 @@ STALLED = Problem(
     code="request_timeout",
     detail="The body did not come in time. Send it again, faster or in smaller parts.",
     reason="timeout",
-    headers={"Connection": "close"},  # what may still come is no next request
+    headers={"Connection": "close"},  # the rest of the body is no next request
 )
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return the problem for an error of the domain or of the request; for any other one that says nothing of it."""
+    """Return the problem of a domain or request error; any other error gets one without details."""
     match error:
         case RequestRefusedError():
             return Problem(status=422, code=error.code, detail=error.detail, errors=error.errors)

@@ -1,4 +1,4 @@
-"""The request at hand, for lines that inner layers log. What outlives its request logs without it."""
+"""The current request id for log lines of inner layers. Work that outlives its request logs without it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class _Mark:
-    """Shared by all tasks that a request begot: they carry a copy of the context, and this very object."""
+    """Shared by all tasks of a request: their copied contexts refer to this one object."""
 
     request_id: str | None
 

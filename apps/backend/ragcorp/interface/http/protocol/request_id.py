@@ -1,4 +1,4 @@
-"""The id under which a request is found again in the log."""
+"""The id of a request in responses and the log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KEY = "ragcorp.request_id"
 
 
 def assign_request_id(scope: Scope) -> str:
-    """Take the caller's id if it is sane, else make one."""
+    """Use the client's id if it is well-formed, else make one."""
     request_id = ""
     for name, value in scope["headers"]:
         if name == HEADER and _SANE.fullmatch(value):

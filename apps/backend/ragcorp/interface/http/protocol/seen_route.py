@@ -1,4 +1,4 @@
-"""Routes that are no operations of the description."""
+"""Routes outside the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from starlette.types import Scope
 
 
 class SeenRoute(Route):
-    """A route that the scope knows, as it knows the framework's own: requests are counted by it."""
+    """Puts itself into the scope like the framework's routes, so that metrics count by it."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        match, found = super().matches(scope)
-        return match, {**found, "route": self} if match is Match.FULL else found
+        match, child = super().matches(scope)
+        return match, {**child, "route": self} if match is Match.FULL else child

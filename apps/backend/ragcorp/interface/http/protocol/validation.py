@@ -1,4 +1,4 @@
-"""Says what pydantic found wrong, without a word of what the caller sent."""
+"""Turns pydantic's errors into field errors that repeat nothing the caller sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIMITS = ("max_length", "min_length", "le", "ge", "lt", "gt", "expected")
 
 
 def refused(error: ValidationError, model: type[BaseModel], *, field: str = "body") -> RequestRefusedError:
-    """Return the refusal for a body, or a ``field`` of it, that does not fit ``model``."""
+    """Return the error for a body, or a ``field`` of it, that does not fit ``model``."""
     details = error.errors(include_input=False, include_url=False)
     if details and details[0]["type"] == "json_invalid":
         return RequestRefusedError(
@@ -23,11 +23,11 @@ def refused(error: ValidationError, model: type[BaseModel], *, field: str = "bod
             code="malformed_json",
             detail="The body is not valid JSON.",
         )
-    return RequestRefusedError(*field_errors(details, known=field_names(model), root=field, model=model))
+    return RequestRefusedError(*field_errors(details, names=field_names(model), root=field, model=model))
 
 
 def field_names(model: type[BaseModel]) -> frozenset[str]:
-    """Return the names of the model's fields, and of those of the models inside it."""
+    """Return the field names of the model and of the models in it."""
     names: set[str] = set()
     for name, info in model.model_fields.items():
         names.add(name)
@@ -45,36 +45,36 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 def field_errors(
     details: Iterable[ErrorDetails | Mapping[str, Any]],
     *,
-    known: frozenset[str],
+    names: frozenset[str],
     root: str = "body",
     model: type[BaseModel] | None = None,
 ) -> Sequence[FieldError]:
-    """Return one error a field. Only ``known`` names are repeated: any other part of a path is the caller's text.
+    """Return one error per field. Only ``names`` are repeated: other parts are the caller's text.
 
-    Of an unknown field those are named that ``model`` has in its place.
+    The error of an unknown field lists the fields that ``model`` has in its place.
     """
-    found: dict[str, FieldError] = {}
+    errors: dict[str, FieldError] = {}
     unknown: set[tuple[int | str, ...]] = set()
     for detail in details:
         if detail["type"] == "extra_forbidden":
             place = tuple(detail["loc"][:-1])
-            if place in unknown:  # a body may have thousands, of which one is told
+            if place in unknown:  # a body may have thousands; one is reported
                 continue
             unknown.add(place)
-        error = _field_error(detail, known, root, model)
-        found.setdefault(error.field, error)
-        if len(found) == MAX_ERRORS:
+        error = _field_error(detail, names, root, model)
+        errors.setdefault(error.field, error)
+        if len(errors) == MAX_ERRORS:
             break
-    return tuple(found.values())
+    return tuple(errors.values())
 
 
 def _field_error(
-    detail: ErrorDetails | Mapping[str, Any], known: frozenset[str], root: str, model: type[BaseModel] | None
+    detail: ErrorDetails | Mapping[str, Any], names: frozenset[str], root: str, model: type[BaseModel] | None
 ) -> FieldError:
     location: Sequence[int | str] = detail["loc"]
     if detail["type"] == "extra_forbidden":
         return FieldError(
-            field=_path(location[:-1], known) or root,
+            field=_path(location[:-1], names) or root,
             message="Unknown field.",
             limit=", ".join(_names_at(location[:-1], model)) or None,
             remedy="Send only the fields that the OpenAPI description names.",
@@ -83,7 +83,7 @@ def _field_error(
     limit = next((str(context[name]) for name in _LIMITS if name in context), None)
     message = str(detail["msg"]).removeprefix("Value error, ")
     return FieldError(
-        field=_path(location, known) or root,
+        field=_path(location, names) or root,
         message=f"{message}.".replace("..", "."),
         limit=limit,
         remedy="Send a value within the limit." if limit else "Send what the OpenAPI description asks for.",
@@ -91,21 +91,21 @@ def _field_error(
 
 
 def _names_at(location: Sequence[int | str], model: type[BaseModel] | None) -> list[str]:
-    """Return the names of the fields that may stand there."""
+    """Return the names of the fields that the location allows."""
     models = [] if model is None else [model]
     for part in location:
-        steps = [found.model_fields[part].annotation for found in models if part in found.model_fields]
-        if steps:  # any other part is an index, or says which member of a union it is
+        steps = [part_model.model_fields[part].annotation for part_model in models if part in part_model.model_fields]
+        if steps:  # any other part is an index or a member of a union
             models = [inner for step in steps for inner in _models_in(step)]
-    return sorted({name for found in models for name in found.model_fields})
+    return sorted({name for part_model in models for name in part_model.model_fields})
 
 
-def _path(location: Sequence[int | str], known: frozenset[str]) -> str:
+def _path(location: Sequence[int | str], names: frozenset[str]) -> str:
     parts: list[str] = []
     for part in location:
         if isinstance(part, int):
             parts.append(str(part))
-        elif part in known:
+        elif part in names:
             parts.append(part)
         else:
             break

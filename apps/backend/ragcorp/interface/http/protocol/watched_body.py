@@ -1,4 +1,4 @@
-"""A request's body that is read ahead by a piece, so that it is seen when its sender leaves."""
+"""Reads a request's body ahead by one piece, which shows when its sender leaves."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from starlette.types import Receive
 
 
 class WatchedBody:
-    """Reads a body whatever its reader does meanwhile; ``left`` is set once the sender is gone.
+    """Reads a body independently of its consumer; ``left`` is set once the sender is gone.
 
-    Once the body is in, nothing else comes, and a sender that leaves is seen at once. Before that one piece is read
-    ahead, and it is seen when the piece in hand is done with.
+    After the end of the body a departure shows at once, before it when the current piece is consumed.
     """
 
     def __init__(self, receive: Receive) -> None:
@@ -22,7 +21,7 @@ class WatchedBody:
         self._watching = asyncio.create_task(self._watch())
 
     async def piece(self, *, seconds: float) -> bytes | None:
-        """Return the next piece, None after the last one. Raises TimeoutError and ClientDisconnect."""
+        """Return the next piece, None after the last. Raises TimeoutError and ClientDisconnect."""
         async with asyncio.timeout(seconds):
             piece = await self._pieces.get()
         if self.left.is_set():
@@ -45,4 +44,4 @@ class WatchedBody:
         finally:
             self.left.set()
             if self._pieces.empty():
-                self._pieces.put_nowait(None)  # wakes whoever waits for a piece
+                self._pieces.put_nowait(None)  # wakes a waiting ``piece``

@@ -1,4 +1,4 @@
-"""Files are sent whole, as all else is: HTTP lets a server take a request for a part as one for all."""
+"""Serves files whole: HTTP allows a server to ignore Range."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 def whole_files(app: ASGIApp) -> ASGIApp:
-    """Return ``app`` as one that is never asked for a part: what Starlette says of a bad one is no problem of ours."""
+    """Hide Range from ``app``: Starlette's answer to a bad one is no problem document."""
 
     async def without_range(scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(name, value) for name, value in scope["headers"] if name != b"range"]

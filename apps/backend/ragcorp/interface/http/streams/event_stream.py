@@ -1,4 +1,4 @@
-"""Server-sent events: named, with JSON for data, and an error as the last one where the work behind them fails."""
+"""Server-sent events with JSON data; where the work fails, the last event is an error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EVENT_STREAM: dict[str, Any] = {
         }
     }
 }
-"""How the description tells that a response may be a stream. Before OpenAPI 3.2 the schema is that of an event."""
+"""Describes a response that may be a stream. Before OpenAPI 3.2 the schema is that of one event."""
 
 SEARCH_EVENTS = """\
 With `stream: true` the answer is a stream of server-sent events; `data` is JSON.
@@ -56,10 +56,10 @@ What is refused before the search begins is an ordinary response.
 
 
 class EventStream(EventSourceResponse):
-    """The events of one request. However it ends, ``close`` is called, and ends the work behind them.
+    """The events of one request. ``close`` is called at its end, however it ends, and ends the work.
 
-    What is not there ``seconds`` from now ends in an ``error``. A client that leaves an event unread is given up: its
-    events wait in the buffers of its connection, and no work goes on for it.
+    After ``seconds`` the stream ends in an ``error``. A client that does not read an event in time is cut, and the work
+    for it ends.
     """
 
     def __init__(
@@ -79,19 +79,19 @@ class EventStream(EventSourceResponse):
             send_timeout=limits.write_timeout_seconds,
             ping_message_factory=lambda: ServerSentEvent(event="ping", data="{}"),
         )
-        del self.headers["connection"]  # the server's matter: it says "close" where the caller did
+        del self.headers["connection"]  # the server sets it
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
-        except SendTimeoutError:  # the server closes what has no end
+        except SendTimeoutError:  # the server closes a response without an end
             logger.warning("the client of request %s does not read its stream", self._request_id)
         finally:
             await self._close()
 
 
 class BegunWork(Generic[Result]):
-    """Work that has begun: what it refuses before it waits for anything is raised by ``begin``."""
+    """Work in progress: ``begin`` raises what it raises before its first wait."""
 
     def __init__(self, task: asyncio.Task[Result]) -> None:
         self._task = task
@@ -100,7 +100,7 @@ class BegunWork(Generic[Result]):
     async def begin(cls, work: Coroutine[Any, Any, Result]) -> BegunWork[Result]:
         task = asyncio.create_task(work)
         try:
-            await asyncio.sleep(0)  # the task comes first, and runs until it waits
+            await asyncio.sleep(0)  # the task runs until its first wait
             if task.done():
                 task.result()
         except BaseException:
@@ -109,14 +109,14 @@ class BegunWork(Generic[Result]):
         return cls(task)
 
     async def arrives_within(self, seconds: float) -> bool:
-        """Wait, and say whether the result is there; raise what the work raised until then."""
+        """Wait and return whether the result is there; raise what the work raised."""
         await asyncio.wait({self._task}, timeout=seconds)
         if self._task.done():
             self._task.result()
         return self._task.done()
 
     async def result(self, *, seconds: float) -> Result:
-        """Raise TimeoutError where it is not there ``seconds`` from now."""
+        """Return the result. Raises TimeoutError after ``seconds``."""
         async with asyncio.timeout(seconds):
             return await self._task
 
@@ -131,7 +131,7 @@ async def _sent(
     try:
         while (event := await _next(events, deadline)) is not None:
             yield _event(*event)
-    except Exception as error:  # the status is sent: from here on an error is an event
+    except Exception as error:  # the status is sent, so the error is an event
         problem = problem_of(error)
         if problem.code == "internal":
             logger.exception("the stream of request %s failed", request_id)
@@ -139,7 +139,7 @@ async def _sent(
 
 
 async def _next(events: AsyncGenerator[Event, None], deadline: float) -> Event | None:
-    """Return the next event, None after the last one. Raises TimeoutError at the deadline."""
+    """Return the next event, None after the last. Raises TimeoutError at the deadline."""
     async with asyncio.timeout_at(deadline):
         return await anext(events, None)
 

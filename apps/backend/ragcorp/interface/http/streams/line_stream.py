@@ -1,4 +1,4 @@
-"""Lines in, lines out: a batch is stored while the request still streams, and each line is answered by one."""
+"""Bulk requests: stores batches of lines while the request streams, and answers each line with one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.ndjson import lines
 from ragcorp.interface.http.protocol.problems import Problem, RequestRefusedError, problem_of
 from ragcorp.interface.http.protocol.watched_body import WatchedBody
-from ragcorp.interface.http.streams.response_buffer import HeldAnswers, UnreadError
+from ragcorp.interface.http.streams.response_buffer import ResponseBuffer, UnreadError
 from ragcorp.interface.shapes.json_text import dumps
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ BATCH_BYTES = 4 * 1024 * 1024
 LINES_AT_A_TIME = 32
 
 MOST_UNREAD_BYTES = 4 * 1024 * 1024
-"""So much of an answer is held for a sender that does not read yet; then no more lines are read until it does."""
+"""Response bytes buffered for a client that does not read; above that no more lines are read."""
 
 STALLED = Problem(
     status=408, code="request_timeout", detail="Nothing came for too long. What was answered so far is stored."
@@ -61,7 +61,7 @@ def line_body(description: str, *models: type) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineOutcome:
-    """What became of one line: a status, or the error that kept it out."""
+    """Outcome of one line: a status or an error."""
 
     external_id: str | None
     status: str = ""
@@ -70,11 +70,10 @@ class LineOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineHandler(Generic[Entry]):
-    """``read`` makes an entry of a line or raises a RagcorpError or RequestRefusedError; ``store`` keeps a batch.
+    """``read`` parses a line or raises a RagcorpError or RequestRefusedError; ``store`` saves a batch.
 
-    ``name_of`` is the entry's external_id, and ``identity_of``, where it is more than that, what the entry is stored
-    under. A batch ends before an identity comes again, so that what becomes of a line does not depend on where batches
-    end.
+    ``name_of`` returns an entry's external_id, ``identity_of`` the key that it is stored under, if that is more. A
+    batch ends before a repeated identity, so that outcomes do not depend on batch boundaries.
     """
 
     read: Callable[[bytes], Entry]
@@ -84,7 +83,7 @@ class LineHandler(Generic[Entry]):
     identity_of: Callable[[Entry], Hashable] | None = None
 
     def identity(self, entry: Entry) -> Hashable:
-        """Return what the entry is stored under; None where that is not known."""
+        """Return the key that the entry is stored under; None if unknown."""
         return self.name_of(entry) if self.identity_of is None else self.identity_of(entry)
 
 
@@ -104,9 +103,9 @@ class _Batch(Generic[Entry]):
 
 
 class TwoWayStream(StreamingResponse):
-    """A response that streams while its request still does: it leaves the reading of the connection to its body.
+    """A response that streams while its request does; WatchedBody alone reads the connection.
 
-    Where that breaks off, the response has no end, and the server closes the connection.
+    If the request breaks off, the response has no end and the server closes the connection.
     """
 
     def __init__(self, lines: AsyncGenerator[bytes, None], body: WatchedBody, *, media_type: str) -> None:
@@ -133,15 +132,14 @@ class LineStream:
         self._limits = limits
 
     async def respond(self, request: Request, handler: LineHandler[Any]) -> Response:
-        """Raises BusyError where as many streams are open as may be: what each of them holds adds up."""
+        """Raises BusyError if too many streams are open: their buffers add up."""
         require_media_type(entity_headers(request.scope), *ACCEPTED)
         slot = slot_of(request.scope)
         slot.work_in_parts()  # the request lasts as long as its sender likes
         slot.open_stream()
         body = WatchedBody(request.receive)
         try:
-            # a caller that waits for "100 Continue" gets it with the first read, which must come before the answer's
-            # head
+            # the first read sends "100 Continue" and must precede the head of the response
             async with upload_time(request, self._limits):
                 first = await body.piece(seconds=self._limits.upload_timeout_seconds)
         except BaseException:
@@ -152,7 +150,7 @@ class LineStream:
 
 
 class _LineWork(Generic[Entry]):
-    """Stores one request's lines, and answers them."""
+    """Stores and answers the lines of one request."""
 
     def __init__(
         self, first: bytes | None, body: WatchedBody, handler: LineHandler[Entry], slot: RequestSlot, limits: HttpLimits
@@ -162,17 +160,16 @@ class _LineWork(Generic[Entry]):
         self._handler = handler
         self._slot = slot
         self._limits = limits
-        self._answers = HeldAnswers(most_bytes=MOST_UNREAD_BYTES, wait_seconds=limits.upload_timeout_seconds)
+        self._answers = ResponseBuffer(most_bytes=MOST_UNREAD_BYTES, wait_seconds=limits.upload_timeout_seconds)
         self._counts: Counter[str] = Counter(created=0, updated=0, unchanged=0, failed=0)
         self._batch: _Batch[Entry] = _Batch()
         self._storing = False
         self._complete = False
 
     async def answered(self) -> AsyncGenerator[bytes, None]:
-        """Read on while the answer waits to be taken: a caller that sends all before it reads must not lock both up.
+        """Yield the response while reading on: a client may send everything before it reads.
 
-        When the caller leaves, the batch in hand is stored, and nothing after it. Raises ClientDisconnect and
-        UnreadError.
+        When the client leaves, the current batch is still stored. Raises ClientDisconnect and UnreadError.
         """
         work = asyncio.create_task(self._store_all())
         watch = asyncio.create_task(self._stop_when_left(work))
@@ -198,7 +195,7 @@ class _LineWork(Generic[Entry]):
             async for line in lines(self._pieces(), limit=self._limits.max_body_bytes):
                 number += 1
                 if number % LINES_AT_A_TIME == 0:
-                    await asyncio.sleep(0)  # nothing here waits while lines are bad, and others want to work too
+                    await asyncio.sleep(0)  # bad lines wait for nothing: let other tasks run
                 if line is None or line.strip():
                     await self._take(number, line)
             await self._store()
@@ -252,7 +249,7 @@ class _LineWork(Generic[Entry]):
                         outcomes = await self._handler.store(batch.entries)
                 finally:
                     self._storing = False
-        except Exception as error:  # the head is out, and a later batch may fare better: each line says what happened
+        except Exception as error:  # the status is sent, and later batches may succeed: each line gets the error
             problem = problem_of(error)
             if problem.code == "internal":
                 logger.exception("a batch of a bulk request failed")

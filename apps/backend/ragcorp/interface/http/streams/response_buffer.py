@@ -9,13 +9,13 @@ SENT_AT_ONCE = 65_536
 
 
 class UnreadError(Exception):
-    """The caller takes its answer more slowly than it may."""
+    """The client reads its response too slowly."""
 
 
-class HeldAnswers:
-    """A queue bounded by bytes. Whoever puts more than ``most_bytes`` waits until half of them are taken.
+class ResponseBuffer:
+    """A queue bounded by bytes: above ``most_bytes``, ``put`` waits until half of them are taken.
 
-    That takes ``wait_seconds`` at most: so a caller that reads nothing, or next to nothing, holds no work for ever.
+    It waits ``wait_seconds`` at most, so a client that hardly reads cannot keep work alive.
     """
 
     def __init__(self, *, most_bytes: int, wait_seconds: float) -> None:
@@ -44,12 +44,12 @@ class HeldAnswers:
             raise UnreadError from None
 
     def end(self) -> None:
-        """Let ``take`` return None once all is taken."""
+        """Let ``take`` return None after the last line."""
         self._ended = True
         self._filled.set()
 
     async def take(self) -> bytes | None:
-        """Return some lines, None after the last one."""
+        """Return some lines, None after the last."""
         await self._filled.wait()
         taken: list[bytes] = []
         size = 0

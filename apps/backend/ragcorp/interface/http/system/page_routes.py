@@ -1,4 +1,4 @@
-"""The web page: the files that its build left, open to everybody. They hold nothing of anybody's."""
+"""Serves the built files of the web page, which need no key and contain no user data."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ BUILT = Path(__file__).parents[1] / "page"
 
 REVALIDATED = "no-cache"
 FOR_GOOD = "public, max-age=31536000, immutable"
-"""Of files whose names hold a hash of what is in them."""
+"""For files whose names contain a hash of their content."""
 
 MEDIA_TYPES: Mapping[str, str] = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-"""Not as the system's table has them: with ``nosniff`` a browser runs no script of another type."""
+"""Fixed, unlike the system's table: with ``nosniff`` a browser runs no script of another type."""
 
 MISSING = Problem(
     status=HTTPStatus.SERVICE_UNAVAILABLE,
@@ -44,7 +44,7 @@ MISSING = Problem(
 
 
 class PageRoutes:
-    """Serve the page in ``folder``: ``index.html`` at ``/``, the files that it names below ``/assets/``."""
+    """Serves ``index.html`` of ``folder`` at ``/`` and its assets below ``/assets/``."""
 
     def __init__(self, *, folder: Path) -> None:
         self._index = anyio.Path(folder / "index.html")
@@ -62,7 +62,7 @@ class PageRoutes:
             page = await self._index.read_bytes()
         except FileNotFoundError:
             return MISSING.response(request.scope)
-        # of what is in it: a build in a clamped time gives every index.html the same date, and all have one length
+        # from the content: reproducible builds give every index.html the same date and length
         etag = hashlib.sha256(page).hexdigest()[:32]
         kept = {"Cache-Control": REVALIDATED, "Content-Security-Policy": PAGE_POLICY}
         return self._files.unless_held(HTMLResponse(page, headers=kept), request.headers, etag=etag, kept=kept)
@@ -72,7 +72,7 @@ class PageRoutes:
 
 
 class _BuiltFiles(StaticFiles):
-    """Starlette's, for files of which each has a name of its own for each content."""
+    """Starlette's StaticFiles for files whose names contain a hash."""
 
     def file_response(
         self,
@@ -93,13 +93,15 @@ class _BuiltFiles(StaticFiles):
         del response.headers["last-modified"], response.headers["accept-ranges"]
         return self.unless_held(response, Headers(scope=scope), etag=path.name, kept=kept)
 
-    def unless_held(self, response: Response, asked: Headers, *, etag: str, kept: Mapping[str, str]) -> Response:
-        """Return the response, or 304 for a client that holds it: with ``kept``, which takes the place of what it has.
+    def unless_held(
+        self, response: Response, request_headers: Headers, *, etag: str, kept: Mapping[str, str]
+    ) -> Response:
+        """Return the response, or 304 with the headers ``kept`` for a client that has it.
 
-        The ETag is weak, since it is that of the compressed and of the plain form.
+        The ETag is weak: the compressed and the plain form share it.
         """
         response.headers["ETag"] = f'"{etag}"'
-        if self.is_not_modified(response.headers, asked):
+        if self.is_not_modified(response.headers, request_headers):
             response = Response(status_code=HTTPStatus.NOT_MODIFIED, headers={**kept, "Vary": "Accept-Encoding"})
         response.headers["ETag"] = f'W/"{etag}"'
         return response

@@ -41,7 +41,7 @@ class Health(BaseModel):
 
 
 class SystemRoutes:
-    """What operators and their machines ask."""
+    """Health, readiness, metrics and the interactive description over HTTP."""
 
     def __init__(
         self, *, services: HttpServices, metrics: HttpMetrics, description: Callable[[], dict[str, Any]]
@@ -112,7 +112,7 @@ class SystemRoutes:
         try:
             counts = await run_within(CHECK_SECONDS, self._services.embed_pending.counts())
         except (TimeoutError, SourceUnavailableError):
-            return None  # the other metrics matter most when the database is out
+            return None  # the other metrics matter most while the database is out
         return counts.pending, counts.failed
 
     async def _looked_at(self) -> None:
@@ -123,14 +123,14 @@ class SystemRoutes:
         await self._services.readiness()
 
     async def openapi(self, request: Request) -> Response:
-        """Where no key exists, every operation takes a request without one, and the description says so."""
+        """While no key exists, describe every operation as open without one."""
         described = self._description()
         if caller_of(request.scope).key_id is None:
             described = {**described, "security": [{}, *described["security"]]}
         return json_response(described)
 
     async def docs(self) -> Response:
-        """Its addresses are relative: a proxy may have put a prefix before all paths."""
+        """Use relative addresses: a proxy may add a prefix to all paths."""
         assets = ASSETS_PATH.removeprefix("/")
         page = get_swagger_ui_html(
             openapi_url="openapi.json",
