@@ -1,4 +1,4 @@
-"""Fills the room that anchors leave: by similarity, or by words where nothing is similar or no model is configured."""
+"""Fills the budget left after the anchors with similar entities; falls back to keywords."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ logger = logging.getLogger(__name__)
 
 SEMANTIC = "semantic"
 KEYWORD = "keyword"
-"""What fills, as ``degraded`` names it."""
+"""Names of the channels in ``degraded``."""
 
 OUT = (SourceUnavailableError, ConflictError, ConfigurationError, TimeoutError)
-"""What says that a store is out: it refuses, another write was first, or it is late."""
+"""Errors that count as an outage of a store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filling:
-    """Candidates, and the similarity of anchors; ``model`` is set where similarities were asked."""
+    """Candidates, and the similarity of anchors; ``model`` is set where similarities were computed."""
 
     candidates: tuple[HydrationCandidate, ...] = ()
     scores: Mapping[EntityIdentity, float] = field(default_factory=dict)
@@ -55,9 +55,9 @@ class Filling:
 
 
 class RoomFilling:
-    """Asks the model while anchors are looked up; waits for it only where similarity can change what is shown.
+    """Embeds while anchors are looked up; waits for the vector only if similarity can change the result.
 
-    A model that goes on failing is left alone for a while, as ``breaker`` says.
+    ``breaker`` skips a model that keeps failing.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class RoomFilling:
         self._breaker = breaker
 
     def begin(self, asked: str, *, workspace: str, deadline: float) -> asyncio.Task[Vector | SourceReport] | None:
-        """Begin to embed; None where no model is configured. Whoever begins it cancels it at the end."""
+        """Start to embed; None without a model. The caller cancels the task at the end."""
         if self._embedder.model.dimensions == 0:
             return None
         return asyncio.create_task(self._embedded(asked, workspace=workspace, deadline=deadline))
@@ -132,7 +132,7 @@ class RoomFilling:
         except (EmbedderUnavailableError, TimeoutError) as error:
             verdict = Verdict.FAILED
             return report_of(SEMANTIC, error, started=started)
-        except Exception:  # an embedder may be the user's own: its bug is its outage, logged and named
+        except Exception:  # the bug of a custom embedder is its outage: logged and named
             verdict = Verdict.FAILED
             logger.exception("the embedder raised an unexpected error")
             return report_of(SEMANTIC, EmbedderUnavailableError("out", reason="error"), started=started)

@@ -1,4 +1,4 @@
-"""Looks up candidates for the room that anchors leave: by similarity, or by words where nothing is similar enough."""
+"""Looks up candidates by similarity or by keywords."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ragcorp.domain.structure.entities import EntityIdentity, EntityRef
 from ragcorp.domain.structure.hydration import Channel, HydrationCandidate
 
 SPARE = 2
-"""Candidates that are asked for, by one that may be shown: some are too large for the room that is left."""
+"""Candidates fetched for each one that may be shown: some are too large for the budget."""
 
 MOST_SIMILAR = 1000
 MOST_CHUNKS = 50
-"""Chunks in which the words of the query are looked for."""
+"""Maximum chunks of a keyword lookup."""
 
 
 class KeywordChunks(Protocol):
-    """Finds chunks by words; each repository of documents does."""
+    """Finds chunks by full text."""
 
     async def find_chunks_full_text(
         self, query: str, *, principal: Principal, filters: Filters = (), limit: int
@@ -35,14 +35,14 @@ class KeywordChunks(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarFound:
-    """What is similar: candidates, and the similarity of what is anchored anyway."""
+    """Similar candidates, and the similarity of anchored entities."""
 
     candidates: tuple[HydrationCandidate, ...]
     anchored: Mapping[EntityIdentity, float]
 
 
 class CandidateLookup:
-    """One call for similarity, two for words. What is anchored is no candidate."""
+    """One port call for similarity, two for keywords. Anchored entities are no candidates."""
 
     def __init__(self, *, index: StructureIndex, keywords: KeywordChunks, threshold: float, entities: int) -> None:
         self._index = index
@@ -53,25 +53,25 @@ class CandidateLookup:
     async def similar(
         self, embedding: Vector, *, anchored: Collection[EntityIdentity], principal: Principal, filters: Filters
     ) -> SimilarFound:
-        """Return what is more similar than the threshold, best first. Raises StorageUnavailableError."""
+        """Return the entities above the similarity threshold, best first. Raises StorageUnavailableError."""
         limit = min(MOST_SIMILAR, SPARE * self._entities + len(anchored))
         found = await self._index.similar(embedding, principal=principal, filters=filters, limit=limit)
-        near = [each for each in found if each.score > self._threshold]
+        near = [entry for entry in found if entry.score > self._threshold]
         return SimilarFound(
             candidates=tuple(
-                HydrationCandidate(entity=each.entity, score=min(1.0, max(0.0, each.score)))
-                for each in near
-                if each.entity.identity not in anchored
+                HydrationCandidate(entity=entry.entity, score=min(1.0, max(0.0, entry.score)))
+                for entry in near
+                if entry.entity.identity not in anchored
             ),
-            anchored={each.entity.identity: each.score for each in near if each.entity.identity in anchored},
+            anchored={entry.entity.identity: entry.score for entry in near if entry.entity.identity in anchored},
         )
 
     async def by_words(
         self, query: str, *, anchored: Collection[EntityIdentity], principal: Principal, filters: Filters
     ) -> tuple[HydrationCandidate, ...]:
-        """Return the entities of chunks that hold a fifth of the query's evidence or more, with the largest share.
+        """Return the entities of chunks with at least a fifth of the query's evidence, scored by the largest share.
 
-        Only BM25 tells shares: with another ranking there are none. Raises StorageUnavailableError.
+        Only BM25 gives shares; other rankings find nothing here. Raises StorageUnavailableError.
         """
         found = await self._keywords.find_chunks_full_text(
             query, principal=principal, filters=filters, limit=MOST_CHUNKS

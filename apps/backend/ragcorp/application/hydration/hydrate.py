@@ -1,4 +1,4 @@
-"""Use case: plan what a turn of an episode shows, and record it."""
+"""Use case: plan the entities of an episode's turn, and record them."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ logger = logging.getLogger(__name__)
 
 STRUCTURE = "structure"
 EPISODES = "episodes"
-"""What is asked for anchors, as ``degraded`` names it."""
+"""Names of the anchor lookups in ``degraded``."""
 
 LEAST_WORDS = 2
-"""Content words that describe something."""
+"""Minimum content words of a description."""
 
 MOST_LOGGED = 10
-"""Dropped anchors of a turn that have a line of the log each."""
+"""Maximum log lines for the dropped anchors of a turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationOptions:
-    """What is anchored, how similar a candidate has to be, the budgets, and the seconds that each part has.
+    """Enabled anchors, budgets, the timeouts of each part (seconds), and the minimum cosine of a candidate.
 
-    ``threshold`` is a cosine: a candidate's lies above it. ``semantic`` False asks no model and no words.
+    ``semantic`` False turns off similarity and keywords.
     """
 
     anchors: AnchorOptions = field(default_factory=AnchorOptions)
@@ -66,11 +66,10 @@ class HydrationOptions:
 
 
 class HydrateEpisode:
-    """Anchors first, similarity second, words where nothing is similar; what is out is left out and named.
+    """Anchors first, similar entities second, keywords where nothing is similar; parts that fail are named.
 
-    Thirteen calls of the ports at most for a turn: eight for anchors, one for similarity and two for words, one for all
-    texts, one to record; the first turn of an episode that names nothing known, but finds something similar, makes six.
-    The model runs beside the lookups, and no connection is held for it.
+    A turn makes at most thirteen port calls: eight for anchors, one for similarity, two for keywords, one for texts,
+    one to record. The model runs in parallel with the lookups, without holding a connection.
     """
 
     def __init__(
@@ -102,7 +101,7 @@ class HydrateEpisode:
         )
 
     async def prepare(self, query: str, *, episode_id: str, principal: Principal, filters: Filters = ()) -> Hydration:
-        """Return what the turn shows; nothing is recorded. Without structure it is empty, and says why."""
+        """Return the turn's hydration without recording it; without structure it is empty and names the reason."""
         narrowed = narrowed_to(filters, CHUNK_COLLECTION)
         lacking = frozenset() if narrowed is None else fields_of(narrowed) - DOCUMENT_FIELDS
         if narrowed is None or lacking:
@@ -130,7 +129,7 @@ class HydrateEpisode:
                 embedding.cancel()
 
     async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> Hydration:
-        """Return the hydration with its turn; what could not be recorded, or is no turn, has none and says why."""
+        """Return the hydration with its turn; if it could not be recorded, without a turn and with the reason."""
         if any(report.source == STRUCTURE and not _is_skipped(report) for report in hydration.reports):
             return _unrecorded(hydration)
         clock = asyncio.get_running_loop().time
@@ -150,7 +149,7 @@ class HydrateEpisode:
         except OUT as error:
             report = report_of(EPISODES, error, started=started)
             logger.warning("a turn was not recorded: %s", report.reason)
-            others = tuple(each for each in hydration.reports if each.source != EPISODES)
+            others = tuple(report for report in hydration.reports if report.source != EPISODES)
             return _unrecorded(replace(hydration, reports=(*others, report)))
         return replace(hydration, turn=number)
 
@@ -185,7 +184,7 @@ class HydrateEpisode:
         )
         texts = {}
         if planned.entities:
-            ids = [each.entity.id for each in planned.entities]
+            ids = [entity.entity.id for entity in planned.entities]
             texts = dict(await run_until(deadline, self._index.texts(ids, principal=turn.principal)))
         out = found.episodes_out
         reports = () if out is None else (report_of(EPISODES, out, started=started),)
@@ -215,9 +214,9 @@ class _Turn:
 
 
 def described(query: str, said: Sequence[Mention]) -> str:
-    """Return the query without the files that it names, which are anchored: what is left tells what is looked for.
+    """Return the query without its file names, which are anchored: to a model, ``auth.go`` is similar to ``menu.go``.
 
-    To a model ``auth.go`` is like ``menu.go``. A query of which less than two words would be left stays whole.
+    If fewer than two content words would remain, return the query unchanged.
     """
     composed = unicodedata.normalize("NFC", query)
     rest, place = [], 0
@@ -241,12 +240,12 @@ def _hydration(
     *,
     reports: tuple[SourceReport, ...],
 ) -> Hydration:
-    """Put the texts to the plan; an entity that vanished meanwhile is left out."""
-    left = without(planned, {each.entity.id for each in planned.entities} - texts.keys())
+    """Add the texts to the plan, without entities that were deleted meanwhile."""
+    left = without(planned, {entity.entity.id for entity in planned.entities} - texts.keys())
     return Hydration(
         episode_id=episode_id,
         turn=None,
-        entities=tuple(HydratedEntity(planned=each, text=texts[each.entity.id]) for each in left.entities),
+        entities=tuple(HydratedEntity(planned=entity, text=texts[entity.entity.id]) for entity in left.entities),
         dropped=left.dropped,
         warnings=left.warnings,
         use=left.use,
@@ -268,7 +267,7 @@ def _is_skipped(report: SourceReport) -> bool:
 
 
 def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
-    """Tell what was planned, in numbers: neither a query, nor a name out of a document, nor an episode's id."""
+    """Log the plan's counts; never the query, names or the episode id."""
     for anchor in found.anchors:
         logger.debug("an anchor (%s, priority %d)", anchor.reasons[0], anchor.priority)
     for dropped in hydration.dropped[:MOST_LOGGED]:
@@ -284,7 +283,7 @@ def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
         "hydration: %d anchors, %d candidates (top score %.2f), %d entities, %d of %d tokens",
         len(found.anchors),
         len(more.candidates),
-        max((each.score for each in more.candidates), default=0.0),
+        max((candidate.score for candidate in more.candidates), default=0.0),
         hydration.use.entities,
         hydration.use.tokens,
         hydration.use.limits.max_tokens,

@@ -1,4 +1,4 @@
-"""`ragcorp context`."""
+"""`ragcorp context` and `ragcorp introspect`: the memory briefing, and what an episode showed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ragcorp.domain.memory import MemoryContext
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.search.commands import print_degraded
+from ragcorp.interface.cli.search.hydration_output import print_turn
+from ragcorp.interface.shapes.hydration import turn_document
 from ragcorp.interface.shapes.memory import context_document
 
 
@@ -27,8 +29,8 @@ async def context(
     ] = None,
 ) -> None:
     """Print what is remembered, as a briefing for a language model's prompt."""
-    async with call.services.open(call.target) as opened:
-        found = await opened.context.load(query, limit=limit, session=session, principal=opened.principal)
+    async with call.open() as opened:
+        found = await opened.use_cases.context.load(query, limit=limit, session=session, principal=opened.principal)
     call.output.result(context_document(found, request_id=uuid4().hex), lambda console: _print(console, found))
     if not call.output.json:
         # stdout is for the prompt alone
@@ -40,3 +42,14 @@ async def context(
 def _print(console: Console, found: MemoryContext) -> None:
     if found.context:
         console.print(plain(found.context))
+
+
+async def introspect(
+    call: Call,
+    episode: Annotated[str, typer.Argument(help="The --episode of a search or question.", show_default=False)],
+    turn: Annotated[int | None, typer.Option("--turn", help="From 1 [the latest].", show_default=False)] = None,
+) -> None:
+    """Tell what a turn of an episode showed, and why each piece was shown."""
+    async with call.open() as session:
+        recorded = await session.use_cases.introspect.introspect(episode, principal=session.principal, turn=turn)
+    call.output.result(turn_document(recorded), lambda console: print_turn(console, recorded))
