@@ -11,7 +11,7 @@ from ragcorp.application.memory.delete_items import DeleteItems
 from ragcorp.application.memory.import_history import ImportHistory
 from ragcorp.application.memory.list_items import ListItems
 from ragcorp.application.memory.save_items import SaveItems
-from ragcorp.application.retrieval.search.count_facets import CountFacets
+from ragcorp.domain.ports.collections import FacetCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,4 +33,4 @@ class CollectionUseCases:
     chunks: ListChunks
     edit_chunk: EditChunk
     revise_document: ReviseDocument
-    facets: CountFacets
+    facets: FacetCounts

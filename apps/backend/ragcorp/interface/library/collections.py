@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Unpack
 
 from ragcorp.application.documents.edit_chunk import ChunkEdit, EditChunk
 from ragcorp.application.documents.list_chunks import ListChunks
 from ragcorp.application.documents.revise import ReviseDocument
 from ragcorp.application.memory.chat_turns import TurnDefaults
 from ragcorp.application.memory.import_history import ImportHistory, ImportReport
-from ragcorp.application.validation.item_changes import KEEP, AttributeChange, ItemChange, Keep
+from ragcorp.application.validation.item_changes import AttributeChange, ItemChange
 from ragcorp.application.validation.item_drafts import item_draft
 from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
-from ragcorp.domain.documents import Chunk, DocumentAttributes, VisibilityScope
+from ragcorp.domain.documents import Chunk, DocumentAttributes
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
-from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.principal import Principal
 from ragcorp.interface.collection_use_cases import ItemUseCases
+from ragcorp.interface.library.options import ArtifactChanges, ItemChanges, ItemOptions, new_attributes, split
 from ragcorp.interface.line_files import lines_of, opened_lines
 from ragcorp.interface.request_values import parse_selection
 
@@ -40,77 +41,24 @@ class Items(Facade):
         self._principal = principal
         self._default_language = default_language
 
-    async def add(
-        self,
-        text: str,
-        *,
-        external_id: str | None = None,
-        artifact_type: str | None = None,
-        language: str | None = None,
-        sensitivity: Sensitivity = Sensitivity.NORMAL,
-        visibility_scope: VisibilityScope = VisibilityScope.WORKSPACE,
-        owner: str = "",
-        occurred_at: datetime | None = None,
-        session: str | None = None,
-        speaker: str | None = None,
-        entities: Sequence[str] = (),
-        metadata: Mapping[str, object] | None = None,
-    ) -> ItemOutcome:
-        """Create the item or replace the one of that name; without ``external_id`` one is made of the content.
+    async def add(self, text: str, **options: Unpack[ItemOptions]) -> ItemOutcome:
+        """Create the item or replace the one of that name; without ``external_id`` one is derived from the content.
 
-        ``artifact_type`` is a fact or a turn unless it says otherwise; without ``occurred_at`` a new item is of now.
+        ``artifact_type`` is fact or turn by default.
         """
+        attributes, rest = split(options)
         draft = item_draft(
             collection=self._collection,
             text=text,
-            external_id=external_id,
-            session=session,
-            speaker=speaker,
-            entities=entities,
-            attributes=DocumentAttributes(
-                language=language or self._default_language,
-                artifact_type=artifact_type or _TYPES[self._collection],
-                sensitivity=sensitivity,
-                visibility_scope=visibility_scope,
-                owner=owner,
-                occurred_at=occurred_at,
-                metadata=metadata or {},
-            ),
+            attributes=new_attributes(attributes, kind=_TYPES[self._collection], language=self._default_language),
+            **rest,
         )
         return await self._use_cases.save.save(draft, principal=self._principal)
 
-    async def update(
-        self,
-        external_id: str,
-        *,
-        text: str | Keep = KEEP,
-        artifact_type: str | Keep = KEEP,
-        language: str | Keep = KEEP,
-        sensitivity: Sensitivity | Keep = KEEP,
-        visibility_scope: VisibilityScope | Keep = KEEP,
-        owner: str | Keep = KEEP,
-        occurred_at: datetime | Keep = KEEP,
-        session: str | Keep | None = KEEP,
-        speaker: str | Keep | None = KEEP,
-        entities: Sequence[str] | Keep = KEEP,
-        metadata: Mapping[str, object] | Keep = KEEP,
-    ) -> ItemOutcome:
-        """Change what is given; ``metadata`` and ``entities`` are replaced as a whole."""
-        change = ItemChange(
-            text=text,
-            attributes=AttributeChange(
-                artifact_type=artifact_type,
-                language=language,
-                sensitivity=sensitivity,
-                visibility_scope=visibility_scope,
-                owner=owner,
-                occurred_at=occurred_at,
-                metadata=metadata,
-            ),
-            session=session,
-            speaker=speaker,
-            entities=entities,
-        )
+    async def update(self, external_id: str, **changes: Unpack[ItemChanges]) -> ItemOutcome:
+        """Change the given values of an item."""
+        attributes, rest = split(changes)
+        change = ItemChange(attributes=AttributeChange(**attributes), **rest)
         return await self._use_cases.save.change(external_id, change, principal=self._principal)
 
     async def list(
@@ -183,36 +131,13 @@ class Artifacts(Facade):
         self._principal = principal
 
     async def update(
-        self,
-        external_id: str,
-        *,
-        text: str | None = None,
-        title: str | Keep = KEEP,
-        artifact_type: str | Keep = KEEP,
-        language: str | Keep = KEEP,
-        sensitivity: Sensitivity | Keep = KEEP,
-        visibility_scope: VisibilityScope | Keep = KEEP,
-        owner: str | Keep = KEEP,
-        occurred_at: datetime | Keep | None = KEEP,
-        path: str | Keep | None = KEEP,
-        metadata: Mapping[str, object] | Keep = KEEP,
+        self, external_id: str, *, text: str | None = None, **changes: Unpack[ArtifactChanges]
     ) -> IngestResult:
-        """Change what is given; ``metadata`` is replaced as a whole, and a title of "" is found in the text again.
+        """Change the given values of a document.
 
-        Raises ConflictError if the document was written meanwhile, or for a new ``text`` of what is not text itself.
+        Raises ConflictError if the document was written meanwhile, or for a new ``text`` of a binary file.
         """
-        change = AttributeChange(
-            title=title,
-            artifact_type=artifact_type,
-            language=language,
-            sensitivity=sensitivity,
-            visibility_scope=visibility_scope,
-            owner=owner,
-            occurred_at=occurred_at,
-            path=path,
-            metadata=metadata,
-        )
-        return await self._revise.revise(external_id, change, text=text, principal=self._principal)
+        return await self._revise.revise(external_id, AttributeChange(**changes), text=text, principal=self._principal)
 
 
 class Chunks(Facade):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Unpack
 
 from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
-from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.extraction import ExtractionReport
 from ragcorp.domain.graph import (
     ENTITY,
@@ -18,11 +17,11 @@ from ragcorp.domain.graph import (
     Fact,
     GraphOutcome,
     GraphSelection,
-    Provenance,
 )
-from ragcorp.domain.principal import Principal, Sensitivity
+from ragcorp.domain.principal import Principal
 from ragcorp.interface.graph_use_cases import GraphUseCases
 from ragcorp.interface.library.collections import Facade
+from ragcorp.interface.library.options import EntityOptions, FactOptions, new_attributes, split
 from ragcorp.interface.line_files import lines_of, opened_lines
 from ragcorp.interface.request_values import parse_selection
 
@@ -35,34 +34,11 @@ class Graph(Facade):
         self._principal = principal
         self._default_language = default_language
 
-    async def add_entity(
-        self,
-        name: str,
-        *,
-        kind: str = ENTITY,
-        aliases: Sequence[str] = (),
-        description: str = "",
-        external_id: str | None = None,
-        language: str | None = None,
-        sensitivity: Sensitivity = Sensitivity.NORMAL,
-        visibility_scope: VisibilityScope = VisibilityScope.WORKSPACE,
-        owner: str = "",
-        metadata: Mapping[str, object] | None = None,
-    ) -> GraphOutcome:
+    async def add_entity(self, name: str, *, kind: str = ENTITY, **options: Unpack[EntityOptions]) -> GraphOutcome:
         """Create the entity or replace the one of that name; without ``external_id`` kind, name and readers name it."""
+        attributes, rest = split(options)
         draft = entity_draft(
-            name=name,
-            external_id=external_id,
-            aliases=aliases,
-            description=description,
-            attributes=DocumentAttributes(
-                language=language or self._default_language,
-                artifact_type=kind,
-                sensitivity=sensitivity,
-                visibility_scope=visibility_scope,
-                owner=owner,
-                metadata=metadata or {},
-            ),
+            name=name, attributes=new_attributes(attributes, kind=kind, language=self._default_language), **rest
         )
         return await self._use_cases.save_entities.save(draft, principal=self._principal)
 
@@ -72,42 +48,21 @@ class Graph(Facade):
         predicate: str,
         object: str | EntityReference,  # noqa: A002 - a fact's own word
         *,
-        external_id: str | None = None,
         kind: str = FACT,
-        weight: float = 1.0,
-        valid_from: datetime | None = None,
-        valid_to: datetime | None = None,
-        provenance: Provenance | None = None,
-        quote: str = "",
-        language: str | None = None,
-        sensitivity: Sensitivity = Sensitivity.NORMAL,
-        visibility_scope: VisibilityScope = VisibilityScope.WORKSPACE,
-        owner: str = "",
-        metadata: Mapping[str, object] | None = None,
+        **options: Unpack[FactOptions],
     ) -> GraphOutcome:
         """Create the fact or replace the one of that name.
 
-        A subject or object that is text is a name, and made if it is not known. ``kind`` is the fact's type: of a
-        relationship that is over, decay stops at the evergreen floor. A time without a zone is in UTC.
+        A textual subject or object is a name; an unknown one is created. ``kind`` is the type of the fact. The decay of
+        a relationship that is over stops at the evergreen floor.
         """
+        attributes, rest = split(options)
         draft = fact_draft(
             subject=reference(field="subject", name=subject) if isinstance(subject, str) else subject,
             object=reference(field="object", name=object) if isinstance(object, str) else object,
             predicate=predicate,
-            external_id=external_id,
-            weight=weight,
-            valid_from=valid_from,
-            valid_to=valid_to,
-            provenance=provenance,
-            quote=quote,
-            attributes=DocumentAttributes(
-                language=language or self._default_language,
-                artifact_type=kind,
-                sensitivity=sensitivity,
-                visibility_scope=visibility_scope,
-                owner=owner,
-                metadata=metadata or {},
-            ),
+            attributes=new_attributes(attributes, kind=kind, language=self._default_language),
+            **rest,
         )
         return await self._use_cases.save_facts.save(draft, principal=self._principal)
 
