@@ -1,4 +1,4 @@
-"""The use cases of the collections, as every interface is given them."""
+"""The use cases of the collections, for all interfaces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragcorp.domain.ports.collections import FacetCounts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemUseCases:
-    """What is done with the items of one collection."""
+    """The use cases of the items of one collection."""
 
     save: SaveItems
     items: ListItems
@@ -25,7 +25,7 @@ class ItemUseCases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionUseCases:
-    """``artifacts`` have the use cases of documents beside these."""
+    """The use cases of all collections; ``artifacts`` also have those of documents."""
 
     memory: ItemUseCases
     history: ItemUseCases

@@ -1,4 +1,4 @@
-"""The use cases of the knowledge graph, as every interface is given them."""
+"""The use cases of the knowledge graph, for all interfaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the lines of a file, of whatever length, without holding more than one."""
+"""Reads the lines of a file one at a time, whatever their length."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def opened_lines(path: Path) -> Iterator[BinaryIO]:
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield each line; of one that is longer than MAX_LINE_BYTES, so much that it is seen to be too long."""
+    """Yield each line; of a longer one only the first MAX_LINE_BYTES + 1 bytes."""
     while line := stream.readline(MAX_LINE_BYTES + 1):
         yield line
         while line and not line.endswith(b"\n"):

@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
 from ragcorp.domain.answers import Answer, Citation, final_answer
-from ragcorp.domain.ports.files import DocumentFiles
+from ragcorp.domain.ports.folders import FolderFiles
 from ragcorp.domain.ports.text import DocumentParser
 from ragcorp.domain.ports.use_cases import QuestionAnswering
 from ragcorp.domain.principal import Principal
@@ -30,7 +30,7 @@ class EvaluateAnswers:
     A cited span is read from the document's text as the parser gives it, which is what is stored.
     """
 
-    def __init__(self, *, answers: QuestionAnswering, files: DocumentFiles, parser: DocumentParser) -> None:
+    def __init__(self, *, answers: QuestionAnswering, files: FolderFiles, parser: DocumentParser) -> None:
         self._answers = answers
         self._files = files
         self._parser = parser

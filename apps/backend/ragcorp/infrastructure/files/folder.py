@@ -1,4 +1,4 @@
-"""The ports DocumentFiles and FolderFiles over the file system."""
+"""The port FolderFiles over the file system."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import MissingFileError, NotFoundError, PayloadTooLargeError, UnreadableDocumentError
-from ragcorp.domain.ports.files import FileEntry
 from ragcorp.domain.ports.folders import (
+    FileEntry,
     FileStamp,
     FolderScan,
     FoundFile,
@@ -216,7 +216,7 @@ def _stamp(status: os.stat_result) -> FileStamp:
 
 
 def _outermost(paths: Collection[str]) -> list[str]:
-    """Return the paths without those that lie below another of them."""
+    """Return the paths that are not below another of them."""
     kept: list[str] = []
     for path in sorted(paths, key=lambda path: path.split("/")):
         if not kept or not is_at(path, kept[-1]):

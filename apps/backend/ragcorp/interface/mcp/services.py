@@ -1,4 +1,4 @@
-"""What the MCP interface is given: use cases, who asks, and its limits."""
+"""Dependencies of the MCP interface: use cases, the caller and limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragcorp.domain.search.requests import SearchResponse
 
 
 class SearchCounts(Protocol):
-    """Counts searches, whoever asked for them."""
+    """Counts searches."""
 
     def count_search(self, response: SearchResponse) -> None: ...
 
@@ -25,7 +25,7 @@ class SearchCounts(Protocol):
 
 
 class Uncounted:
-    """Counts nothing: over standard input there is nobody to ask."""
+    """Counts nothing: standard input has no metrics."""
 
     def count_search(self, response: SearchResponse) -> None:
         pass
@@ -36,7 +36,7 @@ class Uncounted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServices:
-    """The use cases behind the tools, and who counts what they find."""
+    """The use cases behind the tools, and the counter of searches."""
 
     search: ChunkSearch
     answer: QuestionAnswering
@@ -56,7 +56,7 @@ class McpLimits:
 
 
 OpenedServices = Callable[[], Awaitable[McpServices]]
-"""Gives the services; waits until they are open. Raises what their opening raised."""
+"""Returns the services when they are open. Raises what opening them raised."""
 
 CallerOf = Callable[[Request | None], Caller]
-"""Tells who asks by the HTTP request that carried the call; None where there is none (stdio)."""
+"""Returns the caller of the HTTP request that carried the call; the request is None on stdio."""

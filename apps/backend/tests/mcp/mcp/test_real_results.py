@@ -192,7 +192,7 @@ async def test_a_call_that_runs_when_the_service_stops_has_the_time_of_any_reque
             headers = {**JSON_AND_EVENTS, SESSION: session, "MCP-Protocol-Version": "2025-11-25"}
             listening = {**headers, "Accept": "text/event-stream"}
             stream = await stack.enter_async_context(client.stream("GET", endpoint, headers=listening))
-            async with place.container.database.driver_transaction(EVERY_WORKSPACE) as connection:
+            async with place.container.database.transaction(EVERY_WORKSPACE) as connection:
                 await connection.execute("LOCK TABLE chunk_embeddings IN ACCESS EXCLUSIVE MODE")
                 calling = asyncio.create_task(client.post(endpoint, json=call, headers=headers))
                 waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'chunk_embeddings'::regclass"

@@ -1,4 +1,4 @@
-"""`ragcorp embeddings`: what the cache of vectors holds, and how it is emptied of what nobody uses."""
+"""`ragcorp embeddings`: shows the cache of vectors and prunes unused ones."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ def add_embedding_group(app: typer.Typer, *, services: Services, output: Output)
 
 
 async def status(call: Call) -> None:
-    """Show how many vectors are cached of each model, their size, and when the longest unused was last used."""
+    """Show how many vectors are cached of entry model, their size, and when the longest unused was last used."""
     async with call.services.open(call.target) as session:
         cached = await session.prune_embeddings.status()
     call.output.result(
         {
-            "vectors": sum(each.vectors for each in cached),
-            "bytes": sum(each.bytes for each in cached),
+            "vectors": sum(entry.vectors for entry in cached),
+            "bytes": sum(entry.bytes for entry in cached),
             "models": [
                 {
-                    "model": each.model.name,
-                    "dimensions": each.model.dimensions,
-                    "active": each.active,
-                    "vectors": each.vectors,
-                    "bytes": each.bytes,
-                    "oldest_use": None if each.oldest_use is None else each.oldest_use.isoformat(),
+                    "model": entry.model.name,
+                    "dimensions": entry.model.dimensions,
+                    "active": entry.active,
+                    "vectors": entry.vectors,
+                    "bytes": entry.bytes,
+                    "oldest_use": None if entry.oldest_use is None else entry.oldest_use.isoformat(),
                 }
-                for each in cached
+                for entry in cached
             ],
         },
         lambda console: _print_status(console, cached),
@@ -66,9 +66,9 @@ async def prune(
             done = await session.prune_embeddings.prune(
                 unused_days=unused_days, model=model, dry_run=dry_run, on_progress=report
             )
-    said = f"{done.unused:,} vectors would go." if dry_run else f"{done.pruned:,} vectors removed."
+    summary = f"{done.unused:,} vectors would go." if dry_run else f"{done.pruned:,} vectors removed."
     call.output.result(
-        {"unused": done.unused, "pruned": done.pruned, "dry_run": dry_run}, lambda console: console.print(said)
+        {"unused": done.unused, "pruned": done.pruned, "dry_run": dry_run}, lambda console: console.print(summary)
     )
 
 
@@ -81,13 +81,13 @@ def _print_status(console: Console, cached: Sequence[CachedVectors]) -> None:
         Column("MB", justify="right"),
         "oldest use",
     )
-    for each in cached:
+    for entry in cached:
         table.add_row(
-            plain(each.model.name),
-            str(each.model.dimensions),
-            "yes" if each.active else "",
-            f"{each.vectors:,}",
-            f"{each.bytes / 1e6:,.1f}",
-            "" if each.oldest_use is None else f"{each.oldest_use:%Y-%m-%d %H:%M}",
+            plain(entry.model.name),
+            str(entry.model.dimensions),
+            "yes" if entry.active else "",
+            f"{entry.vectors:,}",
+            f"{entry.bytes / 1e6:,.1f}",
+            "" if entry.oldest_use is None else f"{entry.oldest_use:%Y-%m-%d %H:%M}",
         )
     console.print(table)

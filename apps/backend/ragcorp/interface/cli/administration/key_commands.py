@@ -1,4 +1,4 @@
-"""`ragcorp keys`: who may call the service, and what each may do."""
+"""`ragcorp keys`: the keys of the service and their scopes."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def add_key_group(app: typer.Typer, *, services: Services, output: Output) -> No
 
 
 def key_document(key: ApiKey) -> dict[str, object]:
-    """Return what may be shown of a key."""
+    """Return a key without its secret."""
     return {
         "id": key.id,
         "name": key.name,
@@ -150,7 +150,7 @@ def _print_keys(console: Console, keys: Sequence[ListedKey]) -> None:
 
 
 def _listed(text: str) -> list[str]:
-    return [part for part in (each.strip() for each in text.split(",")) if part]
+    return [part for part in (name.strip() for name in text.split(",")) if part]
 
 
 def scopes_of(key: ApiKey) -> str:

@@ -58,10 +58,10 @@ async def reembed(
     """
     _require_one_task(model=model, switch_back=switch_back, drop=drop, status=status)
     making = model is not None and not switch_back
-    _require_use("--no-switch", given=no_switch, used=making, beside="--model without --switch-back")
-    _require_use("--provider", given=provider is not None, used=making, beside="--model without --switch-back")
+    _require_use("--no-switch", given=no_switch, used=making, others="--model without --switch-back")
+    _require_use("--provider", given=provider is not None, used=making, others="--model without --switch-back")
     _require_use(
-        "--dimensions", given=dimensions is not None, used=not status, beside="--model, --switch-back and --drop"
+        "--dimensions", given=dimensions is not None, used=not status, others="--model, --switch-back and --drop"
     )
     if status:
         await _status(call)
@@ -129,7 +129,7 @@ async def _status(call: Call) -> None:
 
 
 class _Events:
-    """Bars on stderr; with --json a line of JSON a second on stdout, and one at the end of each task."""
+    """Progress bars on stderr; with --json one line of JSON a second on stdout, and one at the end of each task."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -182,10 +182,10 @@ def _require_one_task(*, model: str | None, switch_back: bool, drop: str | None,
         )
 
 
-def _require_use(option: str, *, given: bool, used: bool, beside: str) -> None:
+def _require_use(option: str, *, given: bool, used: bool, others: str) -> None:
     if given and not used:
         raise InvalidInputError(
-            f"{option} says nothing here.", field=option, remedy=f"Leave it out; it goes with {beside}."
+            f"{option} says nothing here.", field=option, remedy=f"Leave it out; it goes with {others}."
         )
 
 

@@ -18,7 +18,6 @@ from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.interface.cli.collections import item_options as options
 from ragcorp.interface.cli.collections.item_commands import (
-    attribute_change,
     make_vectors_now,
     require_change,
     shortened,
@@ -41,19 +40,13 @@ Artifact = Annotated[
 async def add_artifact(
     call: Call,
     text: options.Text,
+    item: options.ItemOptions,
     external_id: options.ExternalId = None,
     title: options.Title = None,
-    kind: options.Kind = None,
-    language: options.Language = None,
-    sensitivity: options.Level = None,
-    scope: options.Scope = None,
-    owner: options.Owner = None,
-    occurred_at: options.When = None,
-    metadata: options.Metadata = None,
     no_embed: options.NoEmbed = False,
 ) -> None:
     """Store a text as a document. `ragcorp ingest` stores files."""
-    when = options.time_of(occurred_at)
+    when = options.time_of(item.occurred_at)
     written = options.text_of(text)
     name = (
         hashlib.sha256(written.encode(errors="replace")).hexdigest()[:NAME_DIGITS]
@@ -64,15 +57,11 @@ async def add_artifact(
         request = IngestRequest(
             external_id=name,
             file=text_file(name, written),
-            attributes=options.attributes_of(
-                title=title,
-                kind=kind or "document",
-                language=language or opened.default_language,
-                sensitivity=sensitivity,
-                scope=scope,
-                owner=owner,
+            attributes=item.attributes(
+                title=title or "",
+                artifact_type=item.kind or "document",
+                default_language=opened.default_language,
                 occurred_at=when,
-                metadata=metadata,
             ),
         )
         result = await opened.ingest.ingest(request, principal=opened.principal)
@@ -83,28 +72,13 @@ async def add_artifact(
 async def update_artifact(
     call: Call,
     external_id: options.ItemId,
+    item: options.ItemOptions,
     text: options.NewText = None,
     title: options.Title = None,
-    kind: options.Kind = None,
-    language: options.Language = None,
-    sensitivity: options.Level = None,
-    scope: options.Scope = None,
-    owner: options.Owner = None,
-    occurred_at: options.When = None,
-    metadata: options.Metadata = None,
     no_embed: options.NoEmbed = False,
 ) -> None:
     """Change what is given of a document; all else stays. --metadata replaces all that there was."""
-    change = attribute_change(
-        title=title,
-        kind=kind,
-        language=language,
-        sensitivity=sensitivity,
-        scope=scope,
-        owner=owner,
-        occurred_at=occurred_at,
-        metadata=metadata,
-    )
+    change = item.change(title=options.given(title))
     require_change(change == AttributeChange() and text is None)
     written = None if text is None else options.text_of(text)
     async with call.services.open(call.target) as opened:

@@ -1,4 +1,4 @@
-"""`ragcorp entities`: the entities that documents are made of."""
+"""`ragcorp entities`: the structural entities of documents."""
 
 from __future__ import annotations
 

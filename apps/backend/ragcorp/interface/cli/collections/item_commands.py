@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ragcorp.application.validation.item_changes import KEEP, AttributeChange, ItemChange
+from ragcorp.application.validation.item_changes import KEEP, ItemChange
 from ragcorp.application.validation.item_drafts import item_draft
 from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
 from ragcorp.domain.exceptions import InvalidInputError
@@ -46,21 +46,15 @@ class ItemCommands:
         self,
         call: Call,
         text: options.Text,
+        item: options.ItemOptions,
         external_id: options.ExternalId = None,
-        kind: options.Kind = None,
-        language: options.Language = None,
-        sensitivity: options.Level = None,
-        scope: options.Scope = None,
-        owner: options.Owner = None,
-        occurred_at: options.When = None,
         session: options.InSession = None,
         speaker: options.Speaker = None,
         entity: options.Entity = None,
-        metadata: options.Metadata = None,
         no_embed: options.NoEmbed = False,
     ) -> None:
         """Add an item, or replace the one of that name."""
-        when = options.time_of(occurred_at)
+        when = options.time_of(item.occurred_at)
         written = options.text_of(text)
         async with call.services.open(call.target) as opened:
             draft = item_draft(
@@ -70,14 +64,10 @@ class ItemCommands:
                 session=session,
                 speaker=speaker,
                 entities=entity or (),
-                attributes=options.attributes_of(
-                    kind=kind or DEFAULT_TYPES[self._collection],
-                    language=language or opened.default_language,
-                    sensitivity=sensitivity,
-                    scope=scope,
-                    owner=owner,
+                attributes=item.attributes(
+                    artifact_type=item.kind or DEFAULT_TYPES[self._collection],
+                    default_language=opened.default_language,
                     occurred_at=when,
-                    metadata=metadata,
                 ),
             )
             outcome = await self._of(opened).save.save(draft, principal=opened.principal)
@@ -88,34 +78,20 @@ class ItemCommands:
         self,
         call: Call,
         external_id: options.ItemId,
+        item: options.ItemOptions,
         text: options.NewText = None,
-        kind: options.Kind = None,
-        language: options.Language = None,
-        sensitivity: options.Level = None,
-        scope: options.Scope = None,
-        owner: options.Owner = None,
-        occurred_at: options.When = None,
         session: options.InSession = None,
         speaker: options.Speaker = None,
         entity: options.Entity = None,
-        metadata: options.Metadata = None,
         no_embed: options.NoEmbed = False,
     ) -> None:
         """Change what is given; all else stays. --metadata and --entity replace all that there was."""
         change = ItemChange(
             text=KEEP if text is None else options.text_of(text),
-            attributes=attribute_change(
-                kind=kind,
-                language=language,
-                sensitivity=sensitivity,
-                scope=scope,
-                owner=owner,
-                occurred_at=occurred_at,
-                metadata=metadata,
-            ),
-            session=KEEP if session is None else session,
-            speaker=KEEP if speaker is None else speaker,
-            entities=KEEP if entity is None else entity,
+            attributes=item.change(),
+            session=options.given(session),
+            speaker=options.given(speaker),
+            entities=options.given(entity),
         )
         require_change(change == ItemChange())
         async with call.services.open(call.target) as opened:
@@ -187,30 +163,6 @@ class ItemCommands:
             item_outcome(self._collection, outcome),
             lambda console: console.print(plain(f"{outcome.external_id} {outcome.status}")),
         )
-
-
-def attribute_change(
-    *,
-    kind: str | None,
-    language: str | None,
-    sensitivity: str | None,
-    scope: str | None,
-    owner: str | None,
-    occurred_at: str | None,
-    metadata: list[str] | None,
-    title: str | None = None,
-) -> AttributeChange:
-    """Return the change that the options name. Raises InvalidInputError."""
-    return AttributeChange(
-        title=KEEP if title is None else title,
-        artifact_type=KEEP if kind is None else kind,
-        language=KEEP if language is None else language,
-        sensitivity=KEEP if sensitivity is None else options.level_of(sensitivity),
-        visibility_scope=KEEP if scope is None else options.scope_of(scope),
-        owner=KEEP if owner is None else owner,
-        occurred_at=KEEP if occurred_at is None else options.time_of(occurred_at),
-        metadata=KEEP if metadata is None else options.metadata_of(metadata),
-    )
 
 
 def require_change(nothing: bool) -> None:

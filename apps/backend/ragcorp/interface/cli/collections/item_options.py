@@ -1,14 +1,16 @@
-"""The options of commands on items, and what they say, as values."""
+"""The options of commands on items, and their values."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from ragcorp.application.memory.chat_turns import moment
+from ragcorp.application.validation.item_changes import KEEP, AttributeChange, Keep
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Sensitivity
@@ -21,27 +23,11 @@ ExternalId = Annotated[
     str | None,
     typer.Option("--external-id", help="The item's own name; left out, one is made of the content."),
 ]
-Kind = Annotated[
-    str | None,
-    typer.Option("--type", "--kind", help="What it is; of memory: fact, preference, person, place or relationship."),
-]
-Language = Annotated[str | None, typer.Option("--language", help="ISO 639-1 code [DEFAULT_LANGUAGE].")]
-Level = Annotated[str | None, typer.Option("--sensitivity", help="public, normal, confidential or restricted.")]
-Scope = Annotated[str | None, typer.Option("--scope", help="Who may read it: workspace, group or private.")]
-Owner = Annotated[str | None, typer.Option("--owner", help="The group that it belongs to.")]
-When = Annotated[
-    str | None,
-    typer.Option("--occurred-at", "--timestamp", help="When: ISO 8601 (UTC without a zone), or seconds since 1970."),
-]
 InSession = Annotated[str | None, typer.Option("--session", help="The conversation that it belongs to.")]
 Speaker = Annotated[str | None, typer.Option("--speaker", help="Who said it.")]
 Entity = Annotated[
     list[str] | None,
     typer.Option("--entity", metavar="NAME", help="Whom or what it names; may be given again.", show_default=False),
-]
-Metadata = Annotated[
-    list[str] | None,
-    typer.Option("--metadata", metavar="KEY=VALUE", help="Kept with it; may be given again.", show_default=False),
 ]
 Title = Annotated[str | None, typer.Option("--title", help="Its title.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Entries of one page.")]
@@ -51,8 +37,11 @@ NoEmbed = Annotated[
 ]
 
 
+Given = TypeVar("Given")
+
+
 def text_of(argument: str) -> str:
-    """Return the argument, or what stands on stdin for ``-``. Raises InvalidInputError."""
+    """Return the argument, or the text of stdin for ``-``. Raises InvalidInputError."""
     if argument != "-":
         return argument
     try:
@@ -62,7 +51,7 @@ def text_of(argument: str) -> str:
 
 
 def time_of(option: str | None) -> datetime | None:
-    """Raises InvalidInputError."""
+    """Return the moment of ``--occurred-at``. Raises InvalidInputError."""
     if option is None:
         return None
     try:
@@ -75,8 +64,81 @@ def time_of(option: str | None) -> datetime | None:
         ) from None
 
 
-def scope_of(option: str) -> VisibilityScope:
-    """Raises InvalidInputError."""
+@dataclass(frozen=True, kw_only=True)
+class AccessOptions:
+    """The language of a text and its readers. Raises InvalidInputError for unknown names."""
+
+    language: Annotated[str | None, typer.Option("--language", help="ISO 639-1 code [DEFAULT_LANGUAGE].")] = None
+    sensitivity: Annotated[
+        str | None, typer.Option("--sensitivity", help="public, normal, confidential or restricted.")
+    ] = None
+    scope: Annotated[str | None, typer.Option("--scope", help="Who may read it: workspace, group or private.")] = None
+    owner: Annotated[str | None, typer.Option("--owner", help="The group that it belongs to.")] = None
+
+    def __post_init__(self) -> None:
+        Sensitivity.parse(self.sensitivity or "normal")
+        _scope(self.scope or VisibilityScope.WORKSPACE)
+
+    def attributes(self, *, default_language: str, **others: Any) -> DocumentAttributes:
+        """Return the attributes of the options and ``others``; an option that is not given has its default."""
+        return DocumentAttributes(
+            language=self.language or default_language,
+            sensitivity=Sensitivity.parse(self.sensitivity or "normal"),
+            visibility_scope=_scope(self.scope or VisibilityScope.WORKSPACE),
+            owner=self.owner or "",
+            **others,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeOptions(AccessOptions):
+    """What entities, facts, items and documents have in common."""
+
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option("--metadata", metavar="KEY=VALUE", help="Kept with it; may be given again.", show_default=False),
+    ] = None
+
+    def attributes(self, *, default_language: str, **others: Any) -> DocumentAttributes:
+        return super().attributes(default_language=default_language, metadata=_metadata(self.metadata or []), **others)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemOptions(AttributeOptions):
+    """What items and documents have in common."""
+
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--type", "--kind", help="What it is; of memory: fact, preference, person, place or relationship."
+        ),
+    ] = None
+    occurred_at: Annotated[
+        str | None,
+        typer.Option(
+            "--occurred-at", "--timestamp", help="When: ISO 8601 (UTC without a zone), or seconds since 1970."
+        ),
+    ] = None
+
+    def change(self, **others: Any) -> AttributeChange:
+        """Return the change of the given options and ``others``. Raises InvalidInputError."""
+        return AttributeChange(
+            artifact_type=given(self.kind),
+            language=given(self.language),
+            sensitivity=KEEP if self.sensitivity is None else Sensitivity.parse(self.sensitivity),
+            visibility_scope=KEEP if self.scope is None else _scope(self.scope),
+            owner=given(self.owner),
+            occurred_at=KEEP if self.occurred_at is None else time_of(self.occurred_at),
+            metadata=KEEP if self.metadata is None else _metadata(self.metadata),
+            **others,
+        )
+
+
+def given(value: Given | None) -> Given | Keep:
+    return KEEP if value is None else value
+
+
+def _scope(option: str) -> VisibilityScope:
     try:
         return VisibilityScope(option)
     except ValueError:
@@ -85,35 +147,5 @@ def scope_of(option: str) -> VisibilityScope:
         ) from None
 
 
-def level_of(option: str) -> Sensitivity:
-    """Raises InvalidInputError."""
-    return Sensitivity.parse(option)
-
-
-def metadata_of(option: list[str]) -> dict[str, object]:
-    """Raises InvalidInputError."""
+def _metadata(option: list[str]) -> dict[str, object]:
     return parse_pairs(option, option="--metadata")
-
-
-def attributes_of(
-    *,
-    kind: str,
-    language: str,
-    sensitivity: str | None,
-    scope: str | None,
-    owner: str | None,
-    metadata: list[str] | None,
-    title: str | None = None,
-    occurred_at: datetime | None = None,
-) -> DocumentAttributes:
-    """Return what the options describe; what was not given is the default. Raises InvalidInputError."""
-    return DocumentAttributes(
-        title=title or "",
-        language=language,
-        artifact_type=kind,
-        sensitivity=Sensitivity.NORMAL if sensitivity is None else level_of(sensitivity),
-        visibility_scope=VisibilityScope.WORKSPACE if scope is None else scope_of(scope),
-        owner=owner or "",
-        occurred_at=occurred_at,
-        metadata=metadata_of(metadata or []),
-    )

@@ -1,4 +1,4 @@
-"""Reads what is written as KEY=VALUE on the command line."""
+"""Parses KEY=VALUE arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
 
     Raises InvalidInputError.
     """
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for pair in pairs:
         key, separator, written = pair.partition("=")
         if not separator or not key.strip():
@@ -24,15 +24,15 @@ def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
                 f"{option} takes KEY=VALUE.", field=option, remedy=f"Write it as {option} language=es."
             )
         value = _value(written)
-        if key not in found:
-            found[key] = value
+        if key not in values:
+            values[key] = value
             continue
-        known = found[key]
-        found[key] = [
-            *(known if isinstance(known, list) else [known]),
+        earlier = values[key]
+        values[key] = [
+            *(earlier if isinstance(earlier, list) else [earlier]),
             *(value if isinstance(value, list) else [value]),
         ]
-    return found
+    return values
 
 
 def parse_filter_pairs(pairs: Sequence[str] | None) -> Filters:

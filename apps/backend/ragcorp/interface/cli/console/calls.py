@@ -1,4 +1,4 @@
-"""Turns a function into a command: each gets the common options, and runs on an event loop that signals can stop."""
+"""Turns a function into a command with the common options, on an event loop that signals can stop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import signal
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -33,11 +33,11 @@ COMMON: dict[str, tuple[Any, object]] = {
     "json": (Json, False),
     "verbose": (Verbose, False),
 }
-"""The options that every command has: annotation and default."""
+"""The options of every command: annotation and default."""
 
 
 class SecondSignal:
-    """What a signal does that comes while a command ends: nothing, unless the command says what."""
+    """The action of a second signal, while a command ends; none unless the command sets one."""
 
     def __init__(self) -> None:
         self._action: Callable[[], None] | None = None
@@ -52,7 +52,7 @@ class SecondSignal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What every command is given beside its own arguments."""
+    """What every command takes in addition to its own arguments."""
 
     services: Services
     output: Output
@@ -64,12 +64,20 @@ CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
 
 
 def add_command(app: typer.Typer, name: str, function: CommandFunction, *, services: Services, output: Output) -> None:
-    """Register ``function(call, ...)``; what it returns is the exit code (None: 0)."""
+    """Register ``function(call, ...)``, which returns the exit code (None: 0).
+
+    A parameter whose type is a dataclass is a group of options: each of its fields becomes an option.
+    """
     hints = get_type_hints(function, include_extras=True)
-    own = [
-        parameter.replace(annotation=hints[parameter.name])
-        for parameter in list(inspect.signature(function).parameters.values())[1:]
-    ]
+    own: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        kind = hints[parameter.name]
+        if is_dataclass(kind):
+            groups[parameter.name] = kind
+            own += _options(kind)
+        else:
+            own.append(parameter.replace(annotation=kind))
     common = [
         inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for option, (annotation, default) in COMMON.items()
@@ -83,6 +91,8 @@ def add_command(app: typer.Typer, name: str, function: CommandFunction, *, servi
             verbose=arguments.pop("verbose") or before.verbose,
         )
         arguments.pop("json")  # read before parsing, so that errors of parsing obey it
+        for group, kind in groups.items():
+            arguments[group] = kind(**{option.name: arguments.pop(option.name) for option in fields(kind)})
         call = Call(services=services, output=output, target=target)
         code = run_until_stopped(function(call, **arguments), services.new_event_loop, second=call.second_signal)
         if code:
@@ -93,6 +103,16 @@ def add_command(app: typer.Typer, name: str, function: CommandFunction, *, servi
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = function.__doc__
     app.command(name)(command)
+
+
+def _options(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name]
+        )
+        for option in fields(group)
+    ]
 
 
 def run_until_stopped(

@@ -38,12 +38,12 @@ FILE_WIDTH = 200
 """Columns of a table that goes to a file or a pipe."""
 
 _CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-"""C0, C1 and those of direction: a document must not steer the reader's terminal. Line feed and tab stay."""
+"""C0, C1 and text-direction controls: a document must not steer the terminal. Line feed and tab stay."""
 del _CONTROLS[0x0A], _CONTROLS[0x09]
 
 
 _UNESCAPED = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What JSON leaves as it is and a terminal obeys."""
+"""Control characters that JSON does not escape and a terminal obeys."""
 
 
 class Output:
@@ -52,13 +52,13 @@ class Output:
     def __init__(self, *, json: bool, stdout: TextIOWrapper, stderr: TextIOWrapper) -> None:
         self.json = json
         self.json_lines = False
-        """Whether each JSON document is one line, as where a command writes more than one."""
+        """Whether each JSON document is one line: for commands that write several."""
         self._stdout = stdout
         self.console = _console(stdout)
         self.notes = _console(stderr)
 
     def result(self, document: Mapping[str, object], render: Callable[[Console], None]) -> None:
-        """Write what the command is for: ``document`` with --json, else what ``render`` prints."""
+        """Write the result: ``document`` with --json, else what ``render`` prints."""
         if self.json:
             self.write_json(document)
         else:
@@ -95,7 +95,7 @@ class Output:
         self._stdout.buffer.flush()
 
     def leave_stdout(self) -> None:
-        """Let what is written to stdout go nowhere, also what could not be and would be tried again at the end."""
+        """Discard all further output to stdout, also what is still buffered."""
         with suppress(OSError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stdout.fileno())
@@ -110,10 +110,10 @@ class Output:
         if self.json:
             self.write_json({"error": document})
             return
-        said = plain(sentences(document))
+        text = plain(sentences(document))
         # a file that cannot be read has its own head: [ERROR: NOT_FOUND]
-        line = Text("" if said.plain.startswith(FILE_ERROR) else "error: ", style="bold red")
-        line.append_text(said)
+        line = Text("" if text.plain.startswith(FILE_ERROR) else "error: ", style="bold red")
+        line.append_text(text)
         self.notes.print(line)
 
 
@@ -128,17 +128,17 @@ def plain(text: str, *, style: str = "") -> Text:
 
 
 def sentences(error: Mapping[str, object]) -> str:
-    """Return what an error document says, its limit and its remedy."""
-    said = [str(error["message"])]
-    if error["limit"] and str(error["limit"]) not in said[0]:
-        said.append(f"Limit: {error['limit']}.")
+    """Return the message of an error document, its limit and its remedy."""
+    parts = [str(error["message"])]
+    if error["limit"] and str(error["limit"]) not in parts[0]:
+        parts.append(f"Limit: {error['limit']}.")
     if error["remedy"]:
-        said.append(str(error["remedy"]))
-    return " ".join(said)
+        parts.append(str(error["remedy"]))
+    return " ".join(parts)
 
 
 def error_document(error: RagcorpError) -> dict[str, object]:
-    """Return what --json shows of an error."""
+    """Return the JSON object of an error."""
     return {
         "code": error.code,
         "message": error.message,

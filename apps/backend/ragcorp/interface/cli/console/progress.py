@@ -51,7 +51,7 @@ class _RateColumn(ProgressColumn):
 
 
 class _Lines:
-    """Says at most every few seconds what has changed, and the end in any case."""
+    """Prints progress at most every few seconds, and always at the end."""
 
     def __init__(self, console: Console, task: str, unit: str) -> None:
         self._console = console

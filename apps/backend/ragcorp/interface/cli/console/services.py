@@ -1,4 +1,4 @@
-"""What the command line is given by its composition: no command knows settings, storage or a web server."""
+"""Dependencies of the command line: commands know neither settings nor storage nor a web server."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """What the command line says of the service; None is the setting's."""
+    """The options of the service; None: the setting applies."""
 
     host: str | None = None
     port: int | None = None
@@ -116,7 +116,7 @@ OnListening = Callable[[str], None]
 class RunningService:
     """An open session with a service ready to start on it; ``run`` returns when the service was stopped.
 
-    ``hurry`` makes it end what is open at once; ``access`` says who may call it.
+    ``hurry`` ends open requests at once; ``access`` describes who may call the service.
     """
 
     session: Session

@@ -173,7 +173,7 @@ async def ingest(
 
 
 async def _watch(output: Output, session: Session, path: Path, options: FolderOptions, *, makes_vectors: bool) -> int:
-    """Watch until interrupted; the vectors are made beside it."""
+    """Watch until interrupted, and make vectors at the same time."""
     output.note("Ctrl-C stops it.")
     worker = EmbeddingWorker(embed_pending=session.embed_pending)
     vectors = asyncio.create_task(worker.run()) if makes_vectors and session.makes_vectors else None
@@ -230,7 +230,7 @@ async def ingest_path(
     by_kind: bool | None = None,
     gitignore: bool = True,
 ) -> None:
-    """Ingest one folder or file with a progress bar, and add what became of it to ``totals``."""
+    """Ingest one folder or file with a progress bar, and add the outcome to ``totals``."""
     with progress(output.notes, f"Ingesting {path.name or path}", unit="files") as report:
         done = await session.ingest_folder.ingest(
             path,

@@ -1,4 +1,4 @@
-"""Works off the backlog of missing vectors by hand, beside whoever else does."""
+"""Works off the backlog of missing vectors, also while other processes do."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def make_vectors(session: Session, report: Report) -> VectorReport:
             waiting_since, last_pending = None, counts.pending
             if not done.idle:
                 continue
-        # another process holds the rest, or a failure is being put off
+        # another process works on the rest, or a failed batch waits for its retry
         now = time.monotonic()
         waiting_since = waiting_since or now
         if now - waiting_since > LONGEST_WAIT_SECONDS:

@@ -13,7 +13,7 @@ from ragcorp.interface.cli.console.output import Output, error_document, plain, 
 from ragcorp.interface.cli.console.progress import Report, progress
 
 BAR_FROM = 50
-"""Files of a pass from which on a bar stands for the lines of what is stored or deleted."""
+"""A pass of at least this many files shows a progress bar instead of a line for each stored or deleted file."""
 
 _STYLES = {
     WatchKind.CREATED: "green",
@@ -71,7 +71,7 @@ class WatchProgress:
 
 
 def event_document(event: WatchEvent) -> dict[str, object]:
-    """Return what --json shows of an event: ``event``, and what it has of external_id, error and counts."""
+    """Return an event as JSON: ``event``, and external_id, error and counts if it has them."""
     document: dict[str, object] = {"event": event.kind.value}
     if event.external_id is not None:
         document["external_id"] = event.external_id
@@ -83,13 +83,13 @@ def event_document(event: WatchEvent) -> dict[str, object]:
 
 
 def _line(event: WatchEvent) -> str:
-    said = event.kind.value.replace("_", " ")
+    name = event.kind.value.replace("_", " ")
     if event.counts is not None:
-        return f"{said}: {_sum(event.counts)}"
+        return f"{name}: {_sum(event.counts)}"
     why = sentences(error_document(event.error)) if event.error is not None else ""
     if event.external_id is None:
-        return f"{said}: {why}"
-    return f"{said:8} {event.external_id}" + (f": {why}" if why else "")
+        return f"{name}: {why}"
+    return f"{name:8} {event.external_id}" + (f": {why}" if why else "")
 
 
 def _sum(counts: SyncCounts) -> str:

@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -29,14 +31,33 @@ DIGITS = 6
 SHARES = ("right", "hedged", "wrong_value", "cited", "evidence", "abstained_rightly", "abstained_wrongly")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AskOptions:
-    """The options of `ragcorp eval --ask`. Documents are cut as CHUNK_MAX_TOKENS says."""
+    """The options of `ragcorp eval --ask`. CHUNK_MAX_TOKENS bounds the chunks of the documents."""
 
-    profiles: tuple[str, ...] = ()
-    every: int = 1
-    language: str | None = None
-    cache_dir: Path | None = None
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME[:KEY=NUMBER,...]",
+            help="dense, sparse, hybrid, linear [these four] or code, over a tree also grep, vectors, files [dense, "
+            "grep, files]; may be given again. Overrides: k, window, or the weight of a list, as in hybrid:k=20 or "
+            "linear:full_text=0.1.",
+            show_default=False,
+        ),
+    ] = None
+    every: Annotated[int, typer.Option("--every", metavar="N", help="Take each n-th query only.")] = 1
+    language: Annotated[
+        str | None, typer.Option("--language", help="ISO 639-1 code of the set [DEFAULT_LANGUAGE].")
+    ] = None
+    cache_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache-dir",
+            help="Keeps embeddings between evaluations [~/.cache/ragcorp/embeddings].",
+            show_default=False,
+        ),
+    ] = None
 
 
 async def evaluate_answers(call: Call, folder: Path, options: AskOptions) -> None:
@@ -44,9 +65,10 @@ async def evaluate_answers(call: Call, folder: Path, options: AskOptions) -> Non
 
     Raises InvalidInputError, NotFoundError, EmbedderUnavailableError, and what opening an evaluation raises.
     """
-    if len(options.profiles) > 1:
+    profiles = options.profile or [PROFILE]
+    if len(profiles) > 1:
         raise InvalidInputError("--ask takes one profile.", field="--profile", remedy="Run it once a profile.")
-    profile = parse_profile(*(options.profiles or (PROFILE,)))
+    profile = parse_profile(profiles[0])
     questions = call.services.evaluation_files().read_questions(folder)[:: options.every]
     opening = EvaluationOptions(cache_dir=options.cache_dir, language=options.language, chunk_tokens=None)
     async with call.services.evaluation(call.target, opening) as opened:
@@ -83,37 +105,37 @@ async def _ingest(session: Session, documents: Path, showing: Progress) -> None:
 
 
 def answers_document(name: str, profile: str, answers: Sequence[JudgedAnswer]) -> dict[str, object]:
-    """Return what --json shows: the shares over all questions and per kind, and each answer."""
-    verdicts = [each.verdict for each in answers]
+    """Return the document of --json: the shares over all questions and per kind, and the answers."""
+    verdicts = [answer.verdict for answer in answers]
     return {
         **_shares(shares(verdicts)),
-        "kinds": {kind: _shares(each) for kind, each in shares_by_kind(verdicts).items()},
+        "kinds": {kind: _shares(part) for kind, part in shares_by_kind(verdicts).items()},
         "set": name,
         "profile": profile,
-        "answers": [_answer(each) for each in answers],
+        "answers": [_answer(answer) for answer in answers],
     }
 
 
-def _shares(each: AnswerShares) -> dict[str, object]:
-    return {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in asdict(each).items()}
+def _shares(part: AnswerShares) -> dict[str, object]:
+    return {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in asdict(part).items()}
 
 
-def _answer(each: JudgedAnswer) -> Mapping[str, object]:
-    verdict = asdict(each.verdict) | {"question": each.verdict.question.id}
+def _answer(judged: JudgedAnswer) -> Mapping[str, object]:
+    verdict = asdict(judged.verdict) | {"question": judged.verdict.question.id}
     return verdict | {
-        "text": each.answer.text,
+        "text": judged.answer.text,
         "citations": [
             {"external_id": c.external_id, "line_start": c.line_start, "line_end": c.line_end, "quote": c.quote}
-            for c in each.answer.citations
+            for c in judged.answer.citations
         ],
     }
 
 
 def _print_answers(console: Console, *, answers: Sequence[JudgedAnswer]) -> None:
-    verdicts: list[AnswerVerdict] = [each.verdict for each in answers]
+    verdicts: list[AnswerVerdict] = [answer.verdict for answer in answers]
     table = Table("kind", "questions", *(share.replace("_", " ") for share in SHARES))
-    for kind, each in {**shares_by_kind(verdicts), "all": shares(verdicts)}.items():
-        table.add_row(plain(kind), str(each.asked), *(_percent(getattr(each, share)) for share in SHARES))
+    for kind, part in {**shares_by_kind(verdicts), "all": shares(verdicts)}.items():
+        table.add_row(plain(kind), str(part.asked), *(_percent(getattr(part, share)) for share in SHARES))
     console.print(table)
 
 

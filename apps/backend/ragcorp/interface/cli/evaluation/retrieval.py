@@ -1,12 +1,15 @@
-"""Measures retrieval for `ragcorp eval`: which runs are made, read and written."""
+"""Measures retrieval for `ragcorp eval`: makes, reads and writes runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from ragcorp.application.evaluation.profile import STANDARD, STANDARD_OF_TREES, EvaluatedProfile, parse_profile
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError
@@ -21,40 +24,70 @@ from ragcorp.evaluation.sets import EvaluationSet
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.progress import Report, progress
 from ragcorp.interface.cli.console.services import Evaluation, EvaluationFiles, EvaluationOptions
+from ragcorp.interface.cli.evaluation.answers import AskOptions
 from ragcorp.interface.cli.evaluation.output import Evaluated, evaluation_document, print_evaluation
 
 WHOLE_PASSAGES = 1024
 """Tokens up to which the passages of a set are kept whole. Files are cut as in the service."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrievalOptions:
-    """The options of `ragcorp eval` about retrieval, as given."""
+@dataclass(frozen=True, kw_only=True)
+class RetrievalOptions(AskOptions):
+    """The options of `ragcorp eval`."""
 
-    profiles: tuple[str, ...] = ()
-    compare: tuple[str, str] | None = None
-    every: int = 1
-    variant: Variant | None = None
-    depth: int = 100
-    save: Path | None = None
-    trec: Path | None = None
-    plot: Path | None = None
-    calibrate: bool = False
-    resampling: Resampling = field(default_factory=Resampling)
-    chunk_tokens: int | None = None
-    cache_dir: Path | None = None
-    language: str | None = None
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--compare",
+            metavar="A B",
+            help="Two profiles, saved runs (FILE.json or FILE.json:RUN) or TREC runs: what B changes, with the queries "
+            "that gain and lose most.",
+            show_default=False,
+        ),
+    ] = None
+    variant: Annotated[
+        Variant | None,
+        typer.Option(
+            "--variant",
+            help="Change the queries: accents stripped, a typo each, or the two rarest words dropped.",
+            show_default=False,
+        ),
+    ] = None
+    depth: Annotated[int, typer.Option("--depth", min=10, max=1000, help="Passages of a ranking.")] = 100
+    save: Annotated[Path | None, typer.Option("--save", metavar="FILE.json", help="Keep the runs.")] = None
+    trec: Annotated[Path | None, typer.Option("--trec", metavar="DIR", help="Write a TREC run a profile.")] = None
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw nDCG@10 by kind.")] = None
+    calibrate: Annotated[
+        bool,
+        typer.Option("--calibrate", help="Estimate fusion weights and distance threshold for the embedding model."),
+    ] = False
+    resamples: Annotated[int, typer.Option("--resamples", min=100, help="Draws of the bootstrap.")] = 2000
+    seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap and of the typos.")] = 1
+    chunk_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--chunk-tokens",
+            min=65,
+            max=2048,
+            help="Longer passages are cut [1024; a tree of files: CHUNK_MAX_TOKENS].",
+            show_default=False,
+        ),
+    ] = None
+
+    @property
+    def resampling(self) -> Resampling:
+        return Resampling(resamples=self.resamples, seed=self.seed)
 
 
 async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions) -> None:
-    """Do what the options say and write the result. Wrong input is found before anything is ingested.
+    """Run the evaluation and write the result. Wrong input fails before anything is ingested.
 
     Raises InvalidInputError, NotFoundError, MissingExtraError or ConfigurationError.
     """
     files = call.services.evaluation_files()
     evaluation_set = files.read_set(folder).every(options.every)
     if options.variant is not None:
-        evaluation_set = varied(evaluation_set, options.variant, seed=options.resampling.seed)
+        evaluation_set = varied(evaluation_set, options.variant, seed=options.seed)
     saved = _saved_runs(options.compare or (), files, evaluation_set)
     profiles = _profiles(options, saved, evaluation_set)
     plotter = files.plotter() if options.plot else None
@@ -76,7 +109,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
             await opened.settle.settle(principal=opened.session.principal, progress=showing)
             measured += await opened.retrieve.evaluate(
                 evaluation_set,
-                _possible(profiles, opened, call, chosen=bool(options.profiles or options.compare)),
+                _possible(profiles, opened, call, chosen=bool(options.profile or options.compare)),
                 principal=opened.session.principal,
                 depth=options.depth,
                 progress=showing,
@@ -86,7 +119,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
                     evaluation_set, principal=opened.session.principal, progress=showing
                 )
     measured += [Measured(run=run) for run in saved.values()]
-    runs = {each.run.name: each for each in measured}
+    runs = {result.run.name: result for result in measured}
     if options.compare is not None:
         first, second = options.compare
         rest = [name for name in runs if name not in options.compare]
@@ -106,7 +139,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
         ),
         calibration=calibration,
     )
-    made = [each.run for each in measured if each.run.name not in saved]
+    made = [result.run for result in measured if result.run.name not in saved]
     if options.save:
         files.save_runs(options.save, made, evaluation_set.name)
     if options.trec:
@@ -117,8 +150,8 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
         "every": options.every,
         "variant": options.variant,
         "depth": options.depth,
-        "resamples": options.resampling.resamples,
-        "seed": options.resampling.seed,
+        "resamples": options.resamples,
+        "seed": options.seed,
     }
     call.output.result(evaluation_document(found, conditions), lambda console: print_evaluation(console, found))
 
@@ -161,11 +194,11 @@ def _saved_runs(names: Sequence[str], files: EvaluationFiles, evaluation_set: Ev
 def _profiles(
     options: RetrievalOptions, saved: dict[str, Run], evaluation_set: EvaluationSet
 ) -> list[EvaluatedProfile]:
-    """Return what is to be run: the profiles of a comparison and those that were asked for, else the standard ones.
+    """Return the profiles to run: those of a comparison and of --profile, else the standard ones.
 
     Raises InvalidInputError, also for a profile that searches files where the set is no tree.
     """
-    named = [*(name for name in options.compare or () if name not in saved), *options.profiles]
+    named = [*(name for name in options.compare or () if name not in saved), *(options.profile or ())]
     if not named and options.compare is None and not options.calibrate:
         named = list(STANDARD if evaluation_set.tree is None else STANDARD_OF_TREES)
     if options.compare is not None and options.compare[0] == options.compare[1]:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
 from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphOutcome, GraphSelection, Provenance
 from ragcorp.interface.cli.collections import item_options as options
 from ragcorp.interface.cli.collections.item_commands import make_vectors_now, shortened
 from ragcorp.interface.cli.console.arguments import parse_selection_pairs
 from ragcorp.interface.cli.console.calls import Call, CommandFunction, add_command
-from ragcorp.interface.cli.console.output import EXIT_FAILED, Output, error_document, plain, sentences
+from ragcorp.interface.cli.console.lines import (
+    LinesFile,
+    counted_lines,
+    failure_documents,
+    note_failures,
+    write_totals,
+)
+from ragcorp.interface.cli.console.output import EXIT_FAILED, Output, plain
 from ragcorp.interface.cli.console.progress import progress
 from ragcorp.interface.cli.console.services import Services
 from ragcorp.interface.cli.documents.commands import Yes, confirm
@@ -35,22 +39,19 @@ from ragcorp.interface.cli.graph.options import (
     OfName,
     Predicate,
     Subject,
-    Weight,
+    TruthOptions,
     moment_of,
 )
 from ragcorp.interface.cli.graph.options import Kind as EntityKind
 from ragcorp.interface.cli.search.commands import Filter
-from ragcorp.interface.line_files import lines_of, opened_lines
 from ragcorp.interface.shapes.graph import entity_list, extraction_result, fact_list, graph_outcome
-
-MAX_SHOWN_FAILURES = 50
 
 Prefix = Annotated[str, typer.Option("--prefix", help="Those whose external_id starts so.", show_default=False)]
 
 
 async def load(
     call: Call,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines; - reads stdin.", show_default=False)],
+    file: LinesFile,
     no_embed: options.NoEmbed = False,
 ) -> int:
     """Load entities and facts: one JSON object a line, {"type": "entity", "name": ...} or {"type": "fact", ...}.
@@ -61,28 +62,22 @@ async def load(
     async with call.services.open(call.target) as opened:
         try:
             with progress(call.output.notes, "Loading", unit="lines") as report:
-                if str(file) == "-":
+                async with counted_lines(file) as (lines, total):
                     done = await opened.graph.load.load(
-                        lines_of(sys.stdin.buffer),
-                        principal=opened.principal,
-                        on_progress=lambda count: report(count, count),
+                        lines, principal=opened.principal, on_progress=lambda count: report(count, total or count)
                     )
-                else:
-                    with opened_lines(file) as stream:
-                        total = await asyncio.to_thread(lambda: sum(1 for _ in lines_of(stream)))
-                        stream.seek(0)
-                        done = await opened.graph.load.load(
-                            lines_of(stream),
-                            principal=opened.principal,
-                            on_progress=lambda count: report(count, total),
-                        )
-            _print_failures(call.output, done)
+            failures = [(failure.line, failure.error) for failure in done.failures]
+            note_failures(call.output, failures, failed=len(failures), elsewhere=" (--json has them all)")
             if opened.makes_vectors and not no_embed:
                 await embed_with_progress(opened, call.output)
         except asyncio.CancelledError:
             call.output.note("What is stored stays; run the same command again to go on.")
             raise
-    call.output.result(_load_document(done), lambda console: _print_totals(console, done))
+    write_totals(
+        call.output,
+        {"created": done.created, "updated": done.updated, "unchanged": done.unchanged, "failed": len(failures)},
+        failures=failure_documents(failures),
+    )
     return EXIT_FAILED if done.failures else 0
 
 
@@ -123,15 +118,11 @@ async def facts(
 async def add_entity(
     call: Call,
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
+    attributes: options.AttributeOptions,
     kind: EntityKind = ENTITY,
     alias: Alias = None,
     description: Description = "",
     external_id: ExternalId = None,
-    language: options.Language = None,
-    sensitivity: options.Level = None,
-    scope: options.Scope = None,
-    owner: options.Owner = None,
-    metadata: options.Metadata = None,
     no_embed: options.NoEmbed = False,
 ) -> None:
     """Add an entity, or replace the one of that name."""
@@ -141,14 +132,7 @@ async def add_entity(
             external_id=external_id,
             aliases=alias or (),
             description=description,
-            attributes=options.attributes_of(
-                kind=kind,
-                language=language or opened.default_language,
-                sensitivity=sensitivity,
-                scope=scope,
-                owner=owner,
-                metadata=metadata,
-            ),
+            attributes=attributes.attributes(artifact_type=kind, default_language=opened.default_language),
         )
         outcome = await opened.graph.save_entities.save(draft, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
@@ -160,41 +144,25 @@ async def add_fact(
     subject: Subject,
     predicate: Predicate,
     object: Object,  # noqa: A002 - a fact's own word
+    attributes: options.AttributeOptions,
+    truth: TruthOptions,
     external_id: ExternalId = None,
     kind: Annotated[str, typer.Option("--kind", help="Its type, such as relationship.")] = FACT,
-    weight: Weight = 1.0,
-    valid_from: Annotated[str | None, typer.Option("--from", help="True since: ISO 8601.", show_default=False)] = None,
-    valid_to: Annotated[str | None, typer.Option("--to", help="True until: ISO 8601.", show_default=False)] = None,
-    document: Annotated[
-        str | None, typer.Option("--document", help="external_id of the document that says so.", show_default=False)
-    ] = None,
-    language: options.Language = None,
-    sensitivity: options.Level = None,
-    scope: options.Scope = None,
-    owner: options.Owner = None,
-    metadata: options.Metadata = None,
     no_embed: options.NoEmbed = False,
 ) -> None:
     """Add a fact, or replace the one of that name. Entities that are not known are made."""
-    begun, ended = moment_of(valid_from, option="--from"), moment_of(valid_to, option="--to")
+    begun, ended = moment_of(truth.valid_from, option="--from"), moment_of(truth.valid_to, option="--to")
     async with call.services.open(call.target) as opened:
         draft = fact_draft(
             subject=reference(field="subject", name=subject),
             object=reference(field="object", name=object),
             predicate=predicate,
             external_id=external_id,
-            weight=weight,
+            weight=truth.weight,
             valid_from=begun,
             valid_to=ended,
-            provenance=None if document is None else Provenance(document=document),
-            attributes=options.attributes_of(
-                kind=kind,
-                language=language or opened.default_language,
-                sensitivity=sensitivity,
-                scope=scope,
-                owner=owner,
-                metadata=metadata,
-            ),
+            provenance=None if truth.document is None else Provenance(document=truth.document),
+            attributes=attributes.attributes(artifact_type=kind, default_language=opened.default_language),
         )
         outcome = await opened.graph.save_facts.save(draft, principal=opened.principal)
         await make_vectors_now(opened, no_embed=no_embed)
@@ -271,32 +239,6 @@ def _show(call: Call, outcome: GraphOutcome) -> None:
         graph_outcome(outcome),
         lambda console: console.print(plain(f"{outcome.external_id} {outcome.status}")),
     )
-
-
-def _print_failures(output: Output, done: GraphLoad) -> None:
-    for failure in done.failures[:MAX_SHOWN_FAILURES]:
-        field = f"{failure.error.field}: " if failure.error.field else ""
-        line = plain(f"line {failure.line}", style="red")
-        line.append_text(plain(f": {field}{sentences(error_document(failure.error))}"))
-        output.notes.print(line)
-    if len(done.failures) > MAX_SHOWN_FAILURES:
-        output.note(f"and {len(done.failures) - MAX_SHOWN_FAILURES:,} more bad lines (--json has them all)")
-
-
-def _load_document(done: GraphLoad) -> dict[str, object]:
-    return {
-        "created": done.created,
-        "updated": done.updated,
-        "unchanged": done.unchanged,
-        "failed": len(done.failures),
-        "failures": [{"line": failure.line, "error": error_document(failure.error)} for failure in done.failures],
-    }
-
-
-def _print_totals(console: Console, done: GraphLoad) -> None:
-    table = Table("created", "updated", "unchanged", "failed")
-    table.add_row(*map(str, (done.created, done.updated, done.unchanged, len(done.failures))))
-    console.print(table)
 
 
 def _entity_table(page: tuple[Entity, ...]) -> Table:

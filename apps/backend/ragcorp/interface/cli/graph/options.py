@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -24,7 +25,6 @@ Alias = Annotated[
     typer.Option("--alias", metavar="NAME", help="Another name; may be given again.", show_default=False),
 ]
 Description = Annotated[str, typer.Option("--description", help="A sentence on it.", show_default=False)]
-Weight = Annotated[float, typer.Option("--weight", help="How much it counts: 0 to 1.")]
 OfName = Annotated[
     str | None,
     typer.Option("--name", help="Those of this name or alias; accents and case do not count.", show_default=False),
@@ -39,6 +39,18 @@ InDocument = Annotated[
 MostChunks = Annotated[
     int | None, typer.Option("--limit", "-n", help="At most so many passages; left out: all.", show_default=False)
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TruthOptions:
+    """The weight, validity and source of a fact."""
+
+    weight: Annotated[float, typer.Option("--weight", help="How much it counts: 0 to 1.")] = 1.0
+    valid_from: Annotated[str | None, typer.Option("--from", help="True since: ISO 8601.", show_default=False)] = None
+    valid_to: Annotated[str | None, typer.Option("--to", help="True until: ISO 8601.", show_default=False)] = None
+    document: Annotated[
+        str | None, typer.Option("--document", help="external_id of the document that says so.", show_default=False)
+    ] = None
 
 
 def moment_of(text: str | None, *, option: str) -> datetime | None:

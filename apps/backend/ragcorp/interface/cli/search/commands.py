@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 from uuid import uuid4
 
 import typer
@@ -34,22 +35,6 @@ from ragcorp.interface.shapes.search import search_results
 SNIPPET_CHARACTERS = 300
 
 Query = Annotated[str, typer.Argument(help="Words, a question, a code or a quotation.", show_default=False)]
-Mode = Annotated[SearchMode, typer.Option("--mode", help="auto: hybrid if ENABLE_HYBRID_SEARCH is on, else dense.")]
-Method = Annotated[
-    FusionMethod | None, typer.Option("--method", help="Fusion: rrf or linear [FUSION_METHOD].", show_default=False)
-]
-Syntax = Annotated[
-    QuerySyntax, typer.Option("--syntax", help="plain: all is text; websearch: quotes, or and - are operators.")
-]
-Profile = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        help="dense, sparse, hybrid, linear, collections, memory, everything, files, grep or code: in place of --mode "
-        "and --method.",
-        show_default=False,
-    ),
-]
 Filter = Annotated[
     list[str] | None,
     typer.Option(
@@ -61,26 +46,90 @@ Filter = Annotated[
     ),
 ]
 
-Episode = Annotated[
-    str | None,
-    typer.Option(
-        "--episode",
-        metavar="ID",
-        help="Episode of which this is the next turn: shows the entities that QUERY names, and what it showed before.",
-        show_default=False,
-    ),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class RetrievalOptions:
+    """The options that search and ask share."""
+
+    mode: Annotated[
+        SearchMode, typer.Option("--mode", help="auto: hybrid if ENABLE_HYBRID_SEARCH is on, else dense.")
+    ] = SearchMode.AUTO
+    method: Annotated[
+        FusionMethod | None, typer.Option("--method", help="Fusion: rrf or linear [FUSION_METHOD].", show_default=False)
+    ] = None
+    syntax: Annotated[
+        QuerySyntax, typer.Option("--syntax", help="plain: all is text; websearch: quotes, or and - are operators.")
+    ] = QuerySyntax.PLAIN
+    filters: Filter = None
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            help="dense, sparse, hybrid, linear, collections, memory, everything, files, grep or code: in place of "
+            "--mode and --method.",
+            show_default=False,
+        ),
+    ] = None
+    episode: Annotated[
+        str | None,
+        typer.Option(
+            "--episode",
+            metavar="ID",
+            help="Episode of which this is the next turn: shows the entities that QUERY names, and what it showed "
+            "before.",
+            show_default=False,
+        ),
+    ] = None
+
+    def request(self, query: str, **others: Any) -> SearchRequest:
+        """Return the request of the options and ``others``. Raises InvalidInputError."""
+        return SearchRequest(
+            query=query,
+            mode=self.mode,
+            method=self.method,
+            syntax=self.syntax,
+            filters=parse_filter_pairs(self.filters),
+            profile=self.profile,
+            episode_id=self.episode,
+            **others,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultOptions:
+    """What a search adds to the best passages, or requires of its sources."""
+
+    include_memory: Annotated[bool, typer.Option("--include-memory", help="Ask the memories too.")] = False
+    expand_neighbors: Annotated[
+        int, typer.Option("--expand-neighbors", metavar="N", help="Show N chunks before and behind each passage.")
+    ] = 0
+    no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Leave a configured reranker out.")] = False
+    require_all: Annotated[
+        bool, typer.Option("--require-all", help="Take no answer where a source did not do its part.")
+    ] = False
+    facets: Annotated[bool, typer.Option("--facets", help="Count what was found.")] = False
+    explain: Annotated[bool, typer.Option("--explain", help="Say how the ranking came about.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FusionOptions:
+    """How the lists become one ranking."""
+
+    rrf_k: Annotated[int | None, typer.Option("--rrf-k", help="Rank constant k of RRF [RRF_K].")] = None
+    weights: Annotated[
+        str | None,
+        typer.Option("--weights", metavar="LIST=NUMBER,...", help="Weights of fusion, as dense=1,full_text=2."),
+    ] = None
+    window: Annotated[int | None, typer.Option("--window", help="Hits that each source gives to fusion.")] = None
 
 
 async def search(
     call: Call,
     query: Query,
+    retrieval: RetrievalOptions,
+    results: ResultOptions,
+    fusion: FusionOptions,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Results of one page.")] = 10,
-    mode: Mode = SearchMode.AUTO,
-    method: Method = None,
-    syntax: Syntax = QuerySyntax.PLAIN,
-    filters: Filter = None,
-    profile: Profile = None,
     keywords: Annotated[
         str | None,
         typer.Option(
@@ -100,47 +149,24 @@ async def search(
             show_default=False,
         ),
     ] = None,
-    include_memory: Annotated[bool, typer.Option("--include-memory", help="Ask the memories too.")] = False,
-    expand_neighbors: Annotated[
-        int, typer.Option("--expand-neighbors", metavar="N", help="Show N chunks before and behind each passage.")
-    ] = 0,
-    no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Leave a configured reranker out.")] = False,
-    require_all: Annotated[
-        bool, typer.Option("--require-all", help="Take no answer where a source did not do its part.")
-    ] = False,
-    facets: Annotated[bool, typer.Option("--facets", help="Count what was found.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say how the ranking came about.")] = False,
-    rrf_k: Annotated[int | None, typer.Option("--rrf-k", help="Rank constant k of RRF [RRF_K].")] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option("--weights", metavar="LIST=NUMBER,...", help="Weights of fusion, as dense=1,full_text=2."),
-    ] = None,
-    window: Annotated[int | None, typer.Option("--window", help="Hits that each source gives to fusion.")] = None,
     cursor: Annotated[str | None, typer.Option("--cursor", help="The next page: as the last one named it.")] = None,
-    episode: Episode = None,
 ) -> None:
     """Find the passages that fit best."""
-    request = SearchRequest(
-        query=query,
+    request = retrieval.request(
+        query,
         limit=limit,
         cursor=cursor,
-        mode=mode,
-        method=method,
-        syntax=syntax,
-        filters=parse_filter_pairs(filters),
-        rank_constant=rrf_k,
-        weights=parse_weights(weights),
-        rank_window_size=window,
-        explain=explain,
-        profile=profile,
-        include_memory=include_memory,
-        expand_neighbors=expand_neighbors,
-        rerank=False if no_rerank else None,
-        require_all=require_all,
-        facets=facets,
+        rank_constant=fusion.rrf_k,
+        weights=parse_weights(fusion.weights),
+        rank_window_size=fusion.window,
+        explain=results.explain,
+        include_memory=results.include_memory,
+        expand_neighbors=results.expand_neighbors,
+        rerank=False if results.no_rerank else None,
+        require_all=results.require_all,
+        facets=results.facets,
         exact_keywords=keywords,
         vector_score_threshold=vector_score_threshold,
-        episode_id=episode,
     )
     async with call.services.open(call.target) as session:
         response = await session.search.search(request, principal=session.principal)
@@ -152,12 +178,8 @@ async def search(
 async def ask(
     call: Call,
     query: Query,
+    retrieval: RetrievalOptions,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Passages that the answer may rest on.")] = 10,
-    mode: Mode = SearchMode.AUTO,
-    method: Method = None,
-    syntax: Syntax = QuerySyntax.PLAIN,
-    filters: Filter = None,
-    profile: Profile = None,
     conversation: Annotated[
         str | None,
         typer.Option(
@@ -167,23 +189,12 @@ async def ask(
             show_default=False,
         ),
     ] = None,
-    episode: Episode = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Print the answer as it is written; no effect with --json.")
     ] = False,
 ) -> None:
     """Answer a question from the documents, with citations, or say that they do not tell."""
-    request = SearchRequest(
-        query=query,
-        limit=limit,
-        mode=mode,
-        method=method,
-        syntax=syntax,
-        filters=parse_filter_pairs(filters),
-        profile=profile,
-        conversation_id=conversation,
-        episode_id=episode,
-    )
+    request = retrieval.request(query, limit=limit, conversation_id=conversation)
     async with call.services.open(call.target) as session:
         if stream and not call.output.json:
             async with aclosing(session.answer.stream(request, principal=session.principal)) as events:
@@ -204,14 +215,14 @@ async def ask(
 
 
 async def _make_vectors_of_turns(session: Session) -> None:
-    """Embed the question and the answer, a batch each at most: the answer is out, and what fails now waits."""
+    """Embed the question and the answer. The answer is printed already: vectors that fail now are made later."""
     with suppress(RagcorpError):
         for _ in range(2):
             await session.embed_pending.embed()
 
 
 def print_answer(console: Console, answer: Answer, *, text_is_out: bool = False) -> None:
-    """Print an answer and where it stands; ``text_is_out`` where the text was streamed already."""
+    """Print an answer and its citations; ``text_is_out``: the text was streamed already."""
     console.print("" if text_is_out else plain(answer.text))
     for citation in answer.citations:
         line = plain(f"  [{citation.n}] ", style="bold")
@@ -231,7 +242,7 @@ def print_degraded(console: Console, reports: Sequence[SourceReport]) -> None:
 
 
 def place(path: str, *, line_start: int, line_end: int, page: int | None, page_end: int | None = None) -> str:
-    """Return where something stands: ``path page 3``, or ``path:12-15`` by lines."""
+    """Return a place: ``path page 3``, or ``path:12-15`` by lines."""
     if page is not None:
         return f"{path} page {page}" if page_end in (None, page) else f"{path} pages {page}-{page_end}"
     return f"{path}:{line_start}" if line_start == line_end else f"{path}:{line_start}-{line_end}"
@@ -295,8 +306,8 @@ def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
                     )
                 )
         for step, note in hit.steps.items():
-            told = ", ".join(f"{name} {_shown(value)}" for name, value in note.items())
-            console.print(plain(f"     {step}: {told}", style="dim"))
+            shown = ", ".join(f"{name} {_shown(value)}" for name, value in note.items())
+            console.print(plain(f"     {step}: {shown}", style="dim"))
 
 
 def _idf(idf: float | None) -> str:

@@ -28,15 +28,15 @@ async def context(
 ) -> None:
     """Print what is remembered, as a briefing for a language model's prompt."""
     async with call.services.open(call.target) as opened:
-        found = await opened.context.load(query, limit=limit, session=session, principal=opened.principal)
-    call.output.result(context_document(found, request_id=uuid4().hex), lambda console: _print(console, found))
+        recalled = await opened.context.load(query, limit=limit, session=session, principal=opened.principal)
+    call.output.result(context_document(recalled, request_id=uuid4().hex), lambda console: _print(console, recalled))
     if not call.output.json:
         # stdout is for the prompt alone
-        print_degraded(call.output.notes, found.degraded)
-        if not found.context:
+        print_degraded(call.output.notes, recalled.degraded)
+        if not recalled.context:
             call.output.note("Nothing is remembered.")
 
 
-def _print(console: Console, found: MemoryContext) -> None:
-    if found.context:
-        console.print(plain(found.context))
+def _print(console: Console, recalled: MemoryContext) -> None:
+    if recalled.context:
+        console.print(plain(recalled.context))

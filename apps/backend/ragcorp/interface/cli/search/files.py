@@ -1,4 +1,4 @@
-"""`ragcorp grep` and `ragcorp read`: files where they lie, without a database."""
+"""`ragcorp grep` and `ragcorp read`: files on disk, without a database."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def parse_lines(written: str | None) -> tuple[int | None, int | None]:
     """Return the first and the last line of ``10-20``, ``10-`` or ``10``. Raises InvalidInputError."""
     if written is None:
         return None, None
-    found = _LINES.fullmatch(written.strip())
-    numbers = {} if found is None else {name: int(digits) for name, digits in found.groupdict().items() if digits}
+    match = _LINES.fullmatch(written.strip())
+    numbers = {} if match is None else {name: int(digits) for name, digits in match.groupdict().items() if digits}
     if not numbers:
         raise InvalidInputError("--lines takes FIRST-LAST.", field="--lines", remedy="Write it as --lines 10-20.")
     only = numbers.get("only")
@@ -135,7 +135,7 @@ def _print_passage(console: Console, passage: GrepPassage) -> None:
 
 
 def marked_line(line: str, marks: Sequence[Mark]) -> Text:
-    """Return a line with its marks in bold: one after another, as what is not shown has no place to count from."""
+    """Return a line with its marks in bold."""
     shown = Text()
     done = 0
     for mark in sorted(marks):

@@ -1,4 +1,4 @@
-"""Prints what a turn of an episode shows, now or as it was recorded."""
+"""Prints the hydration of a turn, live or recorded."""
 
 from __future__ import annotations
 

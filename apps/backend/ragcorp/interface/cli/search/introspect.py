@@ -18,5 +18,5 @@ async def introspect(
 ) -> None:
     """Tell what a turn of an episode showed, and why each piece was shown."""
     async with call.services.open(call.target) as session:
-        told = await session.introspect.introspect(episode, principal=session.principal, turn=turn)
-    call.output.result(turn_document(told), lambda console: print_turn(console, told))
+        recorded = await session.introspect.introspect(episode, principal=session.principal, turn=turn)
+    call.output.result(turn_document(recorded), lambda console: print_turn(console, recorded))

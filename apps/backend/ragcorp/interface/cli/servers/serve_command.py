@@ -29,7 +29,7 @@ async def serve(call: Call, host: Host = None, port: Port = None) -> None:
 
 
 def announce(output: Output, url: str, facts: Facts, access: str, *, json: bool) -> None:
-    """Say where the service listens and what is in force. The service goes on where nobody can be told."""
+    """Print where the service listens and its settings. A closed output does not stop the service."""
     if json:
         try:
             output.write_json({"url": url, **facts_document(facts)})
