@@ -1,8 +1,8 @@
-"""The collections with plain arguments: ``rag.memory``, ``rag.history``, ``rag.artifacts`` and ``rag.chunks``."""
+"""``rag.memory``, ``rag.history``, ``rag.artifacts`` and ``rag.chunks``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -11,23 +11,28 @@ from ragcorp.application.documents.list_chunks import ListChunks
 from ragcorp.application.documents.revise import ReviseDocument
 from ragcorp.application.memory.chat_turns import TurnDefaults
 from ragcorp.application.memory.import_history import ImportHistory, ImportReport
-from ragcorp.application.validation.item_changes import AttributeChange, ItemChange
+from ragcorp.application.validation.item_changes import KEEP, AttributeChange, ItemChange, Keep
 from ragcorp.application.validation.item_drafts import item_draft
 from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
 from ragcorp.domain.documents import Chunk, DocumentAttributes
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.collection_use_cases import ItemUseCases
-from ragcorp.interface.library.options import ArtifactChanges, ItemChanges, ItemOptions, new_attributes, split
-from ragcorp.interface.line_files import lines_of, opened_lines
+from ragcorp.interface.library.attributes import (
+    DocumentAttributeChanges,
+    ItemAttributeChanges,
+    ItemAttributes,
+    attributes_of,
+)
+from ragcorp.interface.line_files import opened_or_given
 from ragcorp.interface.request_values import parse_selection
+from ragcorp.interface.use_cases import ItemUseCases
 
 _TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
 
 
 class Facade:
-    """A part of the library's object, for one caller."""
+    """A part of ``Rag`` for one caller."""
 
 
 class Items(Facade):
@@ -41,24 +46,50 @@ class Items(Facade):
         self._principal = principal
         self._default_language = default_language
 
-    async def add(self, text: str, **options: Unpack[ItemOptions]) -> ItemOutcome:
-        """Create the item or replace the one of that name; without ``external_id`` one is derived from the content.
-
-        ``artifact_type`` is fact or turn by default.
-        """
-        attributes, rest = split(options)
+    async def add(
+        self,
+        text: str,
+        *,
+        external_id: str | None = None,
+        session: str | None = None,
+        speaker: str | None = None,
+        entities: Sequence[str] = (),
+        **attributes: Unpack[ItemAttributes],
+    ) -> ItemOutcome:
+        """Create the item or replace the one of that name; without ``external_id`` the content names it."""
         draft = item_draft(
             collection=self._collection,
             text=text,
-            attributes=new_attributes(attributes, kind=_TYPES[self._collection], language=self._default_language),
-            **rest,
+            external_id=external_id,
+            session=session,
+            speaker=speaker,
+            entities=entities,
+            attributes=attributes_of(
+                attributes,
+                kind=attributes.get("artifact_type") or _TYPES[self._collection],
+                default_language=self._default_language,
+            ),
         )
         return await self._use_cases.save.save(draft, principal=self._principal)
 
-    async def update(self, external_id: str, **changes: Unpack[ItemChanges]) -> ItemOutcome:
-        """Change the given values of an item."""
-        attributes, rest = split(changes)
-        change = ItemChange(attributes=AttributeChange(**attributes), **rest)
+    async def update(
+        self,
+        external_id: str,
+        *,
+        text: str | Keep = KEEP,
+        session: str | Keep | None = KEEP,
+        speaker: str | Keep | None = KEEP,
+        entities: Sequence[str] | Keep = KEEP,
+        **attributes: Unpack[ItemAttributeChanges],
+    ) -> ItemOutcome:
+        """Change what is given; ``metadata`` and ``entities`` are replaced as a whole."""
+        change = ItemChange(
+            text=text,
+            attributes=AttributeChange(**attributes),
+            session=session,
+            speaker=speaker,
+            entities=entities,
+        )
         return await self._use_cases.save.change(external_id, change, principal=self._principal)
 
     async def list(
@@ -81,7 +112,7 @@ class Items(Facade):
         await self._use_cases.delete.delete(external_id, principal=self._principal)
 
     async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
-        """Remove for good what the prefix and the filters select; return how many."""
+        """Remove all selected items for good; return how many."""
         return await self._use_cases.delete.delete_selection(
             ItemSelection(prefix=prefix, filters=parse_selection(filters or {})), principal=self._principal
         )
@@ -113,35 +144,32 @@ class History(Items):
         defaults = TurnDefaults(
             attributes=attributes or DocumentAttributes(language=self._default_language), session=session
         )
-        if isinstance(lines, str | Path):
-            with opened_lines(Path(lines)) as stream:
-                return await self._import_history.import_history(
-                    lines_of(stream), principal=self._principal, defaults=defaults, on_progress=on_progress
-                )
-        return await self._import_history.import_history(
-            lines, principal=self._principal, defaults=defaults, on_progress=on_progress
-        )
+        with opened_or_given(lines) as opened:
+            return await self._import_history.import_history(
+                opened, principal=self._principal, defaults=defaults, on_progress=on_progress
+            )
 
 
 class Artifacts(Facade):
-    """Documents as things that are changed in part."""
+    """Documents whose parts can be changed."""
 
     def __init__(self, revise: ReviseDocument, *, principal: Principal) -> None:
         self._revise = revise
         self._principal = principal
 
     async def update(
-        self, external_id: str, *, text: str | None = None, **changes: Unpack[ArtifactChanges]
+        self, external_id: str, *, text: str | None = None, **attributes: Unpack[DocumentAttributeChanges]
     ) -> IngestResult:
-        """Change the given values of a document.
+        """Change what is given.
 
-        Raises ConflictError if the document was written meanwhile, or for a new ``text`` of a binary file.
+        Raises ConflictError if the document was written meanwhile, or for a new ``text`` of a file that is not text.
         """
-        return await self._revise.revise(external_id, AttributeChange(**changes), text=text, principal=self._principal)
+        change = AttributeChange(**attributes)
+        return await self._revise.revise(external_id, change, text=text, principal=self._principal)
 
 
 class Chunks(Facade):
-    """The passages of documents. To edit one is to edit its document's text."""
+    """The passages of documents. An edit changes the document's text."""
 
     def __init__(self, *, chunks: ListChunks, edit: EditChunk, principal: Principal) -> None:
         self._chunks = chunks
@@ -165,7 +193,7 @@ class Chunks(Facade):
         return await self._chunks.get(chunk_id, principal=self._principal)
 
     async def add(self, artifact: str, text: str, *, after: int | None = None) -> ChunkEdit:
-        """Add a passage behind that of index ``after``, or at the end."""
+        """Add a passage after the one of index ``after``, or at the end."""
         return await self._edit.add(artifact, text, after=after, principal=self._principal)
 
     async def replace(self, chunk_id: str, text: str) -> ChunkEdit:

@@ -1,8 +1,8 @@
-"""The knowledge graph with plain arguments: what ``rag.graph`` is."""
+"""``rag.graph``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -19,11 +19,11 @@ from ragcorp.domain.graph import (
     GraphSelection,
 )
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.library.attributes import FactDetails, GraphAttributes, attributes_of
 from ragcorp.interface.library.collections import Facade
-from ragcorp.interface.library.options import EntityOptions, FactOptions, new_attributes, split
-from ragcorp.interface.line_files import lines_of, opened_lines
+from ragcorp.interface.line_files import opened_or_given
 from ragcorp.interface.request_values import parse_selection
+from ragcorp.interface.use_cases import GraphUseCases
 
 
 class Graph(Facade):
@@ -34,11 +34,23 @@ class Graph(Facade):
         self._principal = principal
         self._default_language = default_language
 
-    async def add_entity(self, name: str, *, kind: str = ENTITY, **options: Unpack[EntityOptions]) -> GraphOutcome:
+    async def add_entity(
+        self,
+        name: str,
+        *,
+        kind: str = ENTITY,
+        aliases: Sequence[str] = (),
+        description: str = "",
+        external_id: str | None = None,
+        **attributes: Unpack[GraphAttributes],
+    ) -> GraphOutcome:
         """Create the entity or replace the one of that name; without ``external_id`` kind, name and readers name it."""
-        attributes, rest = split(options)
         draft = entity_draft(
-            name=name, attributes=new_attributes(attributes, kind=kind, language=self._default_language), **rest
+            name=name,
+            external_id=external_id,
+            aliases=aliases,
+            description=description,
+            attributes=attributes_of(attributes, kind=kind, default_language=self._default_language),
         )
         return await self._use_cases.save_entities.save(draft, principal=self._principal)
 
@@ -48,21 +60,26 @@ class Graph(Facade):
         predicate: str,
         object: str | EntityReference,  # noqa: A002 - a fact's own word
         *,
+        external_id: str | None = None,
         kind: str = FACT,
-        **options: Unpack[FactOptions],
+        **details: Unpack[FactDetails],
     ) -> GraphOutcome:
         """Create the fact or replace the one of that name.
 
-        A textual subject or object is a name; an unknown one is created. ``kind`` is the type of the fact. The decay of
-        a relationship that is over stops at the evergreen floor.
+        A subject or object that is text is a name; an unknown entity is created. ``kind`` is the fact's type: the decay
+        of a relationship that is over stops at the evergreen floor.
         """
-        attributes, rest = split(options)
         draft = fact_draft(
             subject=reference(field="subject", name=subject) if isinstance(subject, str) else subject,
             object=reference(field="object", name=object) if isinstance(object, str) else object,
             predicate=predicate,
-            attributes=new_attributes(attributes, kind=kind, language=self._default_language),
-            **rest,
+            external_id=external_id,
+            weight=details.pop("weight", 1.0),
+            valid_from=details.pop("valid_from", None),
+            valid_to=details.pop("valid_to", None),
+            provenance=details.pop("provenance", None),
+            quote=details.pop("quote", ""),
+            attributes=attributes_of(details, kind=kind, default_language=self._default_language),
         )
         return await self._use_cases.save_facts.save(draft, principal=self._principal)
 
@@ -113,12 +130,8 @@ class Graph(Facade):
 
         A bad line is reported and stops no other; what was loaded before is unchanged.
         """
-        if isinstance(lines, str | Path):
-            with opened_lines(Path(lines)) as stream:
-                return await self._use_cases.load.load(
-                    lines_of(stream), principal=self._principal, on_progress=on_progress
-                )
-        return await self._use_cases.load.load(lines, principal=self._principal, on_progress=on_progress)
+        with opened_or_given(lines) as opened:
+            return await self._use_cases.load.load(opened, principal=self._principal, on_progress=on_progress)
 
     async def extract(
         self,
@@ -127,7 +140,7 @@ class Graph(Facade):
         limit: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> ExtractionReport:
-        """Extract facts from what the language model has not read yet of a document, or of the workspace.
+        """Extract facts from passages of a document or of the workspace that the language model has not read yet.
 
         Raises ConfigurationError without a language model.
         """

@@ -18,7 +18,7 @@ from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresChunkCatalo
 from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.interface.collection_use_cases import CollectionUseCases, ItemUseCases
+from ragcorp.interface.use_cases import CollectionUseCases, ItemUseCases
 
 
 def make_collections(

@@ -32,7 +32,7 @@ from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import METADATA, Filters
 from ragcorp.domain.ports.chunks import ChunkPage, ChunkPosition, ChunkSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.collection_use_cases import CollectionUseCases, ItemUseCases
+from ragcorp.interface.use_cases import CollectionUseCases, ItemUseCases
 from support.http.memory_repository import Fault, InMemoryRepository
 
 STORED_AT = datetime(2026, 3, 1, tzinfo=UTC)

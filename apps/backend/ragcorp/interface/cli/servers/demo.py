@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Annotated
 from uuid import uuid4
 
@@ -13,14 +13,14 @@ import typer
 from ragcorp.domain.answers import final_answer
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import StorageUnavailableError
+from ragcorp.domain.ports.folders import FolderOptions
 from ragcorp.domain.search.requests import SearchRequest
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import EXIT_FAILED, Output, plain
-from ragcorp.interface.cli.console.progress import progress
-from ragcorp.interface.cli.console.services import Demo, OnListening, ServeOptions, Session
+from ragcorp.interface.cli.console.services import Demo, RunningService, ServeOptions, Session
 from ragcorp.interface.cli.documents.ingest import IngestTotals, ingest_path
 from ragcorp.interface.cli.search.commands import print_answer
-from ragcorp.interface.cli.servers.serve_command import Host, Port, announce, facts_document
+from ragcorp.interface.cli.servers.commands import Host, Port, announce
 from ragcorp.interface.shapes.answers import answer_document
 
 DEMO_LANGUAGE = "es"
@@ -40,85 +40,79 @@ async def demo(
     options = None if no_serve else ServeOptions(host=host, port=port)
     call.output.note("Starting PostgreSQL (the first time takes a few seconds) ...")
     async with call.services.demo(call.target, options) as opened:
-        call.second_signal.does(opened.hurry)
+        if opened.service is not None:
+            call.second_signal.action = opened.service.hurry
         call.output.note("Hybrid search is on for the demo (ENABLE_HYBRID_SEARCH=true turns it on elsewhere).")
-        totals = IngestTotals()
-        await ingest_path(
-            opened.session,
-            opened.documents,
-            totals=totals,
-            output=call.output,
-            attributes=DocumentAttributes(language=DEMO_LANGUAGE),
-        )
+        session, totals = opened.session, IngestTotals()
+        spanish = FolderOptions(attributes=DocumentAttributes(language=DEMO_LANGUAGE))
+        await ingest_path(call, session, opened.documents, totals=totals, options=spanish)
         stored = totals.created + totals.updated
         failed = len(totals.failures)
         call.output.note(
             f"{totals.files} documents: {stored} ingested, {totals.unchanged} stored before, {failed} failed."
         )
-        answers = [await _ask(call.output, opened.session, question) for question in opened.questions]
-        pending = (await opened.session.embed_pending.counts()).pending
+        answers = [await _ask(call.output, session, question) for question in opened.questions]
+        pending = (await session.use_cases.embed_pending.counts()).pending
         if call.output.json:
-            call.output.write_json(
-                totals.document() | facts_document(opened.session.facts) | {"pending": pending, "answers": answers}
-            )
-        _print_pending(call.output, pending, opened)
-        if opened.run is not None:
-            await _serve(call.output, opened, opened.run)
+            call.output.write_json(totals.document() | asdict(session.facts) | {"pending": pending, "answers": answers})
+        _note_pending(call.output, pending, opened)
+        if opened.service is not None:
+            await _serve(call, opened.service)
     return EXIT_FAILED if no_serve and totals.failures else 0
 
 
 async def _ask(output: Output, session: Session, question: str) -> dict[str, object]:
-    """Ask, show the answer as soon as it is there, and return it for --json."""
-    answer = await final_answer(session.answer.stream(SearchRequest(query=question), principal=session.principal))
+    """Ask, print the answer at once, and return it for --json."""
+    request = SearchRequest(query=question)
+    answer = await final_answer(session.use_cases.answer.stream(request, principal=session.principal))
     if not output.json:
         output.console.print(plain(f"\n{question}", style="bold"))
         print_answer(output.console, answer)
     return {"question": question, **answer_document(answer, request_id=uuid4().hex)}
 
 
-def _print_pending(output: Output, pending: int, opened: Demo) -> None:
+def _note_pending(output: Output, pending: int, opened: Demo) -> None:
     if not pending:
         return
     if not opened.session.makes_vectors:
         output.note(f"{pending:,} passages have no vector: EMBEDDING_PROVIDER is none, so text alone is searched.")
-    elif opened.run is None:
+    elif opened.service is None:
         output.note(f"{pending:,} passages still wait for their vectors; `ragcorp embed --pending` makes them.")
     else:
         output.note(f"{pending:,} passages still wait for their vectors; the service goes on in the background.")
 
 
-async def _serve(output: Output, opened: Demo, run: Callable[[OnListening], Awaitable[None]]) -> None:
-    session = opened.session
+async def _serve(call: Call, service: RunningService) -> None:
+    session = service.session
     watching: list[asyncio.Task[None]] = []
 
     def listening(url: str) -> None:
-        announce(output, url, session.facts, opened.access, json=False)
+        announce(call.output, url, session.facts, service.access, json=False)
         if session.makes_vectors:
-            watching.append(asyncio.create_task(_watch_vectors(output, session)))
+            watching.append(asyncio.create_task(_watch_vectors(call, session)))
 
     try:
-        await run(listening)
+        await service.run(listening)
     finally:
         for task in watching:
             task.cancel()
-        for task in watching:
             with suppress(asyncio.CancelledError):
                 await task
-    output.note("Stopped.")
+    call.output.note("Stopped.")
 
 
-async def _watch_vectors(output: Output, session: Session) -> None:
-    """Show how far the service's worker is, until no passage waits."""
-    total = (await session.embed_pending.counts()).pending
+async def _watch_vectors(call: Call, session: Session) -> None:
+    """Show the progress of the service's worker until no passage waits."""
+    total = (await session.use_cases.embed_pending.counts()).pending
     if not total:
         return
-    with progress(output.notes, "Making vectors", unit="passages") as report:
+    with call.progress("Making vectors", "passages") as report:
         pending = total
         while pending:
             report(total - pending, total)
             await asyncio.sleep(POLL_SECONDS)
             with suppress(StorageUnavailableError):
-                pending = (await session.embed_pending.counts()).pending
+                pending = (await session.use_cases.embed_pending.counts()).pending
                 total = max(total, pending)
         report(total, total)
-    output.note("All passages have their vectors.")
+    call.output.note("All passages have their vectors.")

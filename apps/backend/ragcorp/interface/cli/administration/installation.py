@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Column
 
+from ragcorp.domain.diagnosis import Check, CheckStatus
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import EXIT_FAILED, plain
-from ragcorp.interface.cli.console.services import Check, CheckStatus, Migration, RowLevelSecurity
+from ragcorp.interface.cli.console.output import EXIT_FAILED, plain, print_table
+from ragcorp.interface.cli.console.services import Migration, RowLevelSecurity, SettingRow
 
 STATUS_STYLES = {
     CheckStatus.OK: "green",
@@ -38,16 +40,14 @@ async def migrate(
     if check:
         state = await call.services.schema(call.target)
         up_to_date = state.current == state.head
-        call.output.result(
+        call.output.line(
             {"current": state.current, "head": state.head, "up_to_date": up_to_date},
-            lambda console: console.print(
-                plain(f"revision {state.current or 'none'}, newest {state.head}: ")
-                + plain("up to date" if up_to_date else "run `ragcorp migrate`", style="green" if up_to_date else "red")
-            ),
+            plain(f"revision {state.current or 'none'}, newest {state.head}: ")
+            + plain("up to date" if up_to_date else "run `ragcorp migrate`", style="green" if up_to_date else "red"),
         )
         return 0 if up_to_date else EXIT_FAILED
     done = await call.services.migrate(call.target, row_level_security)
-    call.output.result(
+    call.output.line(
         {
             "before": done.before.current,
             "after": done.after.current,
@@ -57,15 +57,13 @@ async def migrate(
             "left_to_a_superuser": list(done.left),
             "stop_older_processes": done.stop_older_processes,
         },
-        lambda console: console.print(
-            plain(f"revision before: {done.before.current or 'none'}, after: {done.after.current}")
-        ),
+        f"revision before: {done.before.current or 'none'}, after: {done.after.current}",
     )
-    _note_what_is_left(call, done)
+    _note_open_work(call, done)
     return 0
 
 
-def _note_what_is_left(call: Call, done: Migration) -> None:
+def _note_open_work(call: Call, done: Migration) -> None:
     if done.row_level_security is RowLevelSecurity.OFF:
         call.output.note(
             "Row-level security is off: conditions of the statements alone keep workspaces apart. "
@@ -90,24 +88,19 @@ async def config(call: Call) -> None:
     """Show every setting with its value and where it comes from. Secrets are masked."""
     rows = call.services.settings(call.target)
 
-    def render(console: Console) -> None:
-        table = Table(
-            Column("setting", no_wrap=True), Column("value", overflow="fold"), "origin", Column("description", ratio=1)
-        )
-        for row in rows:
-            style = "" if row.origin == "default" else "bold"
-            value = "" if row.value is None else str(row.value)
-            table.add_row(plain(row.name, style=style), plain(value, style=style), row.origin, plain(row.description))
-        console.print(table)
+    def cells(row: SettingRow) -> tuple[object, ...]:
+        style = "" if row.origin == "default" else "bold"
+        value = "" if row.value is None else str(row.value)
+        return plain(row.name, style=style), plain(value, style=style), row.origin, row.description
 
+    columns = (
+        Column("setting", no_wrap=True),
+        Column("value", overflow="fold"),
+        "origin",
+        Column("description", ratio=1),
+    )
     call.output.result(
-        {
-            "settings": [
-                {"name": row.name, "value": row.value, "origin": row.origin, "description": row.description}
-                for row in rows
-            ]
-        },
-        render,
+        {"settings": [asdict(row) for row in rows]}, lambda console: print_table(console, columns, map(cells, rows))
     )
 
 
@@ -116,13 +109,7 @@ async def doctor(call: Call) -> int:
     checks = await call.services.diagnose(call.target)
     healthy = all(check.status is not CheckStatus.FAILED for check in checks)
     call.output.result(
-        {
-            "ok": healthy,
-            "checks": [
-                {"name": check.name, "status": check.status.value, "detail": check.detail, "remedy": check.remedy}
-                for check in checks
-            ],
-        },
+        {"ok": healthy, "checks": [asdict(check) for check in checks]},
         lambda console: _print_checks(console, checks, healthy=healthy),
     )
     return 0 if healthy else EXIT_FAILED

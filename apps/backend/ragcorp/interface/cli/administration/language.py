@@ -8,7 +8,6 @@ import typer
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import plain
 
 
 async def language(
@@ -19,9 +18,10 @@ async def language(
     """Show or choose the language in which queries are read first; the documents' languages follow it."""
     if code is not None and unset:
         raise InvalidInputError("Give a code or --unset, not both.", field="CODE", remedy="Leave one of them out.")
-    async with call.services.open(call.target) as session:
+    async with call.open() as session:
+        choose = session.use_cases.language
         if code is None and not unset:
-            found = await session.language.current(principal=session.principal)
+            languages = await choose.current(principal=session.principal)
         else:
-            found = await session.language.choose(code, principal=session.principal)
-    call.output.result({"languages": list(found)}, lambda console: console.print(plain(", ".join(found))))
+            languages = await choose.choose(code, principal=session.principal)
+    call.output.line({"languages": list(languages)}, ", ".join(languages))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import plain
-from ragcorp.interface.cli.console.progress import Report, progress
 from ragcorp.interface.cli.console.services import Backup
 
 MEGABYTE = 1_000_000
@@ -28,9 +29,9 @@ async def backup(
 
     Whoever has the file has everything in it, the secret of the keys too: keep it as you keep the database.
     """
-    with progress(call.output.notes, "backup", unit="MB") as report:
+    with call.progress("backup", "MB") as report:
         done = await call.services.backup(call.target, file, force, _megabytes(report))
-    call.output.result(_document(done), lambda console: _print(console, done))
+    call.output.result(asdict(done), lambda console: _print(console, done))
 
 
 async def restore(
@@ -47,19 +48,18 @@ async def restore(
     """
     if listed:
         found = call.services.read_backup(file)
-        call.output.result(_document(found), lambda console: _print(console, found))
+        call.output.result(asdict(found), lambda console: _print(console, found))
         return
-    with progress(call.output.notes, "restore", unit="MB") as report:
+    with call.progress("restore", "MB") as report:
         done = await call.services.restore(call.target, file, replace, _megabytes(report))
-    kept = None if done.kept is None else str(done.kept)
 
     def render(console: Console) -> None:
         _print(console, done.backup)
-        if kept is not None:
-            console.print(plain(f"what was there before: {kept}"))
+        if done.kept is not None:
+            console.print(plain(f"what was there before: {done.kept}"))
         console.print(plain(f"restored, schema revision {done.revision}; check it with: ragcorp doctor"))
 
-    call.output.result({**_document(done.backup), "restored_revision": done.revision, "kept": kept}, render)
+    call.output.result({**asdict(done.backup), "restored_revision": done.revision, "kept": done.kept}, render)
 
 
 def _megabytes(report: Report) -> Report:
@@ -67,19 +67,6 @@ def _megabytes(report: Report) -> Report:
         report(done // MEGABYTE, max(total, done) // MEGABYTE)
 
     return on_bytes
-
-
-def _document(found: Backup) -> dict[str, object]:
-    return {
-        "file": str(found.file),
-        "bytes": found.bytes,
-        "version": found.version,
-        "created_at": found.created_at,
-        "postgresql": found.postgresql,
-        "revision": found.revision,
-        "embedding_model": found.embedding_model,
-        "rows": dict(found.rows),
-    }
 
 
 def _print(console: Console, found: Backup) -> None:
