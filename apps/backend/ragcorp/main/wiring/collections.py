@@ -10,7 +10,6 @@ from ragcorp.application.memory.delete_items import DeleteItems
 from ragcorp.application.memory.import_history import ImportHistory
 from ragcorp.application.memory.list_items import ListItems
 from ragcorp.application.memory.save_items import SaveItems
-from ragcorp.application.retrieval.search.count_facets import CountFacets
 from ragcorp.domain.collections import Collection
 from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresChunkCatalogue
 from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
@@ -33,7 +32,7 @@ def make_collections(base: Base, ingestion: IngestionParts) -> CollectionUseCase
         chunks=ListChunks(repository=repository, catalogue=catalogue),
         edit_chunk=EditChunk(repository=repository, store=store, catalogue=catalogue, revision=revision),
         revise_document=ReviseDocument(revision=revision),
-        facets=CountFacets(counts=PostgresFacetCounts(database, timeout_ms=timeout_ms)),
+        facets=PostgresFacetCounts(database, timeout_ms=timeout_ms),
     )
 
 
