@@ -176,7 +176,7 @@ class PostgresDocumentRepository:
         best = full_text.with_every_word(
             bm25.bm25_top(limit=search.limit, matching=search.matching, budget=self._options.budget, **where)
         )
-        with_codes = bm25.chunks_with_codes(limit=search.limit, **where)
+        with_codes = bm25.chunks_holding(limit=search.limit, **where)
         values = {
             **search.values,
             "lexemes": [term.lexeme for term in indexed],
