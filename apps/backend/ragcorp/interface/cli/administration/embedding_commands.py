@@ -27,7 +27,7 @@ def add_embedding_group(app: typer.Typer, *, services: Services, output: Output)
 
 
 async def status(call: Call) -> None:
-    """Show how many vectors are cached of entry model, their size, and when the longest unused was last used."""
+    """Show how many vectors are cached of each model, their size, and when the longest unused was last used."""
     async with call.services.open(call.target) as session:
         cached = await session.prune_embeddings.status()
     call.output.result(
