@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -34,3 +34,13 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes]:
         yield line
         while line and not line.endswith(b"\n"):
             line = stream.readline(MAX_LINE_BYTES + 1)
+
+
+@contextmanager
+def opened_or_given(lines: Iterable[bytes] | str | Path) -> Iterator[Iterable[bytes]]:
+    """Yield the lines of a file by its path, or the lines themselves. Raises as ``opened_lines``."""
+    if isinstance(lines, str | Path):
+        with opened_lines(Path(lines)) as stream:
+            yield lines_of(stream)
+    else:
+        yield lines

@@ -1,4 +1,4 @@
-"""`ragcorp eval`: measures retrieval or answers over an evaluation set."""
+"""`ragcorp eval`: measures ways of searching, or answers, over an evaluation set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typer
 
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.evaluation.answers import evaluate_answers
-from ragcorp.interface.cli.evaluation.retrieval import RetrievalOptions, evaluate_retrieval
+from ragcorp.interface.cli.evaluation.options import EvaluateOptions
+from ragcorp.interface.cli.evaluation.retrieval import evaluate_retrieval
 
 
 async def evaluate(
@@ -22,7 +23,7 @@ async def evaluate(
             show_default=False,
         ),
     ],
-    options: RetrievalOptions,
+    options: EvaluateOptions,
     ask: Annotated[
         bool,
         typer.Option(

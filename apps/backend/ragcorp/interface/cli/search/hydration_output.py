@@ -1,4 +1,4 @@
-"""Prints the hydration of a turn, live or recorded."""
+"""Prints the hydration of a turn, of this search or recorded."""
 
 from __future__ import annotations
 

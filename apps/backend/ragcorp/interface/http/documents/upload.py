@@ -62,7 +62,7 @@ class _FormParser(MultiPartParser):
 
 async def read_document(call: Call, external_id: str) -> IngestRequest:
     """Return the document that the request sends. Raises InvalidInputError (or a subclass) or RequestRefusedError."""
-    request, limits, default_language = call.request, call.limits, call.services.default_language
+    request, limits, default_language = call.request, call.limits, call.use_cases.default_language
     entity = entity_headers(request.scope)
     if entity.media_type == JSON:
         body = await read_json(request, DocumentBody, limits)
