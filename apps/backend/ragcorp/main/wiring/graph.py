@@ -22,11 +22,11 @@ from ragcorp.infrastructure.postgres.graph.extractions import PostgresExtraction
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.graph.search import GraphSearchOptions, PostgresGraphSearch
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
-from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.use_cases import GraphUseCases
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 
 SHARE_OF_DEADLINE = 0.8
-"""A look ends itself so long before the deadline of its source that its connection is clean again."""
+"""The statement timeout as a share of the source's deadline, so that its connection is clean by then."""
 
 
 def make_graph(

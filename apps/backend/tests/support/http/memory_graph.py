@@ -31,7 +31,7 @@ from ragcorp.domain.graph import (
     fact_name,
 )
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.use_cases import GraphUseCases
 from support.http.memory_repository import Fault
 
 Stored = TypeVar("Stored", Entity, Fact)

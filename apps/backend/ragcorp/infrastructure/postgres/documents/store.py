@@ -60,19 +60,19 @@ class PostgresDocumentStore:
         }
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             outcomes = await save_documents(connection, writes, principal=principal)
         self._changed(principal)
         return outcomes
 
     async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> IngestResult:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             (outcome,) = await save_documents(connection, [write], principal=principal, expected=expected)
         self._changed(principal)
         return outcome
 
     async def restore(self, write: DocumentWrite, *, principal: Principal) -> IngestResult:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             (outcome,) = await save_documents(connection, [write], principal=principal, restoring=True)
         self._changed(principal)
         return outcome
@@ -109,7 +109,7 @@ class PostgresDocumentStore:
         return DocumentPage(documents=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             hidden = await reads.hide(connection, selection, principal=principal)
         self._changed(principal)
         return hidden
@@ -121,7 +121,7 @@ class PostgresDocumentStore:
 
     async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
         workspace = principal.workspace if principal else EVERY_WORKSPACE
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
 
     async def _one(self, statement: str, selected: Predicate, principal: Principal) -> TupleRow:
