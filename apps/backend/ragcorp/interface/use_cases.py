@@ -29,11 +29,11 @@ from ragcorp.application.memory.import_history import ImportHistory
 from ragcorp.application.memory.list_items import ListItems
 from ragcorp.application.memory.load_context import LoadContext
 from ragcorp.application.memory.save_items import SaveItems
-from ragcorp.application.retrieval.search.count_facets import CountFacets
 from ragcorp.application.structure.refresh import RefreshStructure
 from ragcorp.application.workspaces.choose_language import ChooseLanguage
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.graph import EntityDraft, FactDraft
+from ragcorp.domain.ports.collections import FacetCounts
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 
@@ -57,7 +57,7 @@ class CollectionUseCases:
     chunks: ListChunks
     edit_chunk: EditChunk
     revise_document: ReviseDocument
-    facets: CountFacets
+    facets: FacetCounts
 
     def items_of(self, collection: Collection) -> ItemUseCases:
         """Return the use cases of memory or history."""

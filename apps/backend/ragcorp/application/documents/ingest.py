@@ -18,7 +18,7 @@ from ragcorp.domain.principal import Principal
 
 
 class IngestDocument:
-    """Stores and indexes documents; an equal document is left as it is."""
+    """Stores and indexes documents; an equal document stays unchanged."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class IngestDocument:
     ) -> IngestResult:
         """Store one document and wait a short while for its vectors.
 
-        With ``expected`` it replaces the document of that content hash, and no other: ConflictError.
-        Raises InvalidInputError (or a subclass) for what cannot be stored; nothing is left behind then.
+        With ``expected`` it replaces the document of that content hash, else raises ConflictError.
+        Raises InvalidInputError (or a subclass) for what cannot be stored, before anything is written.
         """
         checked = self._preparation.check(request, principal=principal)
         known = await self._unchanged([checked], principal)
@@ -53,7 +53,7 @@ class IngestDocument:
         return await self._with_vectors(outcome)
 
     async def ingest_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]:
-        """Store a batch in one transaction, in order of ``requests``; bad ones are reported and stop no other.
+        """Store a batch in one transaction, in order of ``requests``; bad ones are reported and do not stop the others.
 
         It does not wait for vectors. A document that is named twice counts as its last occurrence.
         """

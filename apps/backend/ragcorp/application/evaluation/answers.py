@@ -1,4 +1,4 @@
-"""Use case: put the questions of an evaluation set through /ask and score the answers."""
+"""Use case: ask the questions of an evaluation set and score the answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class JudgedAnswer:
 
 
 class EvaluateAnswers:
-    """Asks questions over documents that the principal's workspace holds already.
+    """Asks questions about documents that are already in the principal's workspace.
 
     A cited span is read from the document's text as the parser gives it, which is what is stored.
     """
@@ -44,7 +44,7 @@ class EvaluateAnswers:
         principal: Principal,
         progress: Progress = no_progress,
     ) -> list[JudgedAnswer]:
-        """Return the judged answers in the order of the questions; ``request`` says all but the query.
+        """Return the judged answers in the order of the questions; ``request`` has all but the query.
 
         Raises NotFoundError for a folder that is not there, and what ``AnswerQuery`` raises.
         """

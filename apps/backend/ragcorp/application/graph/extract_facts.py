@@ -1,4 +1,4 @@
-"""Use case: extract facts from the text of chunks, with a language model. No connection is held while it runs."""
+"""Use case: extract facts from chunks with a language model. Holds no connection while it runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ChunksDone = Callable[[int, int], None]
 
 
 class ExtractFacts:
-    """Reads each chunk once a model and version of the prompt; the same text elsewhere costs no second call."""
+    """Reads each chunk once per model and prompt version; equal text elsewhere needs no second call."""
 
     def __init__(self, *, extractor: FactExtractor | None, store: ExtractionStore) -> None:
         self._extractor = extractor
@@ -39,8 +39,8 @@ class ExtractFacts:
     ) -> ExtractionReport:
         """Extract from the chunks of ``document`` (an external_id), or of the workspace, that wait; at most ``limit``.
 
-        A chunk whose answer is no use is left for the next run. Raises NotConfiguredError without a language model,
-        NotFoundError for no such document, AnswererUnavailableError for a model that is out: what was stored stays.
+        A chunk with a useless answer waits for the next run. Raises NotConfiguredError without a language model,
+        NotFoundError for an unknown document, AnswererUnavailableError; stored facts stay.
         """
         extractor = self._required()
         if document is not None:

@@ -1,4 +1,4 @@
-"""Tells from a credential who calls, and goes on doing so for a while when the database is out."""
+"""Authenticates callers by credential; known keys stay valid for a while during a database outage."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from ragcorp.domain.ports.keys import KeyStore, StoredKey
 logger = logging.getLogger(__name__)
 
 EXISTENCE_SECONDS = 1.0
-"""How long "is there a key at all" is believed."""
+"""How long the answer to "does any key exist" is cached."""
 
 OUTAGE_SECONDS = 300.0
-"""How long a key that was looked up stays valid while the database cannot be asked."""
+"""How long a known key stays valid during a database outage."""
 
 RETRY_SECONDS = 1.0
-"""After the database could not be asked, nobody asks again for so long: what is known is used, the rest is refused."""
+"""Pause after a failed lookup: known keys are accepted, others refused, without a query."""
 
 LOOKUP_SECONDS = 2.0
 USED_SECONDS = 60.0
-"""A key's last use is noted so often."""
+"""Interval between records of a key's last use."""
 
 MOST_KNOWN = 10_000
 MOST_LOOKUPS = 4
-"""Lookups at once: wrong keys in masses wait for one another, and leave the other connections alone."""
+"""Concurrent lookups: a flood of wrong keys must not occupy all connections."""
 
 MOST_REFRESHES = 2
-"""Lookups at once of keys that were right a while ago. Wrong keys do not stand in their way."""
+"""Concurrent lookups of keys that were valid recently; wrong keys do not delay them."""
 
 MOST_WAITING = 1000
-"""Lookups that wait; what comes then is refused at once."""
+"""Waiting lookups; further ones are refused at once."""
 
 NO_DIGEST = bytes(32)
 
@@ -57,9 +57,9 @@ class _Known:
 class Authenticate:
     """The port Authenticator over a KeyStore.
 
-    A key that was found is trusted for ``trust_seconds``; a wrong credential is looked up each time, known id or not,
-    so that neither the answer nor the work tells the two apart. ``clock`` counts seconds and never goes back; ``now``
-    is the time of day, by which keys expire. A lookup is waited for ``lookup_seconds``, its turn included.
+    A valid key is trusted for ``trust_seconds``. A wrong credential is looked up each time, so neither the answer nor
+    its time reveals whether the id exists. ``clock`` is monotonic, in seconds; keys expire by ``now``. A lookup takes
+    at most ``lookup_seconds``, waiting included.
     """
 
     def __init__(
@@ -108,9 +108,9 @@ class Authenticate:
         return Caller(principal=key.principal, scopes=key.scopes, key_id=key.id)
 
     async def any_exists(self) -> bool:
-        """Say whether a key was ever made; while that cannot be asked, what was known last.
+        """Return whether a key was ever made; during an outage, the last known answer.
 
-        Raises StorageUnavailableError where nothing is known.
+        Raises StorageUnavailableError without one.
         """
         if self._any_exists is not None and self._is_out():
             return self._any_exists
@@ -123,7 +123,7 @@ class Authenticate:
         return self._any_exists
 
     async def aclose(self) -> None:
-        """Let the last notes of use be written, in bounded time."""
+        """Wait, in bounded time, until the last uses are recorded."""
         if self._noting:
             _, late = await asyncio.wait(self._noting, timeout=LOOKUP_SECONDS)
             for task in late:
@@ -138,14 +138,14 @@ class Authenticate:
         self._any_asked = self._clock()
 
     async def _verified(self, key_id: str, credential: str) -> _Known | None:
-        """Return the key whose credential this is, from memory or from the store."""
+        """Return the key of a credential, from memory or from the store."""
         found = await self._remembered(key_id, credential, self._trust_seconds)
         if found is not None:
             return found
         in_an_outage = await self._remembered(key_id, credential, OUTAGE_SECONDS)
 
         async def look_up() -> _Known | None:
-            found = await self._remembered(key_id, credential, self._trust_seconds)  # asked while this one waited
+            found = await self._remembered(key_id, credential, self._trust_seconds)  # another lookup may have found it
             if found is not None:
                 return found
             asked = self._clock()
@@ -181,14 +181,13 @@ class Authenticate:
         return known
 
     async def _asked(self, ask: Callable[[], Coroutine[Any, Any, Found]], *, lane: asyncio.Semaphore) -> Found:
-        """Ask the store, in bounded time, in turn; shortly after it was out not at all.
+        """Query the store in bounded time, within the lane's limit; refuse at once shortly after an outage.
 
-        What a hung database does not let go of is left behind. It keeps its turn until it ends, so that no more
-        connections hang than there are turns.
+        A query that a hung database does not release keeps its place in the lane, so hung connections stay bounded.
         """
         if self._is_out() or self._waiting >= MOST_WAITING:
             raise _out()
-        if self._out_until is not None:  # this one tries whether it is back; the others wait for what it finds
+        if self._out_until is not None:  # this query probes the database; others are refused until it ends
             self._out_until = self._clock() + self._lookup_seconds
 
         async def in_turn() -> Found:

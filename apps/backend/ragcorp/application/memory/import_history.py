@@ -22,7 +22,7 @@ MAX_NAMED_FAILURES = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What became of the turns, by status, and the first MAX_NAMED_FAILURES of the ``failed`` lines in order."""
+    """Turns by status, and the first MAX_NAMED_FAILURES of the ``failed`` lines in order."""
 
     created: int
     updated: int
@@ -36,7 +36,7 @@ class ImportReport:
 
 
 class ImportHistory:
-    """Stores the turns of an export, a batch of lines a transaction. One bad line stops no other."""
+    """Stores the turns of an export, one transaction per batch. A bad line does not stop the others."""
 
     def __init__(self, *, save: ItemSaving) -> None:
         self._save = save
@@ -49,10 +49,9 @@ class ImportHistory:
         defaults: TurnDefaults,
         on_progress: LinesDone | None = None,
     ) -> ImportReport:
-        """Import the lines, which are read in a worker thread; blank ones are passed over.
+        """Import the lines, read in a worker thread; blank ones are skipped. An interrupted import can be repeated.
 
-        What was imported before is unchanged, so an interrupted import goes on when it is started again.
-        Raises StorageUnavailableError; what was stored until then stays.
+        Raises StorageUnavailableError; stored turns stay.
         """
         reader = TurnReader(defaults=defaults, principal=principal)
         counts: Counter[IngestStatus] = Counter()

@@ -21,7 +21,7 @@ def _utc_now() -> datetime:
 
 
 class SaveItems:
-    """Stores items of one collection; an equal item is left as it is. Vectors follow."""
+    """Stores items of one collection; an equal item stays unchanged. Vectors follow."""
 
     def __init__(
         self,
@@ -41,19 +41,19 @@ class SaveItems:
         return self._collection
 
     async def save(self, draft: ItemDraft, *, principal: Principal) -> ItemOutcome:
-        """Create or replace one item. Without a time it keeps the one it has; a new one is of now.
+        """Create or replace one item. Without a time, a stored item keeps its own and a new one gets the current time.
 
-        Raises InvalidInputError, or ConflictError where the external_id given is that of an item that the principal
-        may not read.
+        Raises InvalidInputError, or ConflictError if the external_id is that of an item that the principal may not
+        read.
         """
         checked = self._checked(self._dated(draft), principal)
         (outcome,) = await self._repository.save_many([checked], principal=principal)
         return outcome
 
     async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]:
-        """Store a batch in one transaction, in order of ``drafts``; bad ones are reported and stop no other.
+        """Store a batch in one transaction, in order of ``drafts``; bad ones are reported and do not stop the others.
 
-        An item that is named twice counts as its last occurrence; said twice alike, it is unchanged the second time.
+        Of items with one name the last counts; an equal repetition is unchanged.
         """
         outcomes: list[SaveOutcome | None] = [None] * len(drafts)
         repeated: list[tuple[int, int]] = []
@@ -80,7 +80,7 @@ class SaveItems:
         return [outcome for outcome in outcomes if outcome is not None]
 
     async def change(self, external_id: str, change: ItemChange, *, principal: Principal) -> ItemOutcome:
-        """Change what ``change`` names of a stored item; no other write is lost by it.
+        """Apply ``change`` to a stored item without losing concurrent writes.
 
         Raises NotFoundError or InvalidInputError.
         """
@@ -95,7 +95,7 @@ class SaveItems:
         return checked_draft(draft, principal=principal, max_metadata_bytes=self._max_metadata_bytes)
 
     def _dated(self, draft: ItemDraft) -> ItemDraft:
-        """Date a turn that is to be named after its content: the same words may be said again."""
+        """Date a turn that gets its name from its content: the same words may occur again."""
         undated = draft.external_id is None and draft.attributes.occurred_at is None
         if self._collection is not Collection.HISTORY or not undated:
             return draft

@@ -1,4 +1,4 @@
-"""What describes a document or an item: checked, cleaned, and given an owner."""
+"""Checks and cleans attributes of documents and items, and sets their owner."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def owned_attributes(attributes: DocumentAttributes, principal: Principal) -> Do
     """Return the attributes with the owner that their scope needs.
 
     Raises InvalidInputError for what the writer could not read back: above its clearance, private to
-    somebody else, or of a group that it is not in.
+    another subject, or of a group that it is not in.
     """
     if attributes.sensitivity > principal.clearance:
         raise InvalidInputError(

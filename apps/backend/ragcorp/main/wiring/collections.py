@@ -12,7 +12,6 @@ from ragcorp.application.memory.delete_items import DeleteItems
 from ragcorp.application.memory.import_history import ImportHistory
 from ragcorp.application.memory.list_items import ListItems
 from ragcorp.application.memory.save_items import SaveItems
-from ragcorp.application.retrieval.search.count_facets import CountFacets
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.ports.storage import DocumentRepository, DocumentStore
 from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresChunkCatalogue
@@ -42,7 +41,7 @@ def make_collections(
         chunks=ListChunks(repository=repository, catalogue=catalogue),
         edit_chunk=EditChunk(repository=repository, store=store, catalogue=catalogue, revision=revision),
         revise_document=ReviseDocument(revision=revision),
-        facets=CountFacets(counts=PostgresFacetCounts(database, timeout_ms=max(1, int(search_timeout_seconds * 1000)))),
+        facets=PostgresFacetCounts(database, timeout_ms=max(1, int(search_timeout_seconds * 1000))),
     )
 
 
