@@ -68,17 +68,21 @@ async def test_hybrid_search_finds_documents_and_files(open_rag: OpenRag, root: 
 
 
 def test_what_is_written_becomes_a_request() -> None:
-    assert search_request("plazo", {"profile": "files"}) == SearchRequest(query="plazo", profile="files", limit=10)
-    options = {
-        "exact_keywords": "REQ",
-        "profile": "files",
-        "limit": 3,
-        "filters": {"language": "es"},
-        "include_memory": True,
-        "expand_neighbors": True,
-        "vector_score_threshold": 0.4,
-    }
-    assert search_request("plazo", options) == SearchRequest(
+    assert search_request("plazo", {"profile": "files", "limit": 10}) == SearchRequest(
+        query="plazo", profile="files", limit=10
+    )
+    assert search_request(
+        "plazo",
+        {
+            "profile": "files",
+            "exact_keywords": "REQ",
+            "limit": 3,
+            "filters": {"language": "es"},
+            "include_memory": True,
+            "expand_neighbors": True,
+            "vector_score_threshold": 0.4,
+        },
+    ) == SearchRequest(
         query="plazo",
         exact_keywords="REQ",
         profile="files",
