@@ -237,7 +237,6 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             ingest=ingestion.ingest,
             ingest_folder=ingestion.ingest_folder,
             watch_folder=ingestion.watch_folder,
-            distinct_names=ingestion.distinct_names,
             delete=DeleteDocument(store=store),
             restore=RestoreDocument(store=store, preparation=ingestion.preparation),
             documents=ListDocuments(store=store),
