@@ -13,19 +13,16 @@ from ragcorp.application.folders.ingest import IngestFolder
 from ragcorp.application.folders.sync import SyncFolder
 from ragcorp.application.folders.watch import WatchFolder
 from ragcorp.application.structure.refresh import RefreshStructure
-from ragcorp.domain.ports.storage import DocumentStore
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.files.roots import parse_roots
 from ragcorp.infrastructure.files.watching import LocalWatching
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
-from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
 from ragcorp.infrastructure.postgres.structure.backlog import PostgresStructureBacklog
-from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
 from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
-from ragcorp.main.settings.schema import Settings
+from ragcorp.main.wiring.base import Base
 from ragcorp.main.wiring.file_search import logical_path
 
 
@@ -39,15 +36,8 @@ class IngestionParts:
     refresh_structure: RefreshStructure
 
 
-def make_ingestion(
-    settings: Settings,
-    *,
-    database: Database,
-    store: DocumentStore,
-    statistics: StatisticsKeeper,
-    embed_pending: EmbedPending | None,
-) -> IngestionParts:
-    """Return the parts; without ``embed_pending`` no vectors are made."""
+def make_ingestion(base: Base, *, embed_pending: EmbedPending) -> IngestionParts:
+    settings, database = base.settings, base.database
     parser = MultiFormatParser()
     extractor = TreeSitterExtractor(tokenizer=SplintrTokenizer())
     preparation = DocumentPreparation(
@@ -57,13 +47,13 @@ def make_ingestion(
         structure=extractor,
     )
     ingest = IngestDocument(
-        store=store,
+        store=base.store,
         preparation=preparation,
-        embed_pending=embed_pending,
+        embed_pending=embed_pending if base.embeds else None,
         embed_wait_seconds=settings.embed_wait_seconds,
     )
     files = LocalFiles(suffixes=parser.suffixes, max_bytes=settings.max_file_bytes)
-    records = PostgresFolderRecords(database=database, statistics=statistics)
+    records = PostgresFolderRecords(database=database, statistics=base.statistics)
     documents = FolderDocuments(
         ingest=ingest,
         preparation=preparation,
