@@ -92,7 +92,6 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             ingest=ingestion.ingest,
             ingest_folder=ingestion.ingest_folder,
             watch_folder=ingestion.watch_folder,
-            distinct_names=ingestion.distinct_names,
             delete=DeleteDocument(store=base.store),
             restore=RestoreDocument(store=base.store, preparation=ingestion.preparation),
             documents=ListDocuments(store=base.store),

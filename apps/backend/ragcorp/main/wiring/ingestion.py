@@ -8,7 +8,6 @@ from functools import partial
 from ragcorp.application.documents.ingest import IngestDocument
 from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
 from ragcorp.application.embedding.embed_pending import EmbedPending
-from ragcorp.application.folders.distinct_names import RequireDistinctNames
 from ragcorp.application.folders.documents import FolderDocuments
 from ragcorp.application.folders.ingest import IngestFolder
 from ragcorp.application.folders.sync import SyncFolder
@@ -33,7 +32,6 @@ class IngestionParts:
     preparation: DocumentPreparation
     ingest: IngestDocument
     ingest_folder: IngestFolder
-    distinct_names: RequireDistinctNames
     watch_folder: WatchFolder
     refresh_structure: RefreshStructure
 
@@ -69,7 +67,6 @@ def make_ingestion(base: Base, *, embed_pending: EmbedPending) -> IngestionParts
         preparation=preparation,
         ingest=ingest,
         ingest_folder=IngestFolder(documents=documents, files=files, default_language=settings.default_language),
-        distinct_names=RequireDistinctNames(files=files),
         watch_folder=WatchFolder(
             sync=SyncFolder(documents=documents, files=files, records=records),
             files=files,
