@@ -1,4 +1,4 @@
-"""Tells from a credential who calls, and goes on doing so for a while when the database is out."""
+"""Authenticates callers by credential, for a while even during an outage of the database."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from ragcorp.domain.ports.keys import KeyStore, StoredKey
 logger = logging.getLogger(__name__)
 
 EXISTENCE_SECONDS = 1.0
-"""How long "is there a key at all" is believed."""
+"""How long the answer to "does any key exist" is cached."""
 
 OUTAGE_SECONDS = 300.0
-"""How long a key that was looked up stays valid while the database cannot be asked."""
+"""How long a cached key stays valid during an outage of the database."""
 
 RETRY_SECONDS = 1.0
-"""After the database could not be asked, nobody asks again for so long: what is known is used, the rest is refused."""
+"""Pause after a failed lookup: cached keys are used, other credentials refused."""
 
 LOOKUP_SECONDS = 2.0
 USED_SECONDS = 60.0
-"""A key's last use is noted so often."""
+"""Interval at which a key's last use is written."""
 
 MOST_KNOWN = 10_000
 MOST_LOOKUPS = 4
-"""Lookups at once: wrong keys in masses wait for one another, and leave the other connections alone."""
+"""Concurrent lookups: a flood of wrong keys queues here and leaves the other connections alone."""
 
 MOST_REFRESHES = 2
-"""Lookups at once of keys that were right a while ago. Wrong keys do not stand in their way."""
+"""Concurrent lookups of keys that were valid recently; wrong keys do not delay them."""
 
 MOST_WAITING = 1000
-"""Lookups that wait; what comes then is refused at once."""
+"""Waiting lookups; more are refused at once."""
 
 NO_DIGEST = bytes(32)
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -57,9 +57,9 @@ class _Known:
 class Authenticate:
     """The port Authenticator over a KeyStore.
 
-    A key that was found is trusted for ``trust_seconds``; a wrong credential is looked up each time, known id or not,
-    so that neither the answer nor the work tells the two apart. ``clock`` counts seconds and never goes back; ``now``
-    is the time of day, by which keys expire. A lookup is waited for ``lookup_seconds``, its turn included.
+    A valid key is trusted for ``trust_seconds``; a wrong credential is looked up each time, whether its id exists or
+    not, so that neither response nor timing differs. ``clock`` is monotonic seconds; keys expire by ``now``. A lookup
+    takes at most ``lookup_seconds``, waiting included.
     """
 
     def __init__(
@@ -80,14 +80,14 @@ class Authenticate:
         self._clock = clock
         self._now = now
         self._lookup_seconds = lookup_seconds
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._cache: OrderedDict[str, _Known] = OrderedDict()
         self._lookups = asyncio.Semaphore(MOST_LOOKUPS)
         self._refreshes = asyncio.Semaphore(MOST_REFRESHES)
         self._existence = asyncio.Semaphore(1)
         self._waiting = 0
-        self._looking_for_any = asyncio.Lock()
+        self._checking_any = asyncio.Lock()
         self._any_exists: bool | None = None
-        self._any_asked = 0.0
+        self._any_checked = 0.0
         self._out_until: float | None = None
         self._noting: set[asyncio.Task[None]] = set()
 
@@ -108,96 +108,95 @@ class Authenticate:
         return Caller(principal=key.principal, scopes=key.scopes, key_id=key.id)
 
     async def any_exists(self) -> bool:
-        """Say whether a key was ever made; while that cannot be asked, what was known last.
+        """Return whether a key was ever created; during an outage, the last answer.
 
-        Raises StorageUnavailableError where nothing is known.
+        Raises StorageUnavailableError without one.
         """
         if self._any_exists is not None and self._is_out():
             return self._any_exists
-        if self._any_exists is None or self._clock() - self._any_asked >= EXISTENCE_SECONDS:
-            async with self._looking_for_any:
-                if self._any_exists is None or self._clock() - self._any_asked >= EXISTENCE_SECONDS:
-                    await self._ask_for_any()
+        if self._any_exists is None or self._clock() - self._any_checked >= EXISTENCE_SECONDS:
+            async with self._checking_any:
+                if self._any_exists is None or self._clock() - self._any_checked >= EXISTENCE_SECONDS:
+                    await self._check_any()
         if self._any_exists is None:
             raise _out()
         return self._any_exists
 
     async def aclose(self) -> None:
-        """Let the last notes of use be written, in bounded time."""
+        """Write the last uses in bounded time."""
         if self._noting:
             _, late = await asyncio.wait(self._noting, timeout=LOOKUP_SECONDS)
             for task in late:
                 task.cancel()
 
-    async def _ask_for_any(self) -> None:
+    async def _check_any(self) -> None:
         try:
-            self._any_exists = await self._asked(self._store.any_exists, lane=self._existence)
+            self._any_exists = await self._query(self._store.any_exists, lane=self._existence)
         except StorageUnavailableError:
             if self._any_exists is None:
                 raise
-        self._any_asked = self._clock()
+        self._any_checked = self._clock()
 
     async def _verified(self, key_id: str, credential: str) -> _Known | None:
-        """Return the key whose credential this is, from memory or from the store."""
+        """Return the key of the credential, from the cache or the store."""
         found = await self._remembered(key_id, credential, self._trust_seconds)
         if found is not None:
             return found
         in_an_outage = await self._remembered(key_id, credential, OUTAGE_SECONDS)
 
         async def look_up() -> _Known | None:
-            found = await self._remembered(key_id, credential, self._trust_seconds)  # asked while this one waited
+            found = await self._remembered(key_id, credential, self._trust_seconds)  # looked up while this one waited
             if found is not None:
                 return found
-            asked = self._clock()
+            started = self._clock()
             return self._compared(
-                key_id, await self._store.find(key_id), await self._digests.of(credential), looked_up=asked
+                key_id, await self._store.find(key_id), await self._digests.of(credential), looked_up=started
             )
 
         try:
-            return await self._asked(look_up, lane=self._lookups if in_an_outage is None else self._refreshes)
+            return await self._query(look_up, lane=self._lookups if in_an_outage is None else self._refreshes)
         except StorageUnavailableError:
             if in_an_outage is None:
                 raise
             return in_an_outage
 
     async def _remembered(self, key_id: str, credential: str, seconds: float) -> _Known | None:
-        known = self._known.get(key_id)
+        known = self._cache.get(key_id)
         if known is None or self._clock() - known.looked_up >= seconds:
             return None
-        self._known.move_to_end(key_id)
+        self._cache.move_to_end(key_id)
         return known if hmac.compare_digest(known.stored.digest, await self._digests.of(credential)) else None
 
     def _compared(self, key_id: str, stored: StoredKey | None, digest: bytes, *, looked_up: float) -> _Known | None:
-        before = self._known.get(key_id)
+        before = self._cache.get(key_id)
         if not hmac.compare_digest(stored.digest if stored else NO_DIGEST, digest) or stored is None:
             if stored is None:
-                self._known.pop(key_id, None)
+                self._cache.pop(key_id, None)
             return None
         known = _Known(stored=stored, looked_up=looked_up, used=before.used if before else None)
-        self._known[key_id] = known
-        self._known.move_to_end(key_id)
-        if len(self._known) > MOST_KNOWN:
-            self._known.popitem(last=False)
+        self._cache[key_id] = known
+        self._cache.move_to_end(key_id)
+        if len(self._cache) > MOST_KNOWN:
+            self._cache.popitem(last=False)
         return known
 
-    async def _asked(self, ask: Callable[[], Coroutine[Any, Any, Found]], *, lane: asyncio.Semaphore) -> Found:
-        """Ask the store, in bounded time, in turn; shortly after it was out not at all.
+    async def _query(self, query: Callable[[], Coroutine[Any, Any, Result]], *, lane: asyncio.Semaphore) -> Result:
+        """Query the store in bounded time and concurrency; not at all shortly after an outage.
 
-        What a hung database does not let go of is left behind. It keeps its turn until it ends, so that no more
-        connections hang than there are turns.
+        A query that hangs is left behind and keeps its place in ``lane``, so that no more connections hang than that.
         """
         if self._is_out() or self._waiting >= MOST_WAITING:
             raise _out()
-        if self._out_until is not None:  # this one tries whether it is back; the others wait for what it finds
+        if self._out_until is not None:  # this one probes; the others wait for its result
             self._out_until = self._clock() + self._lookup_seconds
 
-        async def in_turn() -> Found:
+        async def in_lane() -> Result:
             async with lane:
-                return await ask()
+                return await query()
 
         self._waiting += 1
         try:
-            found = await run_until(asyncio.get_running_loop().time() + self._lookup_seconds, in_turn())
+            found = await run_until(asyncio.get_running_loop().time() + self._lookup_seconds, in_lane())
         except TimeoutError:
             self._out_until = self._clock() + RETRY_SECONDS
             raise _out("timeout") from None

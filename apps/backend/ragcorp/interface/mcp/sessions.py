@@ -1,4 +1,4 @@
-"""Bounds the sessions that are open: a new one takes the place of its opener's one that was idle longest."""
+"""Bounds open sessions: a new one replaces its owner's longest idle one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ SESSION = b"mcp-session-id"
 
 
 OwnerOf = Callable[[Scope], str | None]
-"""Tells by which key a request is made, None for the local user."""
+"""Returns the key id of a request, None for the local user."""
 
 NO_SESSION = b"0" * 32
 
 
 class Full(Enum):
-    """What has no place for one more session."""
+    """The limit that one more session would exceed."""
 
     KEY = auto()
     ALL = auto()
@@ -29,11 +29,10 @@ def nobody(_: Scope) -> str | None:
 
 
 class BoundedSessions:
-    """Keeps count of the sessions of an MCP application. Clients that vanish leave theirs open.
+    """Counts the sessions of an MCP application; clients that vanish leave theirs open.
 
-    There are ``most`` in all, and ``most_of_key`` of one key; the local user, who is there only while no key is, may
-    have all. A session is its opener's: to the holder of another key it is one that there is not, and it never ends
-    for another's.
+    There are at most ``most`` in all and ``most_of_key`` per key; the local user, who exists only while no key does,
+    may have all. A session belongs to its owner: for other keys it does not exist, and their sessions never end it.
     """
 
     def __init__(self, app: ASGIApp, *, most: int, most_of_key: int, owner_of: OwnerOf = nobody) -> None:
@@ -42,23 +41,23 @@ class BoundedSessions:
         self._most_of_key = most_of_key
         self._owner_of = owner_of
         self._owners: dict[str, str | None] = {}
-        self._requests: dict[str, int] = {}  # that are answered now, by session; the one used last is the last
+        self._requests: dict[str, int] = {}  # running requests by session, the latest used last
         self._opening: Counter[str | None] = Counter()
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> Full | None:
-        """Answer a request that opens a session; where there is no place for one, return what is full instead."""
+        """Answer a request that opens a session, or return the limit that refuses it."""
         owner = self._owner_of(scope)
         ended: str | None = None
         full = self._full(owner)
         if full is not None:
-            idle = (each for each, requests in self._requests.items() if not requests and self._is_of(each, owner))
+            idle = (name for name, running in self._requests.items() if not running and self._is_of(name, owner))
             ended = next(idle, None)
             if ended is None:
                 return full
             self._forget(ended)
         opened: list[str] = []
 
-        async def heard(message: Message) -> None:
+        async def watched_send(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] < 400:
                 opened.extend(_sessions(message["headers"]))
                 self._requests.update(dict.fromkeys(opened, 1))
@@ -69,8 +68,8 @@ class BoundedSessions:
         try:
             if ended is not None:
                 ending: Scope = {**scope, "method": "DELETE", "headers": [(SESSION, ended.encode("latin-1"))]}
-                await self._app(ending, _nothing, _unheard)
-            await self._app(scope, receive, heard)
+                await self._app(ending, _nothing, _discard)
+            await self._app(scope, receive, watched_send)
             return None
         finally:
             self._opening[owner] -= 1
@@ -80,7 +79,7 @@ class BoundedSessions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer any other request."""
-        session = next((each for each in _sessions(scope["headers"]) if each in self._requests), None)
+        session = next((name for name in _sessions(scope["headers"]) if name in self._requests), None)
         if session is None:
             await self._app(scope, receive, send)
             return
@@ -90,7 +89,7 @@ class BoundedSessions:
             return
         gone = False
 
-        async def heard(message: Message) -> None:
+        async def watched_send(message: Message) -> None:
             nonlocal gone
             if message["type"] == "http.response.start":
                 gone = message["status"] == 404 or (scope["method"] == "DELETE" and message["status"] < 400)
@@ -98,7 +97,7 @@ class BoundedSessions:
 
         self._requests[session] = self._requests.pop(session) + 1
         try:
-            await self._app(scope, receive, heard)
+            await self._app(scope, receive, watched_send)
         finally:
             self._answered(session)
             if gone:
@@ -106,7 +105,7 @@ class BoundedSessions:
 
     def _full(self, owner: str | None) -> Full | None:
         if owner is not None:
-            own = sum(each == owner for each in self._owners.values()) + self._opening[owner]
+            own = list(self._owners.values()).count(owner) + self._opening[owner]
             if own >= self._most_of_key:
                 return Full.KEY
         return Full.ALL if len(self._requests) + self._opening.total() >= self._most else None
@@ -131,5 +130,5 @@ async def _nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _unheard(_: Message) -> None:
+async def _discard(_: Message) -> None:
     pass
