@@ -89,7 +89,7 @@ def estimate(values: Sequence[float], resampled: Sequence[float]) -> Estimate:
 
 
 def difference(a: Sequence[float], b: Sequence[float], resampling: Resampling) -> Difference:
-    """Return how much ``b`` is above ``a``, paired by query. Both hold one value a query, in the same order.
+    """Return how much ``b`` is above ``a``, paired by query. Both have one value per query, in the same order.
 
     >>> difference([0.2, 0.4], [0.4, 0.6], Resampling(resamples=100)).p
     0.0

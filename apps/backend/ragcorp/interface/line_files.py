@@ -1,8 +1,8 @@
-"""Reads the lines of a file, of whatever length, without holding more than one."""
+"""Reads the lines of a file one at a time, whatever their length."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -29,8 +29,18 @@ def opened_lines(path: Path) -> Iterator[BinaryIO]:
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield each line; of one that is longer than MAX_LINE_BYTES, so much that it is seen to be too long."""
+    """Yield each line; of a longer one only the first MAX_LINE_BYTES + 1 bytes."""
     while line := stream.readline(MAX_LINE_BYTES + 1):
         yield line
         while line and not line.endswith(b"\n"):
             line = stream.readline(MAX_LINE_BYTES + 1)
+
+
+@contextmanager
+def opened_or_given(lines: Iterable[bytes] | str | Path) -> Iterator[Iterable[bytes]]:
+    """Yield the lines of a file by its path, or the lines themselves. Raises as ``opened_lines``."""
+    if isinstance(lines, str | Path):
+        with opened_lines(Path(lines)) as stream:
+            yield lines_of(stream)
+    else:
+        yield lines

@@ -1,4 +1,4 @@
-"""Turns what callers write into the domain's values; shared by library, CLI and HTTP."""
+"""Parses callers' values into the domain's; shared by library, CLI and HTTP."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ragcorp.application.validation.attribute_checks import require_text
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.domain.files.values import GrepCase, GrepMode
 from ragcorp.domain.filters import (
     COLLECTION,
     MAX_FILTER_CONDITIONS,
@@ -30,7 +29,6 @@ from ragcorp.domain.filters import (
     too_deep,
 )
 from ragcorp.domain.moments import written_moment
-from ragcorp.domain.search.requests import FusionMethod, QuerySyntax, SearchMode
 from ragcorp.domain.text.checks import require_utf8
 
 OPERATORS = "$eq, $ne, $in, $nin, $gt, $gte, $lt, $lte, $exists, $and, $or, $not"
@@ -51,35 +49,11 @@ def text_file(external_id: str, text: str, *, media_type: str | None = None) -> 
     return SourceFile.of_text(text, media_type=media_type or TEXT_SUFFIXES.get(suffix, "text/markdown"))
 
 
-def parse_mode(mode: str) -> SearchMode:
-    """Return the mode called ``mode``. Raises InvalidInputError."""
-    return _choice(SearchMode, mode, field="mode")
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
-def parse_method(method: str | None) -> FusionMethod | None:
-    """Return the fusion method called ``method``. Raises InvalidInputError."""
-    return None if method is None else _choice(FusionMethod, method, field="fusion.method")
-
-
-def parse_syntax(syntax: str) -> QuerySyntax:
-    """Return the query syntax called ``syntax``. Raises InvalidInputError."""
-    return _choice(QuerySyntax, syntax, field="syntax")
-
-
-def parse_grep_mode(mode: str) -> GrepMode:
-    """Return the mode of a search in files called ``mode``. Raises InvalidInputError."""
-    return _choice(GrepMode, mode, field="mode")
-
-
-def parse_grep_case(case: str) -> GrepCase:
-    """Return how such a search takes capital letters. Raises InvalidInputError."""
-    return _choice(GrepCase, case, field="case")
-
-
-_Choice = TypeVar("_Choice", bound=StrEnum)
-
-
-def _choice(kind: type[_Choice], value: str, *, field: str) -> _Choice:
+def choice(kind: type[Choice], value: str, *, field: str) -> Choice:
+    """Return the member of ``kind`` called ``value``. Raises InvalidInputError."""
     try:
         return kind(value)
     except ValueError:
@@ -92,34 +66,34 @@ def _choice(kind: type[_Choice], value: str, *, field: str) -> _Choice:
 
 
 def parse_filters(filters: Mapping[str, object], *, conditions: int = MOST_FILTER_CONDITIONS) -> Filters:
-    """Return the filters of an object such as ``{"language": "es", "year": {"$gte": 2025}}``: all of it must hold.
+    """Return the filters of an object such as ``{"language": "es", "year": {"$gte": 2025}}``; all must match.
 
     A member is a field, or else a metadata key, with a value, a list of values (any of them) or an object of operators
     (``$eq``, ``$ne``, ``$in``, ``$nin``, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$exists``, ``$not``); or it is
     ``$and`` or ``$or`` with a list of such objects, or ``$not`` with one. ``occurred_at`` takes ``gte`` and ``lt`` as
     well; its times are ISO 8601, in UTC where they name no zone. Raises InvalidInputError.
     """
-    found = tuple(_members(filters, depth=0))
-    require_filters(found, conditions=conditions)
-    return found
+    parsed = tuple(_members(filters, depth=0))
+    require_filters(parsed, conditions=conditions)
+    return parsed
 
 
 def parse_selection(filters: Mapping[str, object], *, conditions: int = MAX_FILTER_CONDITIONS) -> Filters:
-    """Return the filters of what is stored: as ``parse_filters``, and a collection is one that there is.
+    """Return the filters of ``parse_filters`` for stored data, whose collections are fixed.
 
-    A search may have sources, and so collections, of its own. Raises InvalidInputError.
+    A search, in contrast, may have sources with their own collections. Raises InvalidInputError.
     """
-    found = parse_filters(filters, conditions=conditions)
-    known = (*Collection, GRAPH)
-    named = {value for leaf in _leaves(found) if leaf.name == COLLECTION for value in leaf.values}
-    if not named <= {*known, True, False}:
+    parsed = parse_filters(filters, conditions=conditions)
+    collections = (*Collection, GRAPH)
+    named = {value for leaf in _leaves(parsed) if leaf.name == COLLECTION for value in leaf.values}
+    if not named <= {*collections, True, False}:
         raise InvalidInputError(
             "There is no such collection.",
             field=f"filters.{COLLECTION}",
-            limit=", ".join(known),
+            limit=", ".join(collections),
             remedy="Use one of the listed names.",
         )
-    return found
+    return parsed
 
 
 def _leaves(filters: Iterable[Filter]) -> Iterator[Condition]:
@@ -179,15 +153,15 @@ def _conditions(name: str, value: object, *, depth: int) -> Iterator[Filter]:
 
 
 def _compared(name: str, written: object, operand: object) -> Condition:
-    # as it was written before there were operators
-    known = f"${written}" if name == "occurred_at" and written in ("gte", "lt") else written
-    match known:
+    # occurred_at took gte and lt before there were operators
+    name_of_operator = f"${written}" if name == "occurred_at" and written in ("gte", "lt") else written
+    match name_of_operator:
         case "$eq":
             return Condition(name=name, values=(_value(name, operand),))
         case "$ne":
             return Condition(name=name, operator=Operator.NOT_IN, values=(_value(name, operand),))
         case "$in" | "$nin" | "$gt" | "$gte" | "$lt" | "$lte" | "$exists":
-            operator = Operator(known.removeprefix("$"))
+            operator = Operator(name_of_operator.removeprefix("$"))
             listed = operator in (Operator.IN, Operator.NOT_IN)
             values = tuple(_value(name, item) for item in (_list(operand) if listed else [operand]))
             return Condition(name=name, operator=operator, values=values)

@@ -1,4 +1,4 @@
-"""Use case: delete documents, softly, and purge for good what was deleted long enough ago."""
+"""Use case: soft-delete documents and purge deleted ones."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ class DeleteDocument:
         self._store = store
 
     async def delete(self, external_id: str, *, principal: Principal) -> None:
-        """Raises NotFoundError, or InvalidInputError for what can name no document."""
+        """Raises NotFoundError or InvalidInputError."""
         require_external_id(external_id)
         await self._store.soft_delete_one(external_id, principal=principal)
 
     async def delete_selection(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        """Delete what the prefix and the filters select; return how many.
+        """Delete the selected documents; return how many.
 
-        Raises InvalidInputError for an empty selection: nobody deletes everything by leaving a field out; and for a
-        prefix that no name can have.
+        Raises InvalidInputError for an empty selection and for a prefix that no name can have.
         """
         require_selection(selection.prefix, selection.filters, collection=Collection.ARTIFACTS)
         return await self._store.soft_delete(selection, principal=principal)
 
     async def purge(self, *, older_than_days: float, principal: Principal) -> int:
-        """Remove for good what was deleted ``older_than_days`` ago or earlier; return how many."""
+        """Purge documents that were deleted ``older_than_days`` ago or earlier; return how many."""
         if not 0 <= older_than_days <= 36_500:
             raise InvalidInputError("older_than_days is out of range.", field="older_than_days", limit="0 to 36500")
         return await self._store.purge_deleted(older_than_days=older_than_days, principal=principal)

@@ -1,4 +1,4 @@
-"""Use case: edit a passage. It is a part of its artifact: what is edited is the artifact's text."""
+"""Use case: edit a passage, that is, the text of its artifact."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ragcorp.application.documents.passage_slices import (
     slice_of,
 )
 from ragcorp.application.documents.revision import DocumentRevision, ReadDocument, require_editable
-from ragcorp.application.validation.attribute_checks import require_external_id
+from ragcorp.application.validation.attribute_checks import prose, require_external_id
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkCatalogue, ChunkSelection
 from ragcorp.domain.ports.storage import DocumentRepository, DocumentStore
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.text.checks import clean_text, is_blank
+from ragcorp.domain.text.checks import is_blank
 
 MAX_SHOWN = 200
 MAX_PASSAGE_CHARACTERS = 100_000
@@ -33,7 +33,7 @@ MAX_PASSAGE_CHARACTERS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkEdit:
-    """What became of the artifact, and the passages in which the new text stands now; none after a removal."""
+    """The new version of the artifact, and the passages that contain the new text; none after a removal."""
 
     artifact: IngestResult
     passages: tuple[Chunk, ...] = ()
@@ -42,8 +42,8 @@ class ChunkEdit:
 class EditChunk:
     """Replaces, removes and adds passages in the text of artifacts of text or Markdown.
 
-    The artifact is cut and indexed anew, so all its passages get other ids; equal ones keep their vectors. A write
-    that came in between is never undone: ConflictError.
+    The artifact is chunked and indexed again: its passages get new ids; equal ones keep their vectors. A concurrent
+    write raises ConflictError.
     """
 
     def __init__(
@@ -60,10 +60,7 @@ class EditChunk:
         self._revision = revision
 
     async def replace(self, chunk_id: str, text: str, *, principal: Principal) -> ChunkEdit:
-        """Put ``text`` in the place of the passage.
-
-        Raises NotFoundError, InvalidInputError or ConflictError.
-        """
+        """Replace the passage. Raises NotFoundError, InvalidInputError or ConflictError."""
         content = _passage(text)
         chunk = await stored_chunk(self._repository, chunk_id, principal=principal)
         read = await self._read(chunk.external_id, principal)
@@ -86,7 +83,7 @@ class EditChunk:
     async def add(self, artifact: str, text: str, *, after: int | None = None, principal: Principal) -> ChunkEdit:
         """Add a passage after that of index ``after``, or at the end.
 
-        Of several equal passages in one line, that of the index is meant where the line holds no more of them.
+        Of several equal passages in one line, the index selects one.
         Raises NotFoundError, InvalidInputError or ConflictError.
         """
         content = _passage(text)
@@ -142,7 +139,7 @@ class EditChunk:
 
 
 def _passage(text: str) -> str:
-    content = clean_text(text.replace("\x00", " "), field="text").strip("\n")
+    content = prose(text, field="text").strip("\n")
     if is_blank(content):
         raise InvalidInputError("text is empty.", field="text", remedy="Give the passage a text, or delete it.")
     if len(content) > MAX_PASSAGE_CHARACTERS:

@@ -9,15 +9,16 @@ from dataclasses import replace
 import anyio.to_thread
 
 from ragcorp.application.documents.preparation import DocumentPreparation, content_hash
-from ragcorp.domain.exceptions import ConflictError, InvalidInputError, RagcorpError
+from ragcorp.application.validation.attribute_checks import superseded
+from ragcorp.domain.exceptions import ConflictError, RagcorpError
 from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestRequest, IngestResult
-from ragcorp.domain.ports.storage import DocumentStore, DocumentWrite, WriteOutcome
+from ragcorp.domain.ports.storage import DocumentStore, DocumentWrite
 from ragcorp.domain.ports.use_cases import BacklogEmbedding
 from ragcorp.domain.principal import Principal
 
 
 class IngestDocument:
-    """Stores and indexes documents; an equal document is left as it is."""
+    """Stores and indexes documents; an equal document stays unchanged."""
 
     def __init__(
         self,
@@ -37,22 +38,22 @@ class IngestDocument:
     ) -> IngestResult:
         """Store one document and wait a short while for its vectors.
 
-        With ``expected`` it replaces the document of that content hash, and no other: ConflictError.
-        Raises InvalidInputError (or a subclass) for what cannot be stored; nothing is left behind then.
+        With ``expected`` it replaces the document of that content hash, else raises ConflictError.
+        Raises InvalidInputError (or a subclass) for what cannot be stored, before anything is written.
         """
         checked = self._preparation.check(request, principal=principal)
         known = await self._unchanged([checked], principal)
         if checked.external_id in known:
-            return await self._with_vectors(_result(checked.external_id, known[checked.external_id]))
+            return await self._with_vectors(known[checked.external_id])
         write = await anyio.to_thread.run_sync(self._preparation.prepare, checked)
         if expected is None:
             (outcome,) = await self._store.save_many([write], principal=principal)
         else:
             outcome = await self._store.replace(write, expected=expected, principal=principal)
-        return await self._with_vectors(_result(checked.external_id, outcome))
+        return await self._with_vectors(outcome)
 
     async def ingest_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]:
-        """Store a batch in one transaction, in order of ``requests``; bad ones are reported and stop no other.
+        """Store a batch in one transaction, in order of ``requests``; bad ones are reported and do not stop the others.
 
         It does not wait for vectors. A document that is named twice counts as its last occurrence.
         """
@@ -61,7 +62,7 @@ class IngestDocument:
         for position, request in enumerate(requests):
             earlier = checked.pop(request.external_id, None)
             if earlier is not None:
-                outcomes[earlier[0]] = IngestFailure(external_id=request.external_id, error=_superseded())
+                outcomes[earlier[0]] = IngestFailure(external_id=request.external_id, error=superseded("document"))
             try:
                 checked[request.external_id] = (position, self._preparation.check(request, principal=principal))
             except RagcorpError as error:
@@ -70,7 +71,7 @@ class IngestDocument:
         writes: list[tuple[int, DocumentWrite]] = []
         for position, request in checked.values():
             if request.external_id in known:
-                outcomes[position] = _result(request.external_id, known[request.external_id])
+                outcomes[position] = known[request.external_id]
                 continue
             try:
                 writes.append((position, await anyio.to_thread.run_sync(self._preparation.prepare, request)))
@@ -80,13 +81,13 @@ class IngestDocument:
             outcomes[position] = outcome
         return [outcome for outcome in outcomes if outcome is not None]
 
-    async def _unchanged(self, checked: Sequence[IngestRequest], principal: Principal) -> dict[str, WriteOutcome]:
-        """Return those that are stored just so already: they need not be parsed."""
+    async def _unchanged(self, checked: Sequence[IngestRequest], principal: Principal) -> dict[str, IngestResult]:
+        """Return the documents that are stored already: they need not be parsed."""
         hashes: dict[str, dict[str, bytes]] = {}
         for request in checked:
             of_kind = hashes.setdefault(self._preparation.chunker(request.file.filename), {})
             of_kind[request.external_id] = content_hash(request)
-        found: dict[str, WriteOutcome] = {}
+        found: dict[str, IngestResult] = {}
         for chunker, of_kind in hashes.items():
             found |= await self._store.find_unchanged(of_kind, chunker=chunker, principal=principal)
         return found
@@ -102,12 +103,9 @@ class IngestDocument:
             if len(writes) == 1:
                 position, write = writes[0]
                 return [(position, IngestFailure(external_id=write.external_id, error=error))]
-            # one document of the batch is in the way of all: store them one by one
+            # one document blocks the batch: store them one by one
             return [outcome for pair in writes for outcome in await self._save([pair], principal)]
-        return [
-            (position, _result(write.external_id, outcome))
-            for (position, write), outcome in zip(writes, saved, strict=True)
-        ]
+        return [(position, outcome) for (position, _), outcome in zip(writes, saved, strict=True)]
 
     async def _with_vectors(self, result: IngestResult) -> IngestResult:
         if self._embed_pending is None or result.pending == 0 or self._embed_wait_seconds <= 0:
@@ -120,21 +118,3 @@ class IngestDocument:
             pass
         counts = await self._embed_pending.counts(document_id=result.document_id)
         return replace(result, pending=counts.pending)
-
-
-def _result(external_id: str, outcome: WriteOutcome) -> IngestResult:
-    return IngestResult(
-        external_id=external_id,
-        document_id=outcome.document_id,
-        status=outcome.status,
-        chunks=outcome.chunks,
-        pending=outcome.pending,
-    )
-
-
-def _superseded() -> InvalidInputError:
-    return InvalidInputError(
-        "A later line of this batch names the same external_id.",
-        field="external_id",
-        remedy="Send each document once.",
-    )

@@ -1,4 +1,4 @@
-"""Where a passage stands in its document's text, and what the text is without it, with another, or with one more. Pure.
+"""Finds a passage in its document's text, and removes, replaces or inserts one. Pure.
 
 A slice is ``[start, end)`` in characters.
 """
@@ -21,18 +21,18 @@ _BLANK = re.compile(r"\A\s*\n")
 
 
 def slice_of(chunk: Chunk, text: str) -> Slice:
-    """Return where the passage stands: the one place where its text starts in the line ``line_start``.
+    """Return the slice of the passage: the only place where its text starts in the line ``line_start``.
 
-    Raises ConflictError where there is no such place, or more than one: a passage that starts inside a table repeats
-    the table's header, which stands elsewhere.
+    Raises ConflictError unless there is exactly one: a passage that starts inside a table repeats the table's header,
+    which is elsewhere.
     """
     return slice_among(chunk, text, position=0, count=1)
 
 
 def slice_among(chunk: Chunk, text: str, *, position: int, count: int) -> Slice:
-    """Return where the passage stands that is number ``position`` (from 0) of ``count`` equal ones in its first line.
+    """Return the slice of the passage that is number ``position`` (from 0) of ``count`` equal ones in its first line.
 
-    Raises ConflictError where that line does not hold their text exactly so often: then none is told from the others.
+    Raises ConflictError unless that line has exactly ``count`` of them.
     """
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     if chunk.line_start <= len(starts):
@@ -57,7 +57,7 @@ def _places(content: str, text: str, low: int, high: int) -> Iterator[int]:
 
 
 def replaced(text: str, place: Slice, content: str) -> tuple[str, Slice]:
-    """Return the text with other content in the slice, and where that stands."""
+    """Return the text with the slice replaced, and the new slice."""
     start, end = place
     return text[:start] + content + text[end:], (start, start + len(content))
 
@@ -70,7 +70,7 @@ def removed(text: str, place: Slice) -> str:
 
 
 def inserted(text: str, after: int, content: str) -> tuple[str, Slice]:
-    """Return the text with a passage after that offset, parted by blank lines, and where it stands."""
+    """Return the text with a passage inserted after the offset, between blank lines, and its slice."""
     before, rest = text[:after].rstrip(), _BLANK.sub("", text[after:])
     head = before + BLANK_LINE if before else ""
     tail = BLANK_LINE + rest if rest.strip() else "\n"

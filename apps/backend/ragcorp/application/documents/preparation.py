@@ -1,4 +1,4 @@
-"""Turns a request into a document ready to be stored: checked, parsed, chunked and hashed. Blocking."""
+"""Prepares documents for storage: checks, parses, chunks and hashes. Blocking."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class DocumentPreparation:
         self._structure = structure
 
     def chunker(self, filename: str) -> str:
-        """Return the fingerprint of the chunker for a file: another one means that stored chunks are out of date."""
+        """Return the fingerprint of the chunker for a file; stored chunks of another one are out of date."""
         return self._chunker.fingerprint(plain=self._parser.is_plain(filename))
 
     def check(self, request: IngestRequest, *, principal: Principal) -> IngestRequest:
@@ -99,7 +99,7 @@ class DocumentPreparation:
             raise UnreadableDocumentError(
                 "The document holds no text.", field="text", remedy="Send a document with at least one word."
             )
-        # a text that was stored no longer says of itself that it is plain
+        # a stored text has lost its mark as plain
         parsed = replace(parsed, plain=self._parser.is_plain(checked.file.filename))
         chunks = tuple(self._chunker.chunk(parsed))
         if not chunks:
@@ -127,7 +127,7 @@ class DocumentPreparation:
 
 
 def content_hash(checked: IngestRequest) -> bytes:
-    """Return the SHA-256 over the original and all that describes it: an equal hash means that nothing changed."""
+    """Return the SHA-256 over the original and its description."""
     attributes, file = checked.attributes, checked.file
     digest = hashlib.sha256(file.content)
     described = [
@@ -148,7 +148,7 @@ def content_hash(checked: IngestRequest) -> bytes:
 
 
 def as_requested(document: Document, parsed: ParsedText) -> DocumentAttributes:
-    """Return a stored document's attributes with those blank that it was given for want of any: they are found anew."""
+    """Return a stored document's attributes with derived ones blank, so that they are derived again."""
     attributes = document.attributes
     found = attributes.title == _found_title(parsed, external_id=document.external_id)
     given_path = attributes.path not in (
@@ -165,9 +165,9 @@ def _path(checked: IngestRequest) -> str:
 
 
 def _found_path(metadata: Mapping[str, object], *, external_id: str, filename: str) -> str:
-    """Return the path of a document that was given none: the metadata's, else the external_id.
+    """Return the path of a document without one: the metadata's, else the external_id, else the file's name.
 
-    An external_id that names no file ("local_file") gives way to the name of the file.
+    An external_id that is not a path ("local_file") is used last.
     """
     named = external_id if shown_path(external_id) else shown_path(filename)
     return metadata_path(metadata) or named or external_id
@@ -179,10 +179,10 @@ def _found_title(parsed: ParsedText, *, external_id: str) -> str:
 
 
 def document_title(found: str, *, external_id: str) -> str:
-    """Return the title found in a file with the file's name, as far as that says more: ``Contrato (marco-acme-2025)``.
+    """Return the title of a file with the file's name if that adds words: ``Contrato (marco-acme-2025)``.
 
-    Every passage is indexed and embedded with it, and a clause rarely repeats whose contract it stands in. An
-    external_id without a file's suffix names no file.
+    Every passage is indexed and embedded with it: a clause rarely repeats the parties of its contract. An external_id
+    without a suffix is not a file name.
     """
     path = PurePosixPath(external_id)
     if not path.suffix or not _WORD.search(path.stem):

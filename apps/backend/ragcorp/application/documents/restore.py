@@ -1,4 +1,4 @@
-"""Use case: bring back a deleted document."""
+"""Use case: restore a deleted document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RestoreDocument:
         self._preparation = preparation
 
     async def restore(self, external_id: str, *, principal: Principal) -> IngestResult:
-        """Raises NotFoundError if no deleted document has that name, or if it was written anew meanwhile."""
+        """Raises NotFoundError if no deleted document has that name, or if it was written again since."""
         require_external_id(external_id)
         document, parsed, original = await self._store.get_deleted(external_id, principal=principal)
         write = await anyio.to_thread.run_sync(
@@ -29,11 +29,4 @@ class RestoreDocument:
                 content_hash=bytes.fromhex(document.content_hash),
             )
         )
-        outcome = await self._store.restore(write, principal=principal)
-        return IngestResult(
-            external_id=external_id,
-            document_id=outcome.document_id,
-            status=outcome.status,
-            chunks=outcome.chunks,
-            pending=outcome.pending,
-        )
+        return await self._store.restore(write, principal=principal)

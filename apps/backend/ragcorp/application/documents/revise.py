@@ -1,4 +1,4 @@
-"""Use case: change some of a document: its attributes, its text, or both."""
+"""Use case: change a document's attributes, text or both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragcorp.domain.text.checks import require_utf8
 
 
 class ReviseDocument:
-    """Ingests a document anew with what was changed; its vectors come from the cache where nothing else changed."""
+    """Ingests a changed document again; unchanged passages get their vectors from the cache."""
 
     def __init__(self, *, revision: DocumentRevision) -> None:
         self._revision = revision
@@ -19,7 +19,7 @@ class ReviseDocument:
     async def revise(
         self, external_id: str, change: AttributeChange, *, principal: Principal, text: str | None = None
     ) -> IngestResult:
-        """Raises NotFoundError, InvalidInputError, or ConflictError: written meanwhile, or a file that is no text."""
+        """Raises NotFoundError, InvalidInputError, or ConflictError: a concurrent write, or not a text file."""
         require_external_id(external_id)
         read = await self._revision.read(external_id, principal=principal)
         if text is not None:

@@ -1,4 +1,4 @@
-"""Reads a document with its text, and writes another version of it if it is still the one that was read."""
+"""Reads a document with its text, and replaces it if it has not changed since."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragcorp.domain.ports.use_cases import DocumentIngestion
 from ragcorp.domain.principal import Principal
 
 EDITABLE = frozenset({"text/markdown", "text/plain"})
-"""The kinds of originals whose text is the original: of others the text is only derived."""
+"""Media types whose text is the original itself, not derived from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +54,9 @@ class DocumentRevision:
         text: str | None = None,
         attributes: DocumentAttributes | None = None,
     ) -> IngestResult:
-        """Ingest the document anew with another text, other attributes, or both.
+        """Ingest the document again with another text, other attributes, or both.
 
-        Raises ConflictError if it was written meanwhile, or if its text comes from a file of another kind.
+        Raises ConflictError if it was written since it was read, or if its text comes from a file of another kind.
         """
         source = read.source
         if text is not None and text != read.text:

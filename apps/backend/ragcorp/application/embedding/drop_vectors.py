@@ -1,4 +1,4 @@
-"""Use case: remove a model's vectors that are no longer wanted."""
+"""Use case: remove the vectors of an inactive model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Use case: make the vectors that chunks and items still wait for. No connection is held while the model runs."""
+"""Use case: make the missing vectors of chunks and items. Holds no connection while the model runs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ UNBOUNDED_ATTEMPTS = 32_000
 
 
 class EmbedPending:
-    """Takes a batch off each backlog, embeds it, stores the vectors.
+    """Claims a batch of each backlog per round, embeds it and stores the vectors.
 
-    Each has its turn in every round: a long one keeps none of the others waiting. ``item_backlogs`` are of items, which
-    are their own cache (ADR-030): their vectors stay in ``memory`` no more than in the cache.
+    Items are their own cache (ADR-030): vectors of ``item_backlogs`` are kept neither in ``memory`` nor in the cache.
     """
 
     def __init__(
@@ -45,9 +44,9 @@ class EmbedPending:
         self._vectors = PassageVectors(embedder=embedder, cache=cache, memory=memory, observer=observer)
 
     async def embed(self, *, document_id: UUID | None = None, workspace: str | None = None) -> EmbedProgress:
-        """Work off one batch of each; of a document there are chunks only.
+        """Process one batch of each backlog; of a document only chunks.
 
-        Raises StorageUnavailableError; an embedder that is out is reported as ``failed``.
+        Raises StorageUnavailableError; an unavailable embedder is reported as ``failed``.
         """
         return _total([await self._work_off(each, document_id, workspace) for each in self._backlogs])
 
@@ -58,7 +57,7 @@ class EmbedPending:
         )
 
     async def enqueue_missing(self) -> int:
-        """List again everything without a vector, also what was given up; return how many were added."""
+        """Enqueue everything without a vector, abandoned entries included; return how many were added."""
         return sum([await each.enqueue_missing() for each in self._backlogs])
 
     async def _work_off(
@@ -87,7 +86,7 @@ class EmbedPending:
             )
         except EmbedderUnavailableError as error:
             if error.reason == REJECTED and len(batch) > 1:
-                # one text of the batch is at fault: the others must not suffer for it
+                # one text of the batch is refused: embed the others without it
                 return _total([await self._embed([chunk], backlog) for chunk in batch])
             logger.warning("embedding of %d passages failed: %s", len(batch), error.reason)
             await backlog.fail(

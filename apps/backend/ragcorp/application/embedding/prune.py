@@ -1,4 +1,4 @@
-"""Use case: see what the cache of vectors holds, and remove from it what was not used for long."""
+"""Use case: inspect the vector cache and remove vectors that were not used for a while."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_DAYS = 36_500.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneReport:
-    """``unused`` were found, ``pruned`` are gone: fewer where they were used again or pruned by another meanwhile."""
+    """Numbers of unused and pruned vectors; fewer were pruned if some were used again or pruned elsewhere."""
 
     unused: int
     pruned: int
 
 
 class PruneEmbeddings:
-    """Works on the cache of all workspaces. Chunks and items keep their vectors: searches find what they found."""
+    """Works on the cache of all workspaces. Chunks and items keep their vectors: results do not change."""
 
     def __init__(self, *, cache: EmbeddingCacheUpkeep, batch_size: int = BATCH) -> None:
         self._cache = cache
@@ -40,7 +40,7 @@ class PruneEmbeddings:
         dry_run: bool = False,
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> PruneReport:
-        """Remove in batches, each for itself, what was last used ``unused_days`` ago or earlier.
+        """Remove, in one transaction per batch, vectors last used ``unused_days`` ago or earlier.
 
         Raises InvalidInputError for days outside [0, 36500] or a model that the database does not know.
         """
@@ -59,7 +59,7 @@ class PruneEmbeddings:
         if dry_run:
             return PruneReport(unused=unused, pruned=pruned)
         on_progress(pruned, unused)
-        # what is added to them meanwhile is left to the next time: so it ends
+        # bounded: vectors that become unused during the run wait for the next one
         while pruned < unused:
             removed = await self._cache.prune(
                 days=unused_days, model=model, limit=min(self._batch_size, unused - pruned)

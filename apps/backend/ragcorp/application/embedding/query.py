@@ -1,4 +1,4 @@
-"""The vector of a query, from the memory of the caller's workspace where the embedder has one."""
+"""Embeds a query, cached by workspace if the embedder supports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Use case: make the vectors of another model beside those in use, and switch to them."""
+"""Use case: make the vectors of another model while the current ones stay in use, then switch."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ragcorp.domain.ports.storage import PendingChunk
 from ragcorp.domain.ports.use_cases import BacklogEmbedding
 
 IN_FLIGHT = 4
-"""Batches that the model is given at once: a provider answers them side by side."""
+"""Batches that are embedded concurrently."""
 
 PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""Seconds between attempts, where the model gives out half-way."""
+"""Seconds between attempts if the model becomes unavailable."""
 
 MAX_ROUNDS = 20
 """Rounds of catching up with writers; the switch lists what is left."""
@@ -41,7 +41,7 @@ class ReembedStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReembedOutcome:
-    """What was done. ``known`` vectors were stored without asking the model; ``rejected`` texts it refused.
+    """Counts. ``known`` vectors came from the cache; the model refused ``rejected`` texts.
 
     ``waiting`` texts have no vector of the active model yet, the rejected ones among them.
     """
@@ -64,7 +64,7 @@ class _Run:
     rejected: dict[str, dict[int, bytes]] = field(default_factory=dict)
 
     def tell(self) -> None:
-        """Say how far it is; what writers add meanwhile comes to the total."""
+        """Report the progress; texts that writers add raise the total."""
         made = self.embedded + self.known
         total = max(self.total, self.total - self.missing + made)
         self.report(min(total, self.total - self.missing + made), total)
@@ -75,9 +75,9 @@ class _Run:
 
 
 class Reembed:
-    """``backlog`` works off, with the same embedder, what the switch lists. No connection is held while a model runs.
+    """Holds no connection while a model runs. An interrupted run continues where it stopped.
 
-    What is there is not made again, so a run that was killed goes on where it was. ``sleep`` waits between attempts.
+    ``backlog``, with the same embedder, embeds what is left after the switch. ``sleep`` waits between attempts.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Reembed:
         """Return when the embedder's model is the active one; without ``switch``, when it could be.
 
         Raises ConfigurationError, ConflictError (see the port), EmbedderUnavailableError or StorageUnavailableError;
-        what was made is kept.
+        vectors that were made are kept.
         """
         model = self._embedder.model
         async with self._store.exclusively():
@@ -113,7 +113,7 @@ class Reembed:
                 run = _Run(report=report, total=total, missing=missing)
                 await self._fill(run)
             await self._store.refresh(model, rejected=run.rejected)
-            # last, since a graph over what is there is built many times faster than vector by vector
+            # after the vectors: building an HNSW graph at once is many times faster than inserting into it
             with progress("Building indexes", "indexes") as report:
                 await self._store.build_indexes(model, report=report)
             with progress("Catching up", "texts") as report:
@@ -136,7 +136,7 @@ class Reembed:
         )
 
     async def _probe(self) -> None:
-        """Find out, before anything is changed, that the model is there and makes vectors of this width."""
+        """Check that the model is available and returns vectors of this width."""
         try:
             vectors = await self._embedder.embed_passages([PROBE])
         except EmbedderUnavailableError as error:
@@ -147,7 +147,7 @@ class Reembed:
             raise _wrong_width()
 
     async def _fill(self, run: _Run) -> None:
-        """Go through all texts until a round finds no more than is made at once."""
+        """Embed all texts; repeat until a round finds at most one page."""
         run.tell()
         for _ in range(MAX_ROUNDS):
             found = 0
@@ -227,7 +227,7 @@ class Reembed:
     async def _work_off(self, progress: Progress) -> int:
         """Make what vectors still wait in the backlog; return how many are left, failed ones included.
 
-        What another worker has in hand, or what failed a moment ago, is left to the workers.
+        Entries that another worker has claimed or that failed recently are left to the workers.
         """
         counts = await self._backlog.counts()
         if counts.pending == counts.failed:

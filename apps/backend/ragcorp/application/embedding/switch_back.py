@@ -1,4 +1,4 @@
-"""Use case: make a model the active one again whose vectors are still there."""
+"""Use case: activate a previous model whose vectors still exist."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragcorp.domain.ports.embeddings import ModelState, Reembedding
 
 
 class SwitchBack:
-    """Needs no embedder: what was written since has its vectors made by the workers of that model."""
+    """Needs no embedder: workers of that model embed the texts that were written since."""
 
     def __init__(self, *, store: Reembedding) -> None:
         self._store = store

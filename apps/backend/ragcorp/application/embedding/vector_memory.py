@@ -1,4 +1,4 @@
-"""Vectors that are kept in memory for a while."""
+"""An in-memory cache of vectors."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ragcorp.domain.embeddings import Vector
 
 
 class VectorMemory:
-    """At most ``size`` vectors, each for ``ttl_seconds``; the least recently used goes first. Zero of either: none.
+    """At most ``size`` vectors, each for ``ttl_seconds``; evicts the least recently used. Zero of either keeps none.
 
-    A key says all that its vector depends on: model, width and what was embedded. For one event loop.
+    A key identifies model, width and embedded text. For one event loop.
     """
 
     def __init__(self, *, size: int, ttl_seconds: float, timer: Callable[[], float] = time.monotonic) -> None:

@@ -1,4 +1,4 @@
-"""Keeps the vectors in step with the text while a service runs."""
+"""Embeds pending texts while a service runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 class EmbeddingWorker:
-    """Works off the backlog, a batch at a time, and looks again after ``poll_seconds`` or when it is woken."""
+    """Processes the backlog in batches; when idle, polls every ``poll_seconds`` or when woken."""
 
     def __init__(self, *, embed_pending: BacklogEmbedding, poll_seconds: float = 1.0) -> None:
         self._embed_pending = embed_pending
@@ -20,11 +20,11 @@ class EmbeddingWorker:
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """Look for work now."""
+        """Poll now."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Run until cancelled. An outage of the database or of the model is waited out."""
+        """Run until cancelled. Waits out outages of the database and the model."""
         while True:
             self._wake.clear()
             try:

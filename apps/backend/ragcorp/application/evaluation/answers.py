@@ -1,4 +1,4 @@
-"""Use case: put the questions of an evaluation set through /ask and score the answers."""
+"""Use case: ask the questions of an evaluation set and score the answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from ragcorp.application.upkeep.task_progress import Progress, no_progress
 from ragcorp.domain.answers import Answer, Citation, final_answer
-from ragcorp.domain.ports.files import DocumentFiles
+from ragcorp.domain.ports.folders import FolderFiles
 from ragcorp.domain.ports.text import DocumentParser
 from ragcorp.domain.ports.use_cases import QuestionAnswering
 from ragcorp.domain.principal import Principal
@@ -25,12 +25,12 @@ class JudgedAnswer:
 
 
 class EvaluateAnswers:
-    """Asks questions over documents that the principal's workspace holds already.
+    """Asks questions about documents that are already in the principal's workspace.
 
     A cited span is read from the document's text as the parser gives it, which is what is stored.
     """
 
-    def __init__(self, *, answers: QuestionAnswering, files: DocumentFiles, parser: DocumentParser) -> None:
+    def __init__(self, *, answers: QuestionAnswering, files: FolderFiles, parser: DocumentParser) -> None:
         self._answers = answers
         self._files = files
         self._parser = parser
@@ -44,7 +44,7 @@ class EvaluateAnswers:
         principal: Principal,
         progress: Progress = no_progress,
     ) -> list[JudgedAnswer]:
-        """Return the judged answers in the order of the questions; ``request`` says all but the query.
+        """Return the judged answers in the order of the questions; ``request`` has all but the query.
 
         Raises NotFoundError for a folder that is not there, and what ``AnswerQuery`` raises.
         """

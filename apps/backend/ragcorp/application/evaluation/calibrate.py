@@ -22,7 +22,7 @@ from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet
 MAX_QUERIES = 500
 MAX_PASSAGES = 1000
 NEAREST = 10
-"""Passages of a query among which the relevant ones tell the distance threshold."""
+"""Nearest passages per query whose relevant ones determine the distance threshold."""
 
 
 class CalibrationStore(Protocol):

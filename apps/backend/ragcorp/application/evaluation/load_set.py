@@ -18,7 +18,7 @@ BATCH = 32
 
 
 class LoadEvaluationSet:
-    """Stores each passage as a document under its id: of a tree, as the file that it is, else as plain text."""
+    """Stores each passage as a document under its id: a file of a tree, else plain text."""
 
     def __init__(self, *, ingest: BatchIngestion) -> None:
         self._ingest = ingest
@@ -45,7 +45,7 @@ class LoadEvaluationSet:
 
 
 def _file_request(passage: Passage, attributes: DocumentAttributes) -> IngestRequest:
-    """The kind is told by the name; what no parser takes is plain text."""
+    """The name determines the kind; files without a parser are plain text."""
     return IngestRequest(
         external_id=passage.id,
         file=SourceFile.of_text(passage.text, media_type="text/plain", filename=PurePosixPath(passage.id).name),

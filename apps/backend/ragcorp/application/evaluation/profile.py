@@ -1,4 +1,4 @@
-"""A way of searching as an evaluation names it: ``linear``, or with overrides ``linear:full_text=0.1,k=20``."""
+"""Search profiles of evaluations: ``linear``, or with overrides ``linear:full_text=0.1,k=20``."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ WIRED = {
     "grep": SearchMode.SPARSE,
     "vectors": SearchMode.DENSE,
 }
-"""Profiles that a request asks for by their names, with the mode that says what they need: vectors or none."""
+"""Profiles that a request selects by name, with the mode that determines whether they need vectors."""
 
 OF_FILES = ("files", "grep")
-"""Those that search files where they lie."""
+"""Profiles that search files in place."""
 
 STANDARD = tuple(name for name in ("dense", "sparse", "hybrid", "linear") if name in _MODES)
 STANDARD_OF_TREES = ("dense", "grep", "files")
@@ -39,9 +39,9 @@ STANDARD_OF_TREES = ("dense", "grep", "files")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatedProfile:
-    """What is asked for each query. ``name`` is how it was written; None is the profile's own value.
+    """Search parameters of each query; None is the profile's own value.
 
-    ``profile`` is one that was wired beside the standard ones.
+    ``name`` is the profile as written, ``profile`` one of WIRED.
     """
 
     name: str
@@ -70,7 +70,7 @@ class EvaluatedProfile:
 
 
 def parse_profile(written: str) -> EvaluatedProfile:
-    """Return the profile that ``NAME`` or ``NAME:KEY=NUMBER,...`` stands for. Raises InvalidInputError.
+    """Parse ``NAME`` or ``NAME:KEY=NUMBER,...``. Raises InvalidInputError.
 
     ``k`` is the rank constant, ``window`` the rank window; any other key is the name of a list, with its weight.
     """

@@ -23,7 +23,7 @@ DEPTH = 100
 
 
 class EvaluateRetrieval:
-    """Makes a run a profile. ``embedder`` keeps query vectors; ``clock`` returns seconds."""
+    """Makes one run per profile. ``embedder`` caches query vectors; ``clock`` returns seconds."""
 
     def __init__(self, *, search: ChunkSearch, embedder: Embedder, clock: Callable[[], float]) -> None:
         self._search = search
@@ -41,7 +41,7 @@ class EvaluateRetrieval:
     ) -> tuple[Measured, ...]:
         """Return the runs in the order of ``profiles``, up to ``depth`` passages a query.
 
-        Query vectors are made beforehand, so that latencies are those of searching: sources, fusion and contents.
+        Query vectors are made beforehand: latencies cover sources, fusion and contents only.
         Raises what a search raises.
         """
         queries = evaluation_set.queries
@@ -85,11 +85,11 @@ class EvaluateRetrieval:
 
 
 def _document(chunk: Chunk) -> str:
-    """Return the passage's document; of a file that lies below the root of a tree, its path there."""
+    """Return the passage's document, or the path of a file below its root."""
     return chunk.external_id.partition("/")[2] if chunk.collection == FILES else chunk.external_id
 
 
 def _found_no_words(response: SearchResponse) -> bool:
-    """Say whether the sources of words found nothing; in a search without one, whether nothing was found."""
+    """Return whether the lexical sources found nothing; without lexical sources, whether no source did."""
     sparse = [report for report in response.reports if report.source in (FULL_TEXT, GREP)]
     return not any(report.hits for report in sparse or response.reports)

@@ -20,7 +20,7 @@ from ragcorp.domain.search.candidates import Description, Features
 from ragcorp.domain.text.folding import folded
 
 PASSAGE_NAMESPACE = UUID("0c7d3a52-8f0e-4a53-9d0c-5b7a2f1e6c94")
-"""Of the document ids that passages of files are given."""
+"""Namespace of the document ids of file passages."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -112,7 +112,7 @@ class FileCandidates:
         }
 
     async def _readable(self, paths: Iterable[str], principal: Principal, filters: Filters = ()) -> list[str]:
-        """Return the paths of files that are there, and are no document that is withheld from the caller."""
+        """Return the paths of existing files that are not withheld from the caller as documents."""
         distinct = list(dict.fromkeys(paths))
         named = await asyncio.gather(*map(self._names, distinct))
         there = {path: names for path, names in zip(distinct, named, strict=True) if names}

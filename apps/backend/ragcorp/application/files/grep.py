@@ -307,7 +307,7 @@ def _shown(
 
 
 def _skipped(skipped: SkippedFiles, gone: Mapping[str, FileAccessError | None]) -> SkippedFiles:
-    """Add the files that held a match and could not be read afterwards."""
+    """Add the files that had a match and could not be read afterwards."""
     binary = sum(isinstance(error, FileIsBinaryError) for error in gone.values())
     too_large = sum(isinstance(error, FileTooLargeError) for error in gone.values())
     return SkippedFiles(

@@ -2,17 +2,17 @@
 
 A passage is the lines from max(1, N-10) to N+10 around a match at line N; matches of one file that are at most 20 lines
 apart share one. No passage is longer than 200 lines: a longer run of matches is cut between two of them, and the lines
-around the cut stand in both parts. Passages stand in this order:
+around the cut belong to both parts. Order of the passages:
 
-1. the more distinct terms they hold, the better;
-2. then by rarity: the sum over those terms of idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5)), where n of the N files that
-   were searched hold t;
-3. then by density: marks a line, of N-10 to N+10;
-4. then by path: one that holds a term first, then the fewer folders, then its letters;
+1. by number of distinct terms, descending;
+2. then by rarity: the sum over those terms of idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5)), where n of the N searched
+   files contain t;
+3. then by density: marks per line from N-10 to N+10;
+4. then by path: first those that contain a term, then those with fewer folders, then alphabetically;
 5. then by line.
 
-score = distinct terms + (rarity / sum of the idf of all terms) / 2, so that it says the first two keys; it lies between
-1 and the number of terms + 0.5.
+score = distinct terms + (rarity / sum of the idf of all terms) / 2, which combines the first two keys; it is
+between 1 and the number of terms + 0.5.
 """
 
 from __future__ import annotations

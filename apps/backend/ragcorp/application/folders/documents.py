@@ -1,4 +1,4 @@
-"""Stores files of a folder as documents, a batch in memory at a time, and records which they are."""
+"""Stores files of a folder as documents, one batch in memory at a time, and records them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ragcorp.application.documents.preparation import DocumentPreparation, conte
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError, UnreadableDocumentError
 from ragcorp.domain.ingestion import IngestFailure, IngestOutcome, IngestRequest, IngestResult
-from ragcorp.domain.ports.files import FileEntry
 from ragcorp.domain.ports.folders import (
     FileClaim,
+    FileEntry,
     FileRecord,
     FileStamp,
     FolderFiles,
@@ -33,8 +33,9 @@ BATCH_DOCUMENTS = 16
 BATCH_BYTES = 8 * 1024 * 1024
 
 TRUSTED_AFTER_NS = 2_000_000_000
-"""A file that changed less than two seconds before it was looked at may change again without a new time of change:
-file systems keep times as coarse as that. It is read once more."""
+"""A file that changed less than two seconds before it was read may change again without a new timestamp, because
+timestamps of file systems are that coarse. It is read once more.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

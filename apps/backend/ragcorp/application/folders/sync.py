@@ -19,33 +19,29 @@ from ragcorp.domain.exceptions import (
     SourceUnavailableError,
 )
 from ragcorp.domain.ingestion import IngestResult
-from ragcorp.domain.ports.files import FileEntry
 from ragcorp.domain.ports.folders import (
+    FileEntry,
     FileStamp,
     FolderFiles,
-    FolderOptions,
     FolderRecords,
     FolderScan,
+    FolderTask,
     FoundFile,
     KnownFile,
-    OnEvent,
-    OnProgress,
     SyncCounts,
     SyncOutcome,
     TreeState,
-    WatchedTree,
     WatchEvent,
     WatchKind,
     WatchMemory,
     is_at,
 )
-from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import escaped
 
 QUIET_NS = 500_000_000
 """A file that changed less long ago is being written."""
 LONGEST_WRITE_NS = 30_000_000_000
-"""One that is being written all the time is taken as it is after so long."""
+"""A file that is being written for this long is stored in its present state."""
 
 FEW_DELETIONS = 20
 """More at once, if they are more than half of the tree, need ``allow_deletions``."""
@@ -54,26 +50,21 @@ BATCH_DELETIONS = 500
 
 @dataclass(slots=True, kw_only=True)
 class _Pass:
-    """The arguments and results of one pass. ``below`` is None for the whole tree."""
+    """One pass and its results. ``below`` is None for the whole tree."""
 
-    tree: WatchedTree
-    principal: Principal
-    options: FolderOptions
-    memory: WatchMemory
+    task: FolderTask
     below: Collection[str] | None
-    on_event: OnEvent
-    on_progress: OnProgress | None
     again: set[str] = field(default_factory=set)
     not_stored: set[str] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
 
     def report(self, kind: WatchKind, relative: str, error: RagcorpError | None = None) -> None:
         self.counts[kind.value] += 1
-        self.on_event(WatchEvent(kind=kind, external_id=escaped(self.options.prefix + relative), error=error))
+        self.task.on_event(WatchEvent(kind=kind, external_id=escaped(self.task.options.prefix + relative), error=error))
 
     def progress(self, done: int, total: int) -> None:
-        if self.on_progress is not None and total:
-            self.on_progress(done, total)
+        if self.task.on_progress is not None and total:
+            self.task.on_progress(done, total)
 
 
 class SyncFolder:
@@ -98,31 +89,18 @@ class SyncFolder:
         self._records = records
         self._clock_ns = clock_ns
 
-    async def sync(
-        self,
-        tree: WatchedTree,
-        *,
-        principal: Principal,
-        options: FolderOptions,
-        memory: WatchMemory,
-        below: Collection[str] | None = None,
-        on_event: OnEvent,
-        on_progress: OnProgress | None = None,
-    ) -> SyncOutcome:
-        """Raises StorageUnavailableError, or ConflictError where another write got in the way: nothing is forgotten."""
-        before = await anyio.to_thread.run_sync(self._files.state, tree)
+    async def sync(self, task: FolderTask, *, below: Collection[str] | None = None) -> SyncOutcome:
+        """Bring the documents in step with the tree, or with some of its paths, once.
+
+        Raises StorageUnavailableError, or ConflictError after a concurrent write: nothing is forgotten.
+        """
+        before = await anyio.to_thread.run_sync(self._files.state, task.tree)
         if before.identity is None:
             return SyncOutcome(waiting=folder_out())
-        scan = await anyio.to_thread.run_sync(lambda: self._files.scan(tree, below=below, gitignore=options.gitignore))
-        now = _Pass(
-            tree=tree,
-            principal=principal,
-            options=options,
-            memory=memory,
-            below=below,
-            on_event=on_event,
-            on_progress=on_progress,
+        scan = await anyio.to_thread.run_sync(
+            lambda: self._files.scan(task.tree, below=below, gitignore=task.options.gitignore)
         )
+        now = _Pass(task=task, below=below)
         known = await self._known(now)
         if _is_another(now, scan, known, before):
             return SyncOutcome(waiting=_another_folder())
@@ -138,25 +116,27 @@ class SyncFolder:
         return SyncOutcome(counts=counts, again=frozenset(now.again), waiting=waiting)
 
     async def _known(self, now: _Pass) -> dict[str, KnownFile]:
-        below = now.below if now.tree.only is None else [now.tree.only]
-        rows = await self._records.known(now.tree.key, prefix=now.options.prefix, principal=now.principal, below=below)
+        below = now.below if now.task.tree.only is None else [now.task.tree.only]
+        rows = await self._records.known(
+            now.task.tree.key, prefix=now.task.options.prefix, principal=now.task.principal, below=below
+        )
         return {row.relative: row for row in rows}
 
     def _due(self, now: _Pass, found: Sequence[FoundFile], known: Mapping[str, KnownFile]) -> list[FoundFile]:
         """Return the files to read."""
-        described = self._documents.described(now.options)
+        described = self._documents.described(now.task.options)
         due: list[FoundFile] = []
         for file in found:
             relative = file.entry.relative
             row = known.get(relative)
-            if now.memory.failed.get(relative) == (file.stamp, False):
+            if now.task.memory.failed.get(relative) == (file.stamp, False):
                 now.counts["failed"] += 1
                 now.not_stored.add(relative)
             elif row is not None and _is_in_step(row, file, described):
                 now.counts["unchanged"] += 1
-                now.memory.moving.pop(relative, None)
-            elif _is_moving(file) and not _is_overdue(now.memory, file):
-                now.memory.moving.setdefault(relative, file.seen_ns)
+                now.task.memory.moving.pop(relative, None)
+            elif _is_moving(file) and not _is_overdue(now.task.memory, file):
+                now.task.memory.moving.setdefault(relative, file.seen_ns)
                 now.again.add(relative)
                 now.not_stored.add(relative)
             else:
@@ -166,10 +146,10 @@ class SyncFolder:
     async def _store(self, now: _Pass, due: Sequence[FoundFile], known: Mapping[str, KnownFile]) -> None:
         stored = self._documents.store(
             [file.entry for file in due],
-            folder=now.tree.key,
-            options=now.options,
-            principal=now.principal,
-            even_moving=frozenset(file.entry.relative for file in due if _is_overdue(now.memory, file)),
+            folder=now.task.tree.key,
+            options=now.task.options,
+            principal=now.task.principal,
+            even_moving=frozenset(file.entry.relative for file in due if _is_overdue(now.task.memory, file)),
         )
         stamps = {file.entry.relative: file.stamp for file in due}
         done = 0
@@ -183,7 +163,7 @@ class SyncFolder:
 
     def _record(self, now: _Pass, file: StoredFile, seen: FileStamp, row: KnownFile | None) -> None:
         """Record the outcome of a file."""
-        relative, outcome, memory = file.entry.relative, file.outcome, now.memory
+        relative, outcome, memory = file.entry.relative, file.outcome, now.task.memory
         if isinstance(outcome, IngestResult):
             memory.failed.pop(relative, None)
             memory.moving.pop(relative, None)
@@ -216,16 +196,16 @@ class SyncFolder:
         due: Sequence[FoundFile],
         before: TreeState,
     ) -> RagcorpError | None:
-        """Delete the documents of files that are gone; return why not, if the folder is out."""
+        """Delete the documents of missing files; return the reason if the folder is unavailable."""
         there = {found.entry.relative for found in scan.files}
         gone = [file for path, file in known.items() if path not in there and not _is_below(path, scan.unlisted)]
         if not gone:
-            now.memory.held_back = now.memory.held_back if now.below is not None else 0
+            now.task.memory.held_back = now.task.memory.held_back if now.below is not None else 0
             return None
-        after = await anyio.to_thread.run_sync(self._files.state, now.tree)
+        after = await anyio.to_thread.run_sync(self._files.state, now.task.tree)
         if after.identity != before.identity:
             return folder_out()
-        if (before.empty or after.empty) and not now.options.allow_deletions:
+        if (before.empty or after.empty) and not now.task.options.allow_deletions:
             return SourceUnavailableError(
                 "The folder is empty, and its documents stay.",
                 reason="empty",
@@ -241,13 +221,15 @@ class SyncFolder:
             _content(file.stamp) for file in due if file.entry.relative not in known
         )
         lost = (Counter(file.stamp and _content(file.stamp) for file in gone) - added).total()
-        if lost > FEW_DELETIONS and not now.options.allow_deletions:
-            total = await self._records.count(now.tree.key, prefix=now.options.prefix, principal=now.principal)
+        if lost > FEW_DELETIONS and not now.task.options.allow_deletions:
+            total = await self._records.count(
+                now.task.tree.key, prefix=now.task.options.prefix, principal=now.task.principal
+            )
             if lost * 2 > total - added.total():
                 self._hold_back(now, lost)
                 return None
         if now.below is None:
-            now.memory.held_back = 0
+            now.task.memory.held_back = 0
         now.progress(0, len(gone))
         for start in range(0, len(gone), BATCH_DELETIONS):
             await self._forget(now, gone[start : start + BATCH_DELETIONS])
@@ -257,12 +239,12 @@ class SyncFolder:
     async def _forget(self, now: _Pass, gone: Sequence[KnownFile]) -> None:
         by_path = {file.relative: file for file in gone}
         still = await anyio.to_thread.run_sync(
-            lambda: self._files.still_gone(now.tree, list(by_path), gitignore=now.options.gitignore)
+            lambda: self._files.still_gone(now.task.tree, list(by_path), gitignore=now.task.options.gitignore)
         )
         names = [by_path[path].external_id for path in still]
-        deleted = await self._records.forget(now.tree.key, names, principal=now.principal)
+        deleted = await self._records.forget(now.task.tree.key, names, principal=now.task.principal)
         for path in still:
-            now.memory.moving.pop(path, None)
+            now.task.memory.moving.pop(path, None)
             if by_path[path].external_id in deleted:
                 now.report(WatchKind.DELETED, path)
             elif by_path[path].stored:
@@ -276,32 +258,34 @@ class SyncFolder:
                 )
 
     def _hold_back(self, now: _Pass, lost: int) -> None:
-        if now.memory.held_back != lost:
-            now.memory.held_back = lost
+        if now.task.memory.held_back != lost:
+            now.task.memory.held_back = lost
             error = ConflictError(
                 f"{lost:,} files are gone, more than half of the folder: their documents stay.",
                 limit=f"{FEW_DELETIONS} files, or half of the folder",
                 remedy="Bring the files back, or start again with --allow-deletions.",
             )
-            now.on_event(WatchEvent(kind=WatchKind.HELD_BACK, error=error))
+            now.task.on_event(WatchEvent(kind=WatchKind.HELD_BACK, error=error))
 
     def _report_replaced(
         self, now: _Pass, scan: FolderScan, known: Mapping[str, KnownFile], due: Sequence[FoundFile]
     ) -> None:
-        reported = now.memory.replaced | {file.entry.relative for file in due}
+        reported = now.task.memory.replaced | {file.entry.relative for file in due}
         for path in (file.entry.relative for file in scan.files):
             if path in known and known[path].replaced and path not in reported:
-                now.memory.replaced.add(path)
+                now.task.memory.replaced.add(path)
                 now.report(WatchKind.KEPT, path, _has_the_place())
 
     def _report_unlisted(self, now: _Pass, scan: FolderScan) -> None:
         for path in scan.unlisted:
-            if path not in now.memory.unlisted:
+            if path not in now.task.memory.unlisted:
                 now.report(WatchKind.FAILED, path, unlisted())
-        now.memory.unlisted = (now.memory.unlisted if now.below is not None else frozenset()) | set(scan.unlisted)
+        now.task.memory.unlisted = (now.task.memory.unlisted if now.below is not None else frozenset()) | set(
+            scan.unlisted
+        )
 
     def _forget_failures(self, now: _Pass, there: Collection[str]) -> None:
-        for memory in (now.memory.failed, now.memory.moving):
+        for memory in (now.task.memory.failed, now.task.memory.moving):
             for path in [path for path in memory if path not in there and _is_below(path, now.below or ("",))]:
                 del memory[path]
 
@@ -321,14 +305,19 @@ def _is_another(now: _Pass, scan: FolderScan, known: Mapping[str, KnownFile], st
     A tree that is new or has another root must contain a file known by its path or, if all were moved, by size and
     time.
     """
-    if now.below is not None or now.options.allow_deletions or now.memory.identity == state.identity:
+    if now.below is not None or now.task.options.allow_deletions or now.task.memory.identity == state.identity:
         return False
     stored = {path: row for path, row in known.items() if row.stored}
     contents = {_content(row.stamp) for row in stored.values() if row.stamp is not None}
     left = any(file.entry.relative in stored or _content(file.stamp) in contents for file in scan.files)
-    if now.tree.only is None and stored and not left and not any(_is_below(path, scan.unlisted) for path in stored):
+    if (
+        now.task.tree.only is None
+        and stored
+        and not left
+        and not any(_is_below(path, scan.unlisted) for path in stored)
+    ):
         return not state.empty
-    now.memory.identity = state.identity
+    now.task.memory.identity = state.identity
     return False
 
 

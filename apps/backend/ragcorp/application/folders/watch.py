@@ -10,24 +10,23 @@ from typing import Never
 
 import anyio.to_thread
 
+from ragcorp.application.folders.sync import SyncFolder
 from ragcorp.domain.exceptions import ConflictError, RagcorpError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.domain.ports.folders import (
     FolderFiles,
     FolderOptions,
-    FolderSync,
+    FolderTask,
     FolderWatching,
     OnEvent,
     OnProgress,
     TreeChanges,
-    WatchedTree,
     WatchEvent,
     WatchKind,
-    WatchMemory,
 )
 from ragcorp.domain.principal import Principal
 
 MAX_PLACES = 1_000
-"""Changes in more places at once are looked for in the whole tree: it costs no more."""
+"""Changes in more places at once cause a comparison of the whole tree, which costs no more."""
 
 BURST = 50
 """From this many changed documents at once, a summary is reported."""
@@ -56,12 +55,7 @@ class _Watch:
     ``waits_for`` is the reported reason for waiting, until that is over.
     """
 
-    tree: WatchedTree
-    principal: Principal
-    options: FolderOptions
-    on_event: OnEvent
-    on_progress: OnProgress | None
-    memory: WatchMemory = field(default_factory=WatchMemory)
+    task: FolderTask
     places: set[str] = field(default_factory=set)
     everything: bool = True
     not_before: float = 0.0
@@ -80,14 +74,14 @@ class _Watch:
         reason = str(getattr(error, "reason", error.code))
         if self.waits_for != reason:
             self.waits_for, self.was_in_step = reason, False
-            self.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))
+            self.task.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))
 
 
 class WatchFolder:
     """Compares the whole tree first, then the places that the system reports, and the whole again from time to time."""
 
     def __init__(
-        self, *, sync: FolderSync, files: FolderFiles, watching: FolderWatching, times: WatchTimes | None = None
+        self, *, sync: SyncFolder, files: FolderFiles, watching: FolderWatching, times: WatchTimes | None = None
     ) -> None:
         self._sync = sync
         self._files = files
@@ -103,28 +97,30 @@ class WatchFolder:
         on_event: OnEvent,
         on_progress: OnProgress | None = None,
     ) -> Never:
-        """Run until cancelled. A folder or a database that is out is waited for, and no change is forgotten.
+        """Run until cancelled. Waits for an unavailable folder or database, and forgets no change.
 
-        Raises MissingFileError where there is no such path at the start.
+        Raises MissingFileError if the path does not exist at the start.
         """
         tree = await anyio.to_thread.run_sync(self._files.locate, path)
-        watch = _Watch(tree=tree, principal=principal, options=options, on_event=on_event, on_progress=on_progress)
+        watch = _Watch(
+            task=FolderTask(tree=tree, principal=principal, options=options, on_event=on_event, on_progress=on_progress)
+        )
         while True:
             watch.everything = True
             watch.opened = (await anyio.to_thread.run_sync(self._files.state, tree)).identity
             try:
                 await self._follow(watch)
             except SourceUnavailableError as error:
-                watch.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))
+                watch.task.on_event(WatchEvent(kind=WatchKind.WAITING, error=error))
                 await self._compare_by_time(watch)
             await asyncio.sleep(self._times.retry)
 
     async def _follow(self, watch: _Watch) -> None:
-        """Return where the watch has to be opened anew. Raises SourceUnavailableError where there can be none."""
+        """Return when the watch must be opened again. Raises SourceUnavailableError if the system cannot watch."""
         if watch.opened is None:
             await self._pass(watch)
             return
-        async with aclosing(self._watching.changes(watch.tree)) as changes:
+        async with aclosing(self._watching.changes(watch.task.tree)) as changes:
             async for change in changes:
                 watch.add(change)
                 if not await self._step(watch):
@@ -144,7 +140,7 @@ class WatchFolder:
             watch.everything = True
         if now < watch.not_before:
             return True
-        state = await anyio.to_thread.run_sync(self._files.state, watch.tree)
+        state = await anyio.to_thread.run_sync(self._files.state, watch.task.tree)
         if state.identity != watch.opened:
             watch.everything = True
         if watch.everything or watch.places:
@@ -155,15 +151,7 @@ class WatchFolder:
         whole, places = watch.everything, frozenset(watch.places)
         loop = asyncio.get_running_loop()
         try:
-            outcome = await self._sync.sync(
-                watch.tree,
-                principal=watch.principal,
-                options=watch.options,
-                memory=watch.memory,
-                below=None if whole else places,
-                on_event=watch.on_event,
-                on_progress=watch.on_progress,
-            )
+            outcome = await self._sync.sync(watch.task, below=None if whole else places)
         except (StorageUnavailableError, ConflictError) as error:
             watch.backoff = min(max(self._times.first_backoff, 2 * watch.backoff), self._times.last_backoff)
             watch.not_before = loop.time() + watch.backoff
@@ -182,5 +170,5 @@ class WatchFolder:
             watch.compared_at = loop.time()
         changes = outcome.counts.created + outcome.counts.updated + outcome.counts.deleted
         if not watch.was_in_step or changes >= BURST:
-            watch.on_event(WatchEvent(kind=WatchKind.IN_STEP, counts=outcome.counts))
+            watch.task.on_event(WatchEvent(kind=WatchKind.IN_STEP, counts=outcome.counts))
         watch.was_in_step, watch.waits_for = True, None

@@ -1,4 +1,4 @@
-"""Use case: remove an entity or a fact from the knowledge graph, for good."""
+"""Use case: remove an entity or a fact from the knowledge graph."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from ragcorp.domain.principal import Principal
 
 
 class DeleteFromGraph:
-    """An entity goes with its facts, a fact with the entities that only it named."""
+    """Removes an entity with its facts, and a fact with the entities that only it names."""
 
     def __init__(self, *, repository: GraphRepository) -> None:
         self._repository = repository
 
     async def entity(self, external_id: str, *, principal: Principal) -> None:
-        """Raises NotFoundError, or InvalidInputError for what can name nothing."""
+        """Raises NotFoundError, or InvalidInputError."""
         require_external_id(external_id)
         await self._repository.delete_entity(external_id, principal=principal)
 
     async def fact(self, external_id: str, *, principal: Principal) -> None:
-        """Raises NotFoundError, or InvalidInputError for what can name nothing."""
+        """Raises NotFoundError, or InvalidInputError."""
         require_external_id(external_id)
         await self._repository.delete_fact(external_id, principal=principal)

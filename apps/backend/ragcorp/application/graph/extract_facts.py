@@ -1,10 +1,10 @@
-"""Use case: extract facts from the text of chunks, with a language model. No connection is held while it runs."""
+"""Use case: extract facts from chunks with a language model. Holds no connection while it runs."""
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ragcorp.application.validation.attribute_checks import require_external_id
 from ragcorp.domain.exceptions import AnswererUnavailableError, InvalidInputError, NotConfiguredError
@@ -16,23 +16,14 @@ logger = logging.getLogger(__name__)
 
 BATCH_CHUNKS = 20
 FAILURES_IN_A_ROW = 3
-"""So many and the model is taken to be out: the run ends."""
+"""After this many the model counts as unavailable: the run ends."""
 
 ChunksDone = Callable[[int, int], None]
-"""Told how many of how many chunks are done."""
-
-
-@dataclass(slots=True)
-class _Counts:
-    chunks: int = 0
-    reused: int = 0
-    failed: int = 0
-    facts: int = 0
-    dropped: int = 0
+"""Receives the number of chunks that are done, and of all."""
 
 
 class ExtractFacts:
-    """Reads each chunk once a model and version of the prompt; the same text elsewhere costs no second call."""
+    """Reads each chunk once per model and prompt version; equal text elsewhere needs no second call."""
 
     def __init__(self, *, extractor: FactExtractor | None, store: ExtractionStore) -> None:
         self._extractor = extractor
@@ -48,8 +39,8 @@ class ExtractFacts:
     ) -> ExtractionReport:
         """Extract from the chunks of ``document`` (an external_id), or of the workspace, that wait; at most ``limit``.
 
-        A chunk whose answer is no use is left for the next run. Raises NotConfiguredError without a language model,
-        NotFoundError for no such document, AnswererUnavailableError for a model that is out: what was stored stays.
+        A chunk with a useless answer waits for the next run. Raises NotConfiguredError without a language model,
+        NotFoundError for an unknown document, AnswererUnavailableError; stored facts stay.
         """
         extractor = self._required()
         if document is not None:
@@ -60,10 +51,10 @@ class ExtractFacts:
         waiting = await self._store.count_waiting(version, principal=principal, document=document)
         total = waiting if limit is None else min(waiting, limit)
         removed = await self._store.remove_stale(principal=principal)
-        counts = _Counts()
+        counts = Counter[str](chunks=0, reused=0, failed=0, facts=0, dropped=0)
         after = in_a_row = 0
-        while counts.chunks + counts.failed < total:
-            room = min(BATCH_CHUNKS, total - counts.chunks - counts.failed)
+        while counts["chunks"] + counts["failed"] < total:
+            room = min(BATCH_CHUNKS, total - counts["chunks"] - counts["failed"])
             tasks = await self._store.waiting(version, principal=principal, document=document, limit=room, after=after)
             if not tasks:
                 break
@@ -71,13 +62,9 @@ class ExtractFacts:
                 after = task.chunk_id
                 in_a_row = 0 if await self._one(task, extractor, counts, principal, in_a_row) else in_a_row + 1
                 if on_progress:
-                    on_progress(counts.chunks + counts.failed, total)
+                    on_progress(counts["chunks"] + counts["failed"], total)
         return ExtractionReport(
-            chunks=counts.chunks,
-            reused=counts.reused,
-            failed=counts.failed,
-            facts=counts.facts,
-            dropped=counts.dropped,
+            **counts,
             removed=removed,
             remaining=await self._store.count_waiting(version, principal=principal, document=document),
         )
@@ -92,12 +79,12 @@ class ExtractFacts:
         return self._extractor
 
     async def _one(
-        self, task: ExtractionTask, extractor: FactExtractor, counts: _Counts, principal: Principal, in_a_row: int
+        self, task: ExtractionTask, extractor: FactExtractor, counts: Counter[str], principal: Principal, in_a_row: int
     ) -> bool:
         extraction: Extraction
         if task.known is not None:
             extraction = task.known
-            counts.reused += 1
+            counts["reused"] += 1
         else:
             try:
                 extraction = await extractor.extract(title=task.title, text=task.content)
@@ -105,9 +92,9 @@ class ExtractFacts:
                 logger.warning("extraction from a chunk failed: %s", error.reason)
                 if error.reason not in ("bad_response", "cut") or in_a_row + 1 >= FAILURES_IN_A_ROW:
                     raise
-                counts.failed += 1
+                counts["failed"] += 1
                 return False
-            counts.dropped += extraction.dropped
-        counts.facts += await self._store.store(task, extraction, version=extractor.version, principal=principal)
-        counts.chunks += 1
+            counts["dropped"] += extraction.dropped
+        counts["facts"] += await self._store.store(task, extraction, version=extractor.version, principal=principal)
+        counts["chunks"] += 1
         return True

@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import anyio.to_thread
 
 from ragcorp.application.graph.lines import read_draft
-from ragcorp.application.validation.json_lines import read_object
+from ragcorp.application.validation.json_lines import BATCH_LINES, LineFailure, LinesDone, read_object
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.graph import EntityDraft, FactDraft, GraphFailure, GraphOutcome
 from ragcorp.domain.ports.graph import EntitySaving, FactSaving
 from ragcorp.domain.principal import Principal
 
-BATCH_LINES = 500
-
-LinesDone = Callable[[int], None]
-"""Told how many lines are done."""
-
 GraphDraft = EntityDraft | FactDraft
 
 UNKNOWN_ENTITY = ("subject.external_id", "object.external_id")
-"""Fields of the error of a fact whose entity a later line may bring."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineFailure:
-    """A line, counted from 1, that was not stored, and why."""
-
-    line: int
-    error: RagcorpError
+"""Fields of errors about an entity that a later line may define."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphLoad:
-    """What became of the lines, by status, and the bad ones in order."""
+    """Lines by status, and the bad ones in order."""
 
     created: int
     updated: int
@@ -47,7 +34,7 @@ class GraphLoad:
 
 
 class LoadGraph:
-    """Stores entities and facts a batch at a time. A bad one stops no other."""
+    """Stores entities and facts in batches. A bad one does not stop the others."""
 
     def __init__(self, *, entities: EntitySaving, facts: FactSaving, default_language: str) -> None:
         self._entities = entities
@@ -59,7 +46,7 @@ class LoadGraph:
         return read_draft(line, default_language=self._default_language)
 
     async def store(self, drafts: Sequence[GraphDraft], *, principal: Principal) -> list[GraphOutcome | GraphFailure]:
-        """Store a batch, its entities first; return what became of each, in order."""
+        """Store a batch, its entities first; return the outcomes in order."""
         outcomes: dict[int, GraphOutcome | GraphFailure] = {}
         entities = {place: draft for place, draft in enumerate(drafts) if isinstance(draft, EntityDraft)}
         facts = {place: draft for place, draft in enumerate(drafts) if isinstance(draft, FactDraft)}
@@ -74,10 +61,9 @@ class LoadGraph:
     async def load(
         self, lines: Iterable[bytes], *, principal: Principal, on_progress: LinesDone | None = None
     ) -> GraphLoad:
-        """Load the lines, which are read in a worker thread; blank ones are passed over.
+        """Load the lines, read in a worker thread; blank ones are skipped. An interrupted load can be repeated.
 
-        A fact may come before the entity that it names by external_id. What was loaded before is unchanged, so an
-        interrupted load goes on when it is started again. Raises StorageUnavailableError; what was stored stays.
+        A fact may precede the entity that it names by external_id. Raises StorageUnavailableError; stored lines stay.
         """
         counts: Counter[IngestStatus] = Counter()
         failures: list[LineFailure] = []

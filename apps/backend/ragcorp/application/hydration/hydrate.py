@@ -1,4 +1,4 @@
-"""Use case: plan what a turn of an episode shows, and record it."""
+"""Use case: plan the entities of an episode's turn, and record them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ragcorp.application.hydration.budget_filling import OUT, Filling, RoomFilling, report_of
-from ragcorp.application.hydration.candidate_lookup import CandidateLookup, KeywordChunks
+from ragcorp.application.hydration.budget_filling import OUT, BudgetFilling, Filling, KeywordChunks, Turn, report_of
 from ragcorp.application.hydration.plan import nearest_first, plan, without
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.application.resilience.time_bound import run_until
@@ -40,20 +39,20 @@ logger = logging.getLogger(__name__)
 
 STRUCTURE = "structure"
 EPISODES = "episodes"
-"""What is asked for anchors, as ``degraded`` names it."""
+"""Names of the anchor lookups in ``degraded``."""
 
 LEAST_WORDS = 2
-"""Content words that describe something."""
+"""Minimum content words of a description."""
 
 MOST_LOGGED = 10
-"""Dropped anchors of a turn that have a line of the log each."""
+"""Maximum log lines for the dropped anchors of a turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationOptions:
-    """What is anchored, how similar a candidate has to be, the budgets, and the seconds that each part has.
+    """Enabled anchors, budgets, the timeouts of each part (seconds), and the minimum cosine of a candidate.
 
-    ``threshold`` is a cosine: a candidate's lies above it. ``semantic`` False asks no model and no words.
+    ``semantic`` False turns off similarity and keywords.
     """
 
     anchors: AnchorOptions = field(default_factory=AnchorOptions)
@@ -66,11 +65,10 @@ class HydrationOptions:
 
 
 class HydrateEpisode:
-    """Anchors first, similarity second, words where nothing is similar; what is out is left out and named.
+    """Anchors first, similar entities second, keywords where nothing is similar; parts that fail are named.
 
-    Thirteen calls of the ports at most for a turn: eight for anchors, one for similarity and two for words, one for all
-    texts, one to record; the first turn of an episode that names nothing known, but finds something similar, makes six.
-    The model runs beside the lookups, and no connection is held for it.
+    A turn makes at most thirteen port calls: eight for anchors, one for similarity, two for keywords, one for texts,
+    one to record. The model runs in parallel with the lookups, without holding a connection.
     """
 
     def __init__(
@@ -88,39 +86,38 @@ class HydrateEpisode:
         self._episodes = episodes
         self._options = options
         self._anchors = AnchorLookup(index=index, episodes=episodes, frequencies=frequencies, options=options.anchors)
-        self._filling = RoomFilling(
+        self._filling = BudgetFilling(
             embedder=embedder,
-            candidates=CandidateLookup(
-                index=index,
-                keywords=keywords,
-                threshold=options.threshold,
-                entities=options.limits.semantic_entities,
-            ),
+            index=index,
+            keywords=keywords,
             limits=options.limits,
             threshold=options.threshold,
             breaker=breaker or CircuitBreaker(failures=0),
         )
 
     async def prepare(self, query: str, *, episode_id: str, principal: Principal, filters: Filters = ()) -> Hydration:
-        """Return what the turn shows; nothing is recorded. Without structure it is empty, and says why."""
+        """Return the turn's hydration without recording it; without structure it is empty and names the reason."""
         narrowed = narrowed_to(filters, CHUNK_COLLECTION)
         lacking = frozenset() if narrowed is None else fields_of(narrowed) - DOCUMENT_FIELDS
         if narrowed is None or lacking:
             reason = f"filter:{','.join(sorted(lacking))}"
             skipped = SourceReport(source=STRUCTURE, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason=reason)
             return self._empty(episode_id, *([skipped] if lacking else []))
-        said = mentions(query)
-        turn = _Turn(query=query, said=said, episode_id=episode_id, principal=principal, filters=narrowed)
-        clock = asyncio.get_running_loop().time
-        started = clock()
-        deadline = started + self._options.timeout_seconds
-        hurried = min(deadline, started + self._options.semantic_timeout_seconds)
-        asked = described(query, said) if self._options.anchors.file_mentions else query
-        embedding = None
-        if self._is_semantic:
-            embedding = self._filling.begin(asked, workspace=principal.workspace, deadline=hurried)
+        started = asyncio.get_running_loop().time()
+        seconds = self._options.timeout_seconds
+        turn = Turn(
+            query=query,
+            mentions=mentions(query),
+            episode_id=episode_id,
+            principal=principal,
+            filters=narrowed,
+            deadline=started + seconds,
+            semantic_deadline=started + min(seconds, self._options.semantic_timeout_seconds),
+        )
+        text = described(query, turn.mentions) if self._options.anchors.file_mentions else query
+        embedding = self._filling.begin(text, turn) if self._is_semantic else None
         try:
-            return await self._planned(turn, embedding, deadline=deadline, hurried=hurried)
+            return await self._planned(turn, embedding)
         except OUT as error:
             report = report_of(STRUCTURE, error, started=started)
             logger.warning("nothing was hydrated: %s", report.reason)
@@ -130,7 +127,7 @@ class HydrateEpisode:
                 embedding.cancel()
 
     async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> Hydration:
-        """Return the hydration with its turn; what could not be recorded, or is no turn, has none and says why."""
+        """Return the hydration with its turn; if it could not be recorded, without a turn and with the reason."""
         if any(report.source == STRUCTURE and not _is_skipped(report) for report in hydration.reports):
             return _unrecorded(hydration)
         clock = asyncio.get_running_loop().time
@@ -150,7 +147,7 @@ class HydrateEpisode:
         except OUT as error:
             report = report_of(EPISODES, error, started=started)
             logger.warning("a turn was not recorded: %s", report.reason)
-            others = tuple(each for each in hydration.reports if each.source != EPISODES)
+            others = tuple(report for report in hydration.reports if report.source != EPISODES)
             return _unrecorded(replace(hydration, reports=(*others, report)))
         return replace(hydration, turn=number)
 
@@ -159,24 +156,13 @@ class HydrateEpisode:
         limits = self._options.limits
         return self._options.semantic and limits.semantic_tokens > 0 and limits.semantic_entities > 0
 
-    async def _planned(
-        self, turn: _Turn, embedding: asyncio.Task[Vector | SourceReport] | None, *, deadline: float, hurried: float
-    ) -> Hydration:
+    async def _planned(self, turn: Turn, embedding: asyncio.Task[Vector | SourceReport] | None) -> Hydration:
         started = asyncio.get_running_loop().time()
-        found = await run_until(
-            deadline,
-            self._anchors.find(turn.said, episode_id=turn.episode_id, principal=turn.principal, filters=turn.filters),
+        lookup = self._anchors.find(
+            turn.mentions, episode_id=turn.episode_id, principal=turn.principal, filters=turn.filters
         )
-        more = Filling()
-        if self._is_semantic:
-            more = await self._filling.fill(
-                turn.query,
-                found.anchors,
-                embedding,
-                principal=turn.principal,
-                filters=turn.filters,
-                deadline=hurried,
-            )
+        found = await run_until(turn.deadline, lookup)
+        more = await self._filling.fill(turn, found.anchors, embedding) if self._is_semantic else Filling()
         planned = plan(
             nearest_first(found.anchors, more.scores),
             more.candidates,
@@ -185,8 +171,8 @@ class HydrateEpisode:
         )
         texts = {}
         if planned.entities:
-            ids = [each.entity.id for each in planned.entities]
-            texts = dict(await run_until(deadline, self._index.texts(ids, principal=turn.principal)))
+            ids = [entity.entity.id for entity in planned.entities]
+            texts = dict(await run_until(turn.deadline, self._index.texts(ids, principal=turn.principal)))
         out = found.episodes_out
         reports = () if out is None else (report_of(EPISODES, out, started=started),)
         hydration = _hydration(turn.episode_id, planned, texts, more, reports=reports)
@@ -205,19 +191,10 @@ class HydrateEpisode:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Turn:
-    query: str
-    said: tuple[Mention, ...]
-    episode_id: str
-    principal: Principal
-    filters: Filters
-
-
 def described(query: str, said: Sequence[Mention]) -> str:
-    """Return the query without the files that it names, which are anchored: what is left tells what is looked for.
+    """Return the query without its file names, which are anchored: to a model, ``auth.go`` is similar to ``menu.go``.
 
-    To a model ``auth.go`` is like ``menu.go``. A query of which less than two words would be left stays whole.
+    If fewer than two content words would remain, return the query unchanged.
     """
     composed = unicodedata.normalize("NFC", query)
     rest, place = [], 0
@@ -241,12 +218,12 @@ def _hydration(
     *,
     reports: tuple[SourceReport, ...],
 ) -> Hydration:
-    """Put the texts to the plan; an entity that vanished meanwhile is left out."""
-    left = without(planned, {each.entity.id for each in planned.entities} - texts.keys())
+    """Add the texts to the plan, without entities that were deleted meanwhile."""
+    left = without(planned, {entity.entity.id for entity in planned.entities} - texts.keys())
     return Hydration(
         episode_id=episode_id,
         turn=None,
-        entities=tuple(HydratedEntity(planned=each, text=texts[each.entity.id]) for each in left.entities),
+        entities=tuple(HydratedEntity(planned=entity, text=texts[entity.entity.id]) for entity in left.entities),
         dropped=left.dropped,
         warnings=left.warnings,
         use=left.use,
@@ -268,7 +245,7 @@ def _is_skipped(report: SourceReport) -> bool:
 
 
 def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
-    """Tell what was planned, in numbers: neither a query, nor a name out of a document, nor an episode's id."""
+    """Log the plan's counts; never the query, names or the episode id."""
     for anchor in found.anchors:
         logger.debug("an anchor (%s, priority %d)", anchor.reasons[0], anchor.priority)
     for dropped in hydration.dropped[:MOST_LOGGED]:
@@ -284,7 +261,7 @@ def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
         "hydration: %d anchors, %d candidates (top score %.2f), %d entities, %d of %d tokens",
         len(found.anchors),
         len(more.candidates),
-        max((each.score for each in more.candidates), default=0.0),
+        max((candidate.score for candidate in more.candidates), default=0.0),
         hydration.use.entities,
         hydration.use.tokens,
         hydration.use.limits.max_tokens,

@@ -1,4 +1,4 @@
-"""Use case: tell what a turn of an episode showed, and why."""
+"""Use case: show the entities of a recorded turn, with their reasons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_TURN = 2**31 - 1
 
 
 class IntrospectHydration:
-    """Reads recorded turns. What the caller may not read today is counted, and not told."""
+    """Reads recorded turns. Entities that the caller may no longer read are only counted."""
 
     def __init__(self, *, episodes: EpisodeStore) -> None:
         self._episodes = episodes
@@ -20,7 +20,7 @@ class IntrospectHydration:
     async def introspect(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
         """Return a turn, the latest unless one is named.
 
-        Raises InvalidInputError for a name or number that no episode has, NotFoundError where the caller has none such.
+        Raises InvalidInputError for an invalid name or number, NotFoundError where the caller has no such turn.
         """
         require_length(episode_id, field="episode_id", limit=MAX_EPISODE_ID, minimum=1)
         require_storable(episode_id, field="episode_id")

@@ -1,4 +1,4 @@
-"""Makes passages of what a turn of an episode shows, before those that the search found. Pure."""
+"""Turns hydrated entities into passages that precede the search results. Pure."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ragcorp.domain.structure.hydration import HydratedEntity, Hydration
 
 
 def hydrated_chunks(hydration: Hydration | None) -> tuple[Chunk, ...]:
-    """Return the shown entities as passages, in their order; each is cited by the chunk in which it begins."""
+    """Return the hydrated entities as passages in order; each is cited by the chunk in which it starts."""
     return () if hydration is None else tuple(_chunk(entity) for entity in hydration.entities)
 
 
 def not_repeated(chunks: Iterable[Chunk], shown: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Yield those of the chunks whose text the shown passages of their document do not hold, white space apart.
+    """Yield the chunks whose text is not contained in the shown passages of their document, ignoring white space.
 
-    A chunk over several of them is held where they follow one another.
+    A chunk may span consecutive passages.
     """
     parts: dict[UUID, list[Chunk]] = {}
     for passage in shown:
         parts.setdefault(passage.document_id, []).append(passage)
     held = {
-        document: " ".join(_spaced(each.content) for each in sorted(of_document, key=lambda part: part.line_start))
+        document: " ".join(_spaced(item.content) for item in sorted(of_document, key=lambda part: part.line_start))
         for document, of_document in parts.items()
     }
     for chunk in chunks:

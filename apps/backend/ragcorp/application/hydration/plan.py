@@ -1,4 +1,4 @@
-"""What is shown within a budget: anchors first, then candidates where room is left. Pure."""
+"""Plans a hydration within its budget: anchors first, then candidates. Pure."""
 
 from __future__ import annotations
 
@@ -29,28 +29,27 @@ def plan(
 ) -> HydrationPlan:
     """Fill the limits with anchors, then with candidates; each entity is shown once.
 
-    Anchors go by priority, those of one priority in the order given. One that does not fit is tried as its head
-    (``cut``), else it is dropped and the next are still tried; each cut and each drop is a warning.
+    Anchors are taken by priority, then in the given order. One that does not fit is cut to its head, else dropped, and
+    the next ones are still tried; each cut and each drop gives a warning.
 
-    Candidates go by score, then path, position and identity, within the semantic limits as well, and are never cut.
-    One that is larger than all the room that anchors left could not be shown in any case, and is passed over. The
-    first of the others that does not fit into what is still free is the last that is tried, as in the design document:
-    none is shown in place of a better one for being smaller.
+    Candidates are taken by score, then path, position and identity, within the semantic limits too, and never cut. One
+    larger than all the room left by anchors is skipped. The first other one that does not fit ends the filling: a
+    smaller candidate never replaces a better one.
 
-    An identifier repeats a line of its container: where that is planned whole before it, the container stands for it
-    and takes an anchor's reasons over. Otherwise both may be shown.
+    An identifier repeats a line of its container. If the container is already planned whole, it replaces the
+    identifier and takes over its reasons.
     """
     filling = _Filling(limits, warnings)
-    for anchor in sorted(anchors, key=lambda each: -each.priority):
+    for anchor in sorted(anchors, key=lambda anchor: -anchor.priority):
         filling.add_anchor(anchor)
     filling.add_candidates(sorted(candidates, key=_order))
     return filling.plan()
 
 
 def nearest_first(anchors: Sequence[Anchor], scores: Mapping[EntityIdentity, float]) -> tuple[Anchor, ...]:
-    """Order what comes along with a file or container by similarity, behind what the query names itself.
+    """Order the parts of a mentioned file or container by similarity, after the entities that the query names.
 
-    Within one priority only; what has no score, or the same, keeps its order behind the others.
+    Applies within one priority; ties and entities without a score keep their order.
     """
 
     def key(anchor: Anchor) -> tuple[int, bool, float]:
@@ -61,35 +60,35 @@ def nearest_first(anchors: Sequence[Anchor], scores: Mapping[EntityIdentity, flo
 
 
 def without(planned: HydrationPlan, gone: Collection[int]) -> HydrationPlan:
-    """Leave out the entities with these ids, whose text vanished meanwhile; positions and use close up."""
-    kept = [each for each in planned.entities if each.entity.id not in gone]
+    """Return the plan without these entities, which were deleted meanwhile; positions and use are adjusted."""
+    kept = [entity for entity in planned.entities if entity.entity.id not in gone]
     if len(kept) == len(planned.entities):
         return planned
-    lost = [each for each in planned.entities if each.entity.id in gone]
-    semantic = [each for each in lost if not _is_anchored(each)]
+    lost = [entity for entity in planned.entities if entity.entity.id in gone]
+    semantic = [entity for entity in lost if not _is_anchored(entity)]
     use = planned.use
     return replace(
         planned,
-        entities=tuple(replace(each, position=position) for position, each in enumerate(kept, start=1)),
+        entities=tuple(replace(entity, position=position) for position, entity in enumerate(kept, start=1)),
         use=replace(
             use,
-            tokens=use.tokens - sum(each.tokens for each in lost),
+            tokens=use.tokens - sum(entity.tokens for entity in lost),
             entities=use.entities - len(lost),
-            semantic_tokens=use.semantic_tokens - sum(each.tokens for each in semantic),
+            semantic_tokens=use.semantic_tokens - sum(entity.tokens for entity in semantic),
             semantic_entities=use.semantic_entities - len(semantic),
         ),
     )
 
 
 def has_room(planned: HydrationPlan) -> bool:
-    """Say whether a plan of anchors leaves room for any candidate that is not empty."""
+    """Return whether a plan of anchors leaves room for a candidate."""
     use, limits = planned.use, planned.use.limits
     semantic = limits.semantic_tokens > 0 and limits.semantic_entities > 0
     return semantic and use.tokens < limits.max_tokens and use.entities < limits.max_entities
 
 
 class _Filling:
-    """A plan in the making."""
+    """A plan under construction."""
 
     def __init__(self, limits: HydrationLimits, warnings: Sequence[HydrationWarning]) -> None:
         self._limits = limits
@@ -160,7 +159,7 @@ class _Filling:
         )
 
     def _container_of(self, entity: EntityRef) -> int | None:
-        """Return the place of the container that shows an identifier's line already; outside all it is the file."""
+        """Return the index of the container (or file) that already shows an identifier's line."""
         if entity.kind is not EntityKind.IDENTIFIER:
             return None
         key = entity.path if entity.container is None else entity.container

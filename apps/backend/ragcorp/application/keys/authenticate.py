@@ -1,4 +1,4 @@
-"""Authenticates callers by credential, for a while even during an outage of the database."""
+"""Authenticates callers by credential; known keys stay valid for a while during a database outage."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ EXISTENCE_SECONDS = 1.0
 """How long the answer to "does any key exist" is cached."""
 
 OUTAGE_SECONDS = 300.0
-"""How long a cached key stays valid during an outage of the database."""
+"""How long a known key stays valid during a database outage."""
 
 RETRY_SECONDS = 1.0
-"""Pause after a failed lookup: cached keys are used, other credentials refused."""
+"""Pause after a failed lookup: known keys are accepted, others refused, without a query."""
 
 LOOKUP_SECONDS = 2.0
 USED_SECONDS = 60.0
-"""Interval at which a key's last use is written."""
+"""Interval between records of a key's last use."""
 
 MOST_KNOWN = 10_000
 MOST_LOOKUPS = 4
-"""Concurrent lookups: a flood of wrong keys queues here and leaves the other connections alone."""
+"""Concurrent lookups: a flood of wrong keys must not occupy all connections."""
 
 MOST_REFRESHES = 2
 """Concurrent lookups of keys that were valid recently; wrong keys do not delay them."""
 
 MOST_WAITING = 1000
-"""Waiting lookups; more are refused at once."""
+"""Waiting lookups; further ones are refused at once."""
 
 NO_DIGEST = bytes(32)
 
-Result = TypeVar("Result")
+Found = TypeVar("Found")
 
 
 @dataclass(slots=True)
@@ -57,9 +57,9 @@ class _Known:
 class Authenticate:
     """The port Authenticator over a KeyStore.
 
-    A valid key is trusted for ``trust_seconds``; a wrong credential is looked up each time, whether its id exists or
-    not, so that neither response nor timing differs. ``clock`` is monotonic seconds; keys expire by ``now``. A lookup
-    takes at most ``lookup_seconds``, waiting included.
+    A valid key is trusted for ``trust_seconds``. A wrong credential is looked up each time, so neither the answer nor
+    its time reveals whether the id exists. ``clock`` is monotonic, in seconds; keys expire by ``now``. A lookup takes
+    at most ``lookup_seconds``, waiting included.
     """
 
     def __init__(
@@ -80,14 +80,14 @@ class Authenticate:
         self._clock = clock
         self._now = now
         self._lookup_seconds = lookup_seconds
-        self._cache: OrderedDict[str, _Known] = OrderedDict()
+        self._known: OrderedDict[str, _Known] = OrderedDict()
         self._lookups = asyncio.Semaphore(MOST_LOOKUPS)
         self._refreshes = asyncio.Semaphore(MOST_REFRESHES)
         self._existence = asyncio.Semaphore(1)
         self._waiting = 0
-        self._checking_any = asyncio.Lock()
+        self._looking_for_any = asyncio.Lock()
         self._any_exists: bool | None = None
-        self._any_checked = 0.0
+        self._any_asked = 0.0
         self._out_until: float | None = None
         self._noting: set[asyncio.Task[None]] = set()
 
@@ -108,95 +108,95 @@ class Authenticate:
         return Caller(principal=key.principal, scopes=key.scopes, key_id=key.id)
 
     async def any_exists(self) -> bool:
-        """Return whether a key was ever created; during an outage, the last answer.
+        """Return whether a key was ever made; during an outage, the last known answer.
 
         Raises StorageUnavailableError without one.
         """
         if self._any_exists is not None and self._is_out():
             return self._any_exists
-        if self._any_exists is None or self._clock() - self._any_checked >= EXISTENCE_SECONDS:
-            async with self._checking_any:
-                if self._any_exists is None or self._clock() - self._any_checked >= EXISTENCE_SECONDS:
-                    await self._check_any()
+        if self._any_exists is None or self._clock() - self._any_asked >= EXISTENCE_SECONDS:
+            async with self._looking_for_any:
+                if self._any_exists is None or self._clock() - self._any_asked >= EXISTENCE_SECONDS:
+                    await self._ask_for_any()
         if self._any_exists is None:
             raise _out()
         return self._any_exists
 
     async def aclose(self) -> None:
-        """Write the last uses in bounded time."""
+        """Wait, in bounded time, until the last uses are recorded."""
         if self._noting:
             _, late = await asyncio.wait(self._noting, timeout=LOOKUP_SECONDS)
             for task in late:
                 task.cancel()
 
-    async def _check_any(self) -> None:
+    async def _ask_for_any(self) -> None:
         try:
-            self._any_exists = await self._query(self._store.any_exists, lane=self._existence)
+            self._any_exists = await self._asked(self._store.any_exists, lane=self._existence)
         except StorageUnavailableError:
             if self._any_exists is None:
                 raise
-        self._any_checked = self._clock()
+        self._any_asked = self._clock()
 
     async def _verified(self, key_id: str, credential: str) -> _Known | None:
-        """Return the key of the credential, from the cache or the store."""
+        """Return the key of a credential, from memory or from the store."""
         found = await self._remembered(key_id, credential, self._trust_seconds)
         if found is not None:
             return found
         in_an_outage = await self._remembered(key_id, credential, OUTAGE_SECONDS)
 
         async def look_up() -> _Known | None:
-            found = await self._remembered(key_id, credential, self._trust_seconds)  # looked up while this one waited
+            found = await self._remembered(key_id, credential, self._trust_seconds)  # another lookup may have found it
             if found is not None:
                 return found
-            started = self._clock()
+            asked = self._clock()
             return self._compared(
-                key_id, await self._store.find(key_id), await self._digests.of(credential), looked_up=started
+                key_id, await self._store.find(key_id), await self._digests.of(credential), looked_up=asked
             )
 
         try:
-            return await self._query(look_up, lane=self._lookups if in_an_outage is None else self._refreshes)
+            return await self._asked(look_up, lane=self._lookups if in_an_outage is None else self._refreshes)
         except StorageUnavailableError:
             if in_an_outage is None:
                 raise
             return in_an_outage
 
     async def _remembered(self, key_id: str, credential: str, seconds: float) -> _Known | None:
-        known = self._cache.get(key_id)
+        known = self._known.get(key_id)
         if known is None or self._clock() - known.looked_up >= seconds:
             return None
-        self._cache.move_to_end(key_id)
+        self._known.move_to_end(key_id)
         return known if hmac.compare_digest(known.stored.digest, await self._digests.of(credential)) else None
 
     def _compared(self, key_id: str, stored: StoredKey | None, digest: bytes, *, looked_up: float) -> _Known | None:
-        before = self._cache.get(key_id)
+        before = self._known.get(key_id)
         if not hmac.compare_digest(stored.digest if stored else NO_DIGEST, digest) or stored is None:
             if stored is None:
-                self._cache.pop(key_id, None)
+                self._known.pop(key_id, None)
             return None
         known = _Known(stored=stored, looked_up=looked_up, used=before.used if before else None)
-        self._cache[key_id] = known
-        self._cache.move_to_end(key_id)
-        if len(self._cache) > MOST_KNOWN:
-            self._cache.popitem(last=False)
+        self._known[key_id] = known
+        self._known.move_to_end(key_id)
+        if len(self._known) > MOST_KNOWN:
+            self._known.popitem(last=False)
         return known
 
-    async def _query(self, query: Callable[[], Coroutine[Any, Any, Result]], *, lane: asyncio.Semaphore) -> Result:
-        """Query the store in bounded time and concurrency; not at all shortly after an outage.
+    async def _asked(self, ask: Callable[[], Coroutine[Any, Any, Found]], *, lane: asyncio.Semaphore) -> Found:
+        """Query the store in bounded time, within the lane's limit; refuse at once shortly after an outage.
 
-        A query that hangs is left behind and keeps its place in ``lane``, so that no more connections hang than that.
+        A query that a hung database does not release keeps its place in the lane, so hung connections stay bounded.
         """
         if self._is_out() or self._waiting >= MOST_WAITING:
             raise _out()
-        if self._out_until is not None:  # this one probes; the others wait for its result
+        if self._out_until is not None:  # this query probes the database; others are refused until it ends
             self._out_until = self._clock() + self._lookup_seconds
 
-        async def in_lane() -> Result:
+        async def in_turn() -> Found:
             async with lane:
-                return await query()
+                return await ask()
 
         self._waiting += 1
         try:
-            found = await run_until(asyncio.get_running_loop().time() + self._lookup_seconds, in_lane())
+            found = await run_until(asyncio.get_running_loop().time() + self._lookup_seconds, in_turn())
         except TimeoutError:
             self._out_until = self._clock() + RETRY_SECONDS
             raise _out("timeout") from None

@@ -20,7 +20,7 @@ MAX_DAYS = 36_500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRequest:
-    """For whom a key is, and what it allows. Without ``subject`` it is the key's own id."""
+    """Owner and permissions of a key. ``subject`` defaults to the key's id."""
 
     scopes: frozenset[Scope]
     workspace: str
@@ -33,7 +33,7 @@ class KeyRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatedKey:
-    """A new key with its ``credential``, which nobody can be shown again."""
+    """A new key with its ``credential``, which cannot be shown again."""
 
     key: ApiKey
     credential: str
@@ -43,7 +43,7 @@ class CreatedKey:
 
 
 class CreateKey:
-    """Makes a key and keeps its digest only."""
+    """Makes a key; stores only its digest."""
 
     def __init__(
         self,

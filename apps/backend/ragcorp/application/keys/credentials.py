@@ -1,4 +1,4 @@
-"""What a key looks like, ``<id>.<secret>``, and the digest of it that is kept."""
+"""Format of credentials, ``<id>.<secret>``, and their stored digests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make_key_id(random: bytes) -> str:
 
 
 def key_id_of(credential: str) -> str | None:
-    """Return the part before the dot; None where it cannot be a credential of ours."""
+    """Return the id of a credential, None for another format."""
     found = CREDENTIAL.fullmatch(credential)
     return found[1] if found else None
 
@@ -33,7 +33,7 @@ def key_id_of(credential: str) -> str | None:
 class CredentialDigests:
     """HMAC-SHA256 of credentials, under the operator's ``secret``, or without one under the database's own.
 
-    It covers the id too: the digest of one key is of no use in the row of another.
+    It covers the id: the digest of one key is useless in the row of another.
     """
 
     def __init__(self, *, store: KeyStore, secret: str = "") -> None:
@@ -41,7 +41,7 @@ class CredentialDigests:
         self._secret = secret.encode()
 
     async def of(self, credential: str) -> bytes:
-        """Raises StorageUnavailableError where the database's secret is not known yet."""
+        """Raises StorageUnavailableError if the database's secret cannot be read."""
         if not self._secret:
             self._secret = await self._store.secret()
         return hmac.digest(self._secret, credential.encode(), "sha256")

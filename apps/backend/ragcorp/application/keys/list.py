@@ -26,7 +26,7 @@ class ListedKey:
 
 
 class ListKeys:
-    """Tells of all keys, or of a workspace's, those that have ended too: the newest first."""
+    """Lists all keys or those of a workspace, expired and revoked ones too, the newest first."""
 
     def __init__(self, *, store: KeyStore, now: Callable[[], datetime]) -> None:
         self._store = store

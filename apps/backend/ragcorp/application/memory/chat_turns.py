@@ -26,12 +26,12 @@ MAX_REMEMBERED = 100_000
 MAX_EXTRA_CHARACTERS = 200
 _EPOCH = re.compile(r"-?\d{1,19}(?:\.\d{1,9})?")
 _UNITS = ((1e16, 1e9), (1e14, 1e6), (1e11, 1e3))
-"""An epoch of at least so much is in nanoseconds, microseconds or milliseconds: in seconds it would be after 5138."""
+"""Epochs from these values on are in nanoseconds, microseconds or milliseconds: as seconds, after the year 5138."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDefaults:
-    """What turns are where they do not say it themselves."""
+    """Values for turns that do not give their own."""
 
     attributes: DocumentAttributes
     session: str | None = None
@@ -40,8 +40,8 @@ class TurnDefaults:
 class TurnReader:
     """Reads the turns of one import.
 
-    A turn without external_id is named after its content; equal ones are told apart by how many came before, at most
-    MAX_REMEMBERED turns earlier, so that the same export gives the same names again.
+    A turn without external_id gets its name from its content and the number of equal turns before it (of the last
+    MAX_REMEMBERED), so the same export gives the same names again.
     """
 
     def __init__(self, *, defaults: TurnDefaults, principal: Principal) -> None:
@@ -50,10 +50,10 @@ class TurnReader:
         self._seen: dict[str, int] = {}
 
     def read(self, turn: Mapping[str, object]) -> ItemDraft:
-        """Return a turn, checked, with its name or what one is to be made of.
+        """Return a checked turn with its name, or the base of one.
 
-        Of several usual names of one field the first stands (TEXT, SPEAKER, SESSION, TIME); names that mean nothing
-        here are kept in ``metadata`` if their value is short. Raises InvalidInputError.
+        Of several names of one field the first counts (TEXT, SPEAKER, SESSION, TIME); short values of unknown names
+        go to ``metadata``. Raises InvalidInputError.
         """
         draft = self._draft(turn)
         named = checked_draft(draft, principal=self._principal)
@@ -91,7 +91,7 @@ class TurnReader:
 
 
 def moment(value: object) -> datetime:
-    """Return an ISO 8601 time (UTC where it names no zone), or an epoch in seconds, ms, µs or ns, in UTC.
+    """Parse an ISO 8601 time (UTC without a zone), or an epoch in seconds, ms, µs or ns; return it in UTC.
 
     Raises ValueError.
     """
@@ -143,7 +143,7 @@ def _content(turn: Mapping[str, object]) -> str:
 
 
 def _parts(value: object) -> list[str] | None:
-    """Return the texts in a string, in an object with ``text`` or ``parts``, or in a list of these."""
+    """Return the texts of a string, of an object with ``text`` or ``parts``, or of a list of these."""
     match value:
         case str():
             return [value]
@@ -156,7 +156,7 @@ def _parts(value: object) -> list[str] | None:
 
 
 def _speaker(turn: Mapping[str, object]) -> str | None:
-    """Return who spoke: a name, or an object with ``name`` or ``role``."""
+    """Return the speaker: a name, or ``name`` or ``role`` of an object."""
     name = _first(turn, SPEAKER)
     value = turn[name] if name else None
     if isinstance(value, Mapping):

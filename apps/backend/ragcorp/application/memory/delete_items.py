@@ -10,22 +10,21 @@ from ragcorp.domain.principal import Principal
 
 
 class DeleteItems:
-    """Removes items with their vectors: what is to be forgotten is not kept for a restore."""
+    """Removes items with their vectors; they cannot be restored."""
 
     def __init__(self, *, collection: Collection, repository: ItemRepository) -> None:
         self._collection = collection
         self._repository = repository
 
     async def delete(self, external_id: str, *, principal: Principal) -> None:
-        """Raises NotFoundError, or InvalidInputError for what can name no item."""
+        """Raises NotFoundError or InvalidInputError."""
         require_external_id(external_id)
         await self._repository.delete_one(external_id, principal=principal)
 
     async def delete_selection(self, selection: ItemSelection, *, principal: Principal) -> int:
-        """Delete what the prefix and the filters select; return how many.
+        """Delete the selected items; return how many.
 
-        Raises InvalidInputError for an empty selection: nobody deletes everything by leaving a field out; and for a
-        prefix that no name can have.
+        Raises InvalidInputError for an empty selection and for a prefix that no name can have.
         """
         require_selection(selection.prefix, selection.filters, collection=self._collection)
         return await self._repository.delete(selection, principal=principal)

@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import anyio.to_thread
 
 from ragcorp.application.memory.chat_turns import TurnDefaults, TurnReader
-from ragcorp.application.validation.json_lines import read_object
+from ragcorp.application.validation.json_lines import BATCH_LINES, LineFailure, LinesDone, read_object
 from ragcorp.domain.collections import ItemDraft, ItemOutcome
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.ports.use_cases import ItemSaving
 from ragcorp.domain.principal import Principal
 
-BATCH_LINES = 500
 MAX_NAMED_FAILURES = 1_000
-
-LinesDone = Callable[[int], None]
-"""Told how many lines are done."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineFailure:
-    """A line, counted from 1, that was not stored, and why."""
-
-    line: int
-    error: RagcorpError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What became of the turns, by status, and the first MAX_NAMED_FAILURES of the ``failed`` lines in order."""
+    """Turns by status, and the first MAX_NAMED_FAILURES of the ``failed`` lines in order."""
 
     created: int
     updated: int
@@ -48,7 +36,7 @@ class ImportReport:
 
 
 class ImportHistory:
-    """Stores the turns of an export, a batch of lines a transaction. One bad line stops no other."""
+    """Stores the turns of an export, one transaction per batch. A bad line does not stop the others."""
 
     def __init__(self, *, save: ItemSaving) -> None:
         self._save = save
@@ -61,10 +49,9 @@ class ImportHistory:
         defaults: TurnDefaults,
         on_progress: LinesDone | None = None,
     ) -> ImportReport:
-        """Import the lines, which are read in a worker thread; blank ones are passed over.
+        """Import the lines, read in a worker thread; blank ones are skipped. An interrupted import can be repeated.
 
-        What was imported before is unchanged, so an interrupted import goes on when it is started again.
-        Raises StorageUnavailableError; what was stored until then stays.
+        Raises StorageUnavailableError; stored turns stay.
         """
         reader = TurnReader(defaults=defaults, principal=principal)
         counts: Counter[IngestStatus] = Counter()

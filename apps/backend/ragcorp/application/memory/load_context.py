@@ -1,4 +1,4 @@
-"""Use case: load what is remembered, as a briefing for the prompt of a language model."""
+"""Use case: load a memory briefing for the prompt of a language model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TOKEN_BYTES = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextLimits:
-    """``timeout_seconds`` is for the whole load, ``max_characters`` for all that is meant for the prompt."""
+    """``timeout_seconds`` bounds the whole load, ``max_characters`` the text for the prompt."""
 
     default_limit: int = 5
     max_limit: int = MAX_CONTEXT_ITEMS
@@ -48,7 +48,7 @@ def random_token() -> str:
 
 
 class LoadContext:
-    """Searches by the profile of memory; ``make_token`` makes the random part of a fence."""
+    """Searches by the memory profile; ``make_token`` makes the random part of a fence."""
 
     def __init__(
         self, *, search: ChunkSearch, limits: ContextLimits, make_token: Callable[[], str] = random_token
@@ -67,7 +67,7 @@ class LoadContext:
     ) -> MemoryContext:
         """Return the context of the best ``limit`` items, of one ``session`` if it is given.
 
-        Raises InvalidInputError, and AllSourcesFailedError also where the time is over.
+        Raises InvalidInputError, and AllSourcesFailedError, also at the timeout.
         """
         limits = self._limits
         limit = limits.default_limit if limit is None else limit
@@ -96,7 +96,7 @@ class LoadContext:
                 reason="timeout",
                 remedy="Try again, or raise CONTEXT_LOAD_TIMEOUT.",
             ) from None
-        # fifty long texts take a moment: off the event loop
+        # off the event loop: fifty long texts take milliseconds
         return await anyio.to_thread.run_sync(self._context, response)
 
     def _context(self, response: SearchResponse) -> MemoryContext:

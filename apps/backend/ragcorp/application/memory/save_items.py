@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ragcorp.application.validation.attribute_checks import MAX_METADATA_BYTES, require_external_id
+from ragcorp.application.validation.attribute_checks import MAX_METADATA_BYTES, require_external_id, superseded
 from ragcorp.application.validation.item_changes import ItemChange
 from ragcorp.application.validation.item_drafts import checked_draft
 from ragcorp.domain.collections import Collection, Item, ItemDraft, ItemFailure, ItemOutcome, SaveOutcome
 from ragcorp.domain.documents import IngestStatus
-from ragcorp.domain.exceptions import ConflictError, InvalidInputError, RagcorpError
+from ragcorp.domain.exceptions import ConflictError, RagcorpError
 from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.principal import Principal
 
@@ -21,7 +21,7 @@ def _utc_now() -> datetime:
 
 
 class SaveItems:
-    """Stores items of one collection; an equal item is left as it is. Vectors follow."""
+    """Stores items of one collection; an equal item stays unchanged. Vectors follow."""
 
     def __init__(
         self,
@@ -41,19 +41,19 @@ class SaveItems:
         return self._collection
 
     async def save(self, draft: ItemDraft, *, principal: Principal) -> ItemOutcome:
-        """Create or replace one item. Without a time it keeps the one it has; a new one is of now.
+        """Create or replace one item. Without a time, a stored item keeps its own and a new one gets the current time.
 
-        Raises InvalidInputError, or ConflictError where the external_id given is that of an item that the principal
-        may not read.
+        Raises InvalidInputError, or ConflictError if the external_id is that of an item that the principal may not
+        read.
         """
         checked = self._checked(self._dated(draft), principal)
         (outcome,) = await self._repository.save_many([checked], principal=principal)
         return outcome
 
     async def save_many(self, drafts: Sequence[ItemDraft], *, principal: Principal) -> list[SaveOutcome]:
-        """Store a batch in one transaction, in order of ``drafts``; bad ones are reported and stop no other.
+        """Store a batch in one transaction, in order of ``drafts``; bad ones are reported and do not stop the others.
 
-        An item that is named twice counts as its last occurrence; said twice alike, it is unchanged the second time.
+        Of items with one name the last counts; an equal repetition is unchanged.
         """
         outcomes: list[SaveOutcome | None] = [None] * len(drafts)
         repeated: list[tuple[int, int]] = []
@@ -71,7 +71,7 @@ class SaveItems:
                 checked[name] = earlier
                 continue
             if earlier is not None:
-                outcomes[earlier[0]] = ItemFailure(external_id=ready.external_id, error=_superseded())
+                outcomes[earlier[0]] = ItemFailure(external_id=ready.external_id, error=superseded("item"))
             checked[name] = (position, ready)
         for position, outcome in await self._save(list(checked.values()), principal):
             outcomes[position] = outcome
@@ -80,7 +80,7 @@ class SaveItems:
         return [outcome for outcome in outcomes if outcome is not None]
 
     async def change(self, external_id: str, change: ItemChange, *, principal: Principal) -> ItemOutcome:
-        """Change what ``change`` names of a stored item; no other write is lost by it.
+        """Apply ``change`` to a stored item without losing concurrent writes.
 
         Raises NotFoundError or InvalidInputError.
         """
@@ -95,7 +95,7 @@ class SaveItems:
         return checked_draft(draft, principal=principal, max_metadata_bytes=self._max_metadata_bytes)
 
     def _dated(self, draft: ItemDraft) -> ItemDraft:
-        """Date a turn that is to be named after its content: the same words may be said again."""
+        """Date a turn that gets its name from its content: the same words may occur again."""
         undated = draft.external_id is None and draft.attributes.occurred_at is None
         if self._collection is not Collection.HISTORY or not undated:
             return draft
@@ -112,7 +112,7 @@ class SaveItems:
             if len(drafts) == 1:
                 position, draft = drafts[0]
                 return [(position, ItemFailure(external_id=draft.external_id, error=error))]
-            # one item of the batch is in the way of all: the half without it is stored at once
+            # one item blocks the batch: the half without it is stored at once
             half = len(drafts) // 2
             return [*await self._save(drafts[:half], principal), *await self._save(drafts[half:], principal)]
         return [(position, outcome) for (position, _), outcome in zip(drafts, saved, strict=True)]
@@ -120,11 +120,3 @@ class SaveItems:
 
 def _again(outcome: SaveOutcome | None) -> SaveOutcome | None:
     return replace(outcome, status=IngestStatus.UNCHANGED) if isinstance(outcome, ItemOutcome) else outcome
-
-
-def _superseded() -> InvalidInputError:
-    return InvalidInputError(
-        "A later line of this batch names the same external_id.",
-        field="external_id",
-        remedy="Send each item once.",
-    )

@@ -1,4 +1,4 @@
-"""A circuit breaker: a source that failed several times in a row is left alone for a while, then probed.
+"""A circuit breaker: skips a source for a while after several failures in a row, then probes it.
 
 closed --failures in a row--> open --cooldown--> half open: one probe at a time --success--> closed
                                 ^------------------failure of the probe----'
@@ -14,7 +14,7 @@ from ragcorp.domain.exceptions import ConfigurationError
 
 
 class Admission(StrEnum):
-    """Whether a source may be asked. Whoever holds a probe keeps others from it until it is settled."""
+    """Whether a source may be queried. While one query probes it, others are refused until ``settle``."""
 
     FREE = "free"
     PROBE = "probe"
@@ -22,7 +22,7 @@ class Admission(StrEnum):
 
 
 class CircuitState(StrEnum):
-    """``half_open``: the next query probes the source, or one does."""
+    """``half_open``: the next query probes the source, or one is probing it."""
 
     CLOSED = "closed"
     HALF_OPEN = "half_open"
@@ -30,7 +30,7 @@ class CircuitState(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What an answer says of its source's health; a cancelled query, or one that is at fault itself, says nothing."""
+    """Health of a source by its answer; ``nothing`` for a query that was cancelled or invalid."""
 
     WELL = "well"
     FAILED = "failed"
@@ -46,7 +46,7 @@ class _Circuit:
 
 
 class CircuitBreaker:
-    """One circuit a source. Time is an argument, in seconds on any clock that never goes back.
+    """One circuit per source. Time is an argument: seconds on a monotonic clock.
 
     ``failures`` in a row open a circuit for ``cooldown_seconds``; 0 never opens one. Raises ConfigurationError.
     """
@@ -71,10 +71,10 @@ class CircuitBreaker:
         self._circuits: dict[str, _Circuit] = {}
 
     def admit(self, sources: Iterable[str], *, now: float, replaceable: bool = False) -> dict[str, Admission]:
-        """Say of each source whether it may be asked; each that is not refused is to be settled.
+        """Return whether each source may be queried; the caller must ``settle`` each that is not refused.
 
-        Where all would be refused, all may be asked: there is nothing else to answer with, and what they share may be
-        back. Not so where they are ``replaceable``: another source stands in.
+        If all would be refused, all are admitted, unless they are ``replaceable`` by another source: nothing else can
+        answer, and what they share may be available again.
         """
         admitted = {source: self._admission(source, now) for source in sources}
         refused = all(admission is Admission.REFUSED for admission in admitted.values())
@@ -89,7 +89,7 @@ class CircuitBreaker:
         return {source: self._state(source, now) for source in sources}
 
     def settle(self, source: str, admission: Admission, verdict: Verdict, *, now: float) -> None:
-        """Take note of how a source that was admitted did. A well source's circuit closes, whoever asked it."""
+        """Record the verdict on an admitted source. A well one closes the circuit, probe or not."""
         if admission is Admission.REFUSED or not self._failures:
             return
         circuit = self._circuits.setdefault(source, _Circuit())
@@ -99,7 +99,7 @@ class CircuitBreaker:
             del self._circuits[source]
         elif verdict is Verdict.FAILED:
             circuit.failures += 1
-            # asked before it opened, others may fail after it: they lengthen nothing
+            # failures of queries that began before it opened do not extend the cooldown
             if circuit.failures >= self._failures and (circuit.probe_from is None or admission is Admission.PROBE):
                 circuit.probe_from = now + self._cooldown_seconds
 

@@ -1,4 +1,4 @@
-"""One line in the log for a source, or a step, that did not do its part."""
+"""Logs sources and steps that failed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FAILURES = frozenset({SourceOutcome.FAILED, SourceOutcome.TIMEOUT, SourceOutcome
 
 
 def log_outage(report: SourceReport) -> None:
-    """Log the report of what failed; what was skipped, or gave less than usual, is no failure."""
+    """Log a failure; skipped sources and incomplete answers are not failures."""
     if report.outcome in FAILURES:
         logger.warning(
             "source %s failed",

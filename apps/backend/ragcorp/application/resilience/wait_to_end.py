@@ -1,4 +1,4 @@
-"""Waits for work that must not be left half done."""
+"""Waits for work that must complete."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 async def wait_to_end(work: asyncio.Future[Any]) -> None:
-    """Return when ``work`` has ended, how ever it did. Cancelled meanwhile, it waits on, and raises CancelledError."""
+    """Return when ``work`` has ended, whatever its outcome; if cancelled, raise CancelledError only then."""
     cancelled = False
     while not work.done():
         try:
@@ -17,5 +17,5 @@ async def wait_to_end(work: asyncio.Future[Any]) -> None:
     if not cancelled:
         return
     if not work.cancelled():
-        work.exception()  # nobody will ask for it now
+        work.exception()  # retrieved: the caller gets CancelledError
     raise asyncio.CancelledError

@@ -1,4 +1,4 @@
-"""Looks up what a query mentions and what an episode showed before, and makes anchors of it."""
+"""Looks up the mentions of a query and the earlier entities of an episode, and returns anchors."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from ragcorp.domain.structure.hydration import Anchor, HydrationWarning, Warning
 from ragcorp.domain.text.place_words import place_words
 
 MOST_PREVIOUS = 1000
-"""Entities of earlier turns that stay, those of the latest turns first."""
+"""Maximum entities of earlier turns, latest turns first."""
 
 MOST_FILES = 50
 MOST_NAMED = 200
-"""Of one name: enough that the nearest is among them."""
+"""Maximum entities of one name: enough to include the nearest."""
 
 MOST_OF_DOCUMENT = 1000
 MOST_WITHIN = 1000
 MOST_NEIGHBOURS = 8
 MOST_SHOWN = 50
-"""Paths of earlier turns whose words tell which of very many is near."""
+"""Paths of earlier turns whose words order the matches of a very common name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundAnchors:
-    """``episodes_out`` is why earlier turns could not be read, None where they could."""
+    """Anchors and warnings; ``episodes_out`` is the error of reading earlier turns, if any."""
 
     anchors: tuple[Anchor, ...]
     warnings: tuple[HydrationWarning, ...] = ()
@@ -59,12 +59,11 @@ class _Earlier:
 
 
 class AnchorLookup:
-    """At most eleven calls of the ports, mostly seven: side by side files, names and the episode (whose two follow one
-    another); those names again by what the episode showed of which there are too many; how rare the plain words are
-    that are names, too, and how many chunks there are if they are not; the entities of the files in question; side by
-    side what is inside an anchor and what is near it.
+    """Resolves mentions with at most eleven port calls, usually seven.
 
-    A query without a word that could be a name costs the two of the episode.
+    In parallel: files, names and the episode (two calls); then again the names with too many matches, ordered by the
+    episode; the frequencies of plain words that are names, and the number of chunks; the entities of the mentioned
+    files; in parallel the parts and the neighbours of anchors. A query without a possible name costs the episode only.
     """
 
     def __init__(
@@ -83,19 +82,19 @@ class AnchorLookup:
     async def find(
         self, said: Sequence[Mention], *, episode_id: str | None = None, principal: Principal, filters: Filters
     ) -> FoundAnchors:
-        """Return the anchors of what a query mentions (``said``) and of what its episode showed before.
+        """Return the anchors of the mentions and of the episode's earlier entities.
 
-        Raises StorageUnavailableError, though not for earlier turns that cannot be read: they are left out.
+        Raises StorageUnavailableError, except for earlier turns: if they cannot be read, they are left out.
         """
         wanted = wanted_names(said, options=self._options)
         look = _Look(index=self._index, principal=principal, filters=filters, near=near_words(said))
-        async with _side_by_side() as group:
+        async with _parallel() as group:
             naming_files = group.create_task(look.files(wanted.files))
             naming = group.create_task(look.named(wanted.entities))
             remembering = group.create_task(self._earlier(episode_id, look, needed=bool(said)))
         earlier = remembering.result()
         shown = tuple(dict.fromkeys(entity.path for entity in earlier.entities))[:MOST_SHOWN]
-        async with _side_by_side() as group:
+        async with _parallel() as group:
             again_files = group.create_task(look.nearer_files(naming_files.result(), shown))
             again = group.create_task(look.nearer(naming.result(), shown))
         named, found_files = again.result(), again_files.result()
@@ -114,7 +113,7 @@ class AnchorLookup:
             chunks=chunks,
             options=self._options,
         )
-        async with _side_by_side() as group:
+        async with _parallel() as group:
             inside = group.create_task(look.within(resolution.containers))
             near = group.create_task(look.neighbours(resolution.symbols))
         return FoundAnchors(
@@ -131,7 +130,7 @@ class AnchorLookup:
         )
 
     async def _counted(self, words: Sequence[str], principal: Principal) -> tuple[Mapping[str, int], int]:
-        """Return how many chunks hold each word, and how many there are where that decides."""
+        """Return the number of chunks with each word, and of all chunks where that decides."""
         if not words:
             return {}, 0
         counted = await self._frequencies.document_frequencies(" ".join(words), principal=principal)
@@ -140,7 +139,7 @@ class AnchorLookup:
         return counted, await self._frequencies.count_chunks(principal=principal)
 
     async def _earlier(self, episode_id: str | None, look: _Look, *, needed: bool) -> _Earlier:
-        """Return what earlier turns showed, latest first. It also tells which of several files is the nearest."""
+        """Return the entities of earlier turns, latest first. They also decide which of several files is nearest."""
         if episode_id is None or self._episodes is None or not (needed or self._options.previous):
             return _Earlier()
         try:
@@ -159,7 +158,7 @@ def _not_listed(
     resolution: Resolution,
     previous: Sequence[EntityRef],
 ) -> Iterator[HydrationWarning]:
-    """Yield a warning for each list that is as long as it may be: the others were not looked at."""
+    """Yield a warning for each truncated list."""
     for file in resolution.files:
         if len(of_documents.get(file.file.document_id, ())) >= MOST_OF_DOCUMENT:
             yield _longer(file.file.path or file.file.external_id, MOST_OF_DOCUMENT, file.file.document_id)
@@ -180,14 +179,14 @@ def _longer(what: str, most: int, document_id: UUID | None = None, key: str | No
 
 
 def _found_words(said: Sequence[Mention], found: Collection[str]) -> list[str]:
-    """Return the plain words that are names, too: how rare they are tells whether they are meant so."""
+    """Return the plain words that are also names: their rarity decides whether they are meant as names."""
     names = frozenset(found)
-    return [each.word for each in said if each.word is not None and not names.isdisjoint(each.names)]
+    return [mention.word for mention in said if mention.word is not None and not names.isdisjoint(mention.names)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
-    """The index as one caller sees it; nothing is asked for what is empty."""
+    """The index for one caller; empty lookups cost no call."""
 
     index: StructureIndex
     principal: Principal
@@ -211,7 +210,7 @@ class _Look:
     async def nearer_files(
         self, found: Mapping[str, Named[FileRef]], shown: Sequence[str]
     ) -> Mapping[str, Named[FileRef]]:
-        """Ask again, by the words of paths that were shown, for the names of which not all were found."""
+        """Look up truncated names again, ordered by the words of the paths shown before."""
         many = [name for name, named in found.items() if shown and named.matches > len(named.found)]
         return {**found, **await self.files(many, _words_of(shown))}
 
@@ -244,8 +243,8 @@ def _words_of(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def _side_by_side() -> AsyncIterator[asyncio.TaskGroup]:
-    """Yield a group of tasks that ends with the first error of one of them, and raises that error itself."""
+async def _parallel() -> AsyncIterator[asyncio.TaskGroup]:
+    """Yield a task group that raises the first error itself, without an exception group."""
     try:
         async with asyncio.TaskGroup() as group:
             yield group

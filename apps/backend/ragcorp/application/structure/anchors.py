@@ -1,7 +1,7 @@
-"""From what a query mentions, and what was shown before, to anchors: what is shown whatever its similarity. Pure.
+"""Turns mentions and earlier entities into anchors: entities that are shown whatever their similarity. Pure.
 
-The lookups lie between the steps: ``wanted_names`` says which names, ``mentioned_files`` which documents, ``resolve``
-of which entities the parts and the neighbours are needed; ``anchors`` puts them together.
+``wanted_names`` returns the names to look up, ``mentioned_files`` the documents, ``resolve`` the entities whose parts
+and neighbours are needed; ``anchors`` combines the lookups.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _UNKNOWN: Mapping[str, int] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorOptions:
-    """Which anchors there are, and how many neighbours: so many of each kind for one symbol, ``neighbours`` in all.
+    """Enabled anchors, and the maximum neighbours: of each kind for one symbol, and ``neighbours`` in all.
 
-    ``symbol_mentions`` are all but those of files. Raises ConfigurationError for a number below zero.
+    ``symbol_mentions`` covers all mentions but those of files. Raises ConfigurationError for a negative number.
     """
 
     file_mentions: bool = True
@@ -65,7 +65,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What the mentions of a query are."""
+    """The files and entities that the mentions resolve to."""
 
     files: tuple[MentionedFile, ...] = ()
     entities: tuple[MentionedEntity, ...] = ()
@@ -73,16 +73,16 @@ class Resolution:
 
     @property
     def containers(self) -> tuple[EntityRef, ...]:
-        """Those with parts that are anchored with them."""
-        return tuple(each.entity for each in self.entities if each.entity.kind in CONTAINERS)
+        """Entities whose parts are anchored too."""
+        return tuple(entity.entity for entity in self.entities if entity.entity.kind in CONTAINERS)
 
     @property
     def symbols(self) -> tuple[EntityRef, ...]:
-        """Those whose neighbours in the syntax tree are anchored: symbols that were named themselves."""
+        """Mentioned symbols, whose neighbours in the syntax tree are anchored too."""
         return tuple(
-            each.entity
-            for each in self.entities
-            if each.reason is AnchorReason.EXPLICIT_SYMBOL_MENTION and each.entity.kind in CODE_KINDS
+            entity.entity
+            for entity in self.entities
+            if entity.reason is AnchorReason.EXPLICIT_SYMBOL_MENTION and entity.entity.kind in CODE_KINDS
         )
 
 
@@ -90,7 +90,7 @@ _DEFAULT = AnchorOptions()
 
 
 def wanted_names(mentions: Sequence[Mention], *, options: AnchorOptions = _DEFAULT) -> Wanted:
-    """Return the names to look up, each once. Files are asked for in any case: they say which entity is near."""
+    """Return the distinct names to look up. Files are always included: they decide which entity is near."""
     names = tuple(dict.fromkeys(name for mention in mentions for name in (*mention.names, *mention.outer)))
     if not (options.file_mentions or options.symbol_mentions):
         return Wanted(files=(), entities=())
@@ -145,7 +145,7 @@ def anchors(
     only plain words name comes behind every strong mention.
     """
     kept: dict[EntityIdentity, _Reasons] = {}
-    named = frozenset(each.entity.identity for each in resolution.entities)
+    named = frozenset(entity.entity.identity for entity in resolution.entities)
 
     def add(entity: EntityRef, reason: AnchorReason, order: int, turn: int = 0, *, weak: bool = False) -> None:
         place = (weak, turn, order)
@@ -170,17 +170,17 @@ def anchors(
     ordered = sorted(kept.values(), key=_Reasons.key)
     return tuple(
         Anchor(
-            entity=each.entity,
-            reasons=each.reasons,
-            along=each.reasons[0] in MENTIONED and each.entity.identity not in named,
+            entity=item.entity,
+            reasons=item.reasons,
+            along=item.reasons[0] in MENTIONED and item.entity.identity not in named,
         )
-        for each in ordered
+        for item in ordered
     )
 
 
 @dataclass(slots=True, kw_only=True)
 class _Reasons:
-    """An entity's reasons with the order of what each came from."""
+    """An entity's reasons with the order of each reason's origin."""
 
     entity: EntityRef
     orders: dict[AnchorReason, tuple[bool, int, int]] = field(default_factory=dict)
@@ -197,9 +197,9 @@ class _Reasons:
 
 
 def _in_turn(entities: Sequence[EntityRef], named: Collection[EntityIdentity]) -> Iterator[tuple[EntityRef, int]]:
-    """Yield entities with their number among those that come along, from 1; those that are named have 0."""
+    """Yield entities with their number among the unnamed ones, from 1; named ones have 0."""
     turn = 0
-    for entity in sorted(entities, key=lambda each: (each.position, each.key)):
+    for entity in sorted(entities, key=lambda entity: (entity.position, entity.key)):
         if entity.kind is EntityKind.IDENTIFIER:
             continue
         turn += entity.identity not in named
@@ -212,10 +212,9 @@ def _neighbours(
     known: frozenset[EntityIdentity],
     options: AnchorOptions,
 ) -> Iterator[tuple[EntityRef, AnchorReason, int]]:
-    """Yield neighbours with the order of their symbol: calls before callers before the same file, the nearest first.
+    """Yield neighbours with the order of their symbol: calls, callers, then the same file, nearest first.
 
-    Those that are anchors anyway take no place. Where there are too many, each symbol has its first before any has its
-    second.
+    Existing anchors do not count against the limit. Where there are too many, they are taken in rounds by symbol.
     """
     limits = {
         AnchorReason.AST_CALLS: options.calls,
@@ -231,7 +230,7 @@ def _neighbours(
             new = [entity for entity in others if entity.identity not in known][:limit]
             ranked += [(place, order, entity) for place, entity in enumerate(new)]
             yield from ((entity, reason, order) for entity in others if entity.identity in known)
-        for _, order, entity in sorted(ranked, key=lambda each: each[:2]):
+        for _, order, entity in sorted(ranked, key=lambda item: item[:2]):
             if entity.identity in taken or len(taken) < options.neighbours:
                 taken.add(entity.identity)
                 yield entity, reason, order

@@ -1,4 +1,4 @@
-"""Extracts the entities of a document so that no fault of an extractor costs the document."""
+"""Extracts the entities of a document; a failing extractor never fails the document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def extracted(extractor: StructureExtractor, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure:
-    """Return the structure; one without entities where the extractor fails, which is logged and not tried again."""
+    """Return the structure; if the extractor fails, log it and return one without entities."""
     try:
         return extractor.extract(parsed, path=path, title=title)
     except Exception:  # a parser met what its authors did not: the text is stored and found all the same

@@ -1,4 +1,4 @@
-"""Use case: extract the entities of stored documents that have none, or those of an older extractor."""
+"""Use case: extract the missing or outdated entities of stored documents."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ragcorp.domain.ports.structure import StructureBacklog, StructureExtractor,
 from ragcorp.domain.structure.entities import DocumentStructure
 
 BATCH = 20
-"""Documents that are held in memory at once."""
+"""Documents in memory at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshedStructure:
-    """What a refresh did. ``waiting`` documents changed while they were read, or came meanwhile."""
+    """Result of a refresh. ``waiting`` documents changed while they were read, or are new."""
 
     documents: int
     entities: int
@@ -28,9 +28,9 @@ class RefreshedStructure:
 
 
 class RefreshStructure:
-    """Works off the documents of all workspaces, a batch at a time; one that is stopped goes on where it stopped.
+    """Processes the documents of all workspaces in batches, and resumes where it stopped.
 
-    No connection is held while a batch is extracted, in a worker thread.
+    Extraction runs in a worker thread without holding a connection.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class RefreshStructure:
         self._is_plain = is_plain
 
     async def refresh(self, *, on_progress: Report = lambda done, total: None) -> RefreshedStructure:  # noqa: ARG005
-        """Look at each document once, by id, and extract what is out of date. Raises StorageUnavailableError."""
+        """Process each outdated document once, by id. Raises StorageUnavailableError."""
         total = await self.count()
         documents = entities = 0
         on_progress(documents, total)
@@ -61,7 +61,7 @@ class RefreshStructure:
         return RefreshedStructure(documents=documents, entities=entities, waiting=await self.count())
 
     async def count(self) -> int:
-        """Return how many documents are out of date."""
+        """Return the number of outdated documents."""
         return await self._backlog.count(self._extractor.fingerprint)
 
     def _extracted(self, batch: Sequence[UnstructuredDocument]) -> dict[UUID, tuple[bytes, DocumentStructure]]:

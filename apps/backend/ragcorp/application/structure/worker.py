@@ -1,4 +1,4 @@
-"""Extracts, while a service runs, the entities of documents that others stored without them or with fewer."""
+"""Background worker: extracts the missing or outdated entities of stored documents."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LOOK_SECONDS = 600.0
 
 
 class StructureWorker:
-    """Refreshes at the start, and looks again every ``look_seconds``: versions and extras of services differ.
+    """Refreshes at the start and every ``look_seconds``: other services may run other versions or extras.
 
-    What waits (it changed while it was read), or failed, is tried again after ``retry_seconds``.
+    Documents that failed or changed while they were read are retried after ``retry_seconds``.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class StructureWorker:
         self._look_seconds = look_seconds
 
     async def run(self) -> None:
-        """Run until cancelled. An outage of the database, or a write that got in the way, is waited out."""
+        """Run until cancelled; database outages and conflicting writes are retried."""
         while True:
             is_done = False
             try:

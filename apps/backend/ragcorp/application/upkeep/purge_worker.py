@@ -1,4 +1,4 @@
-"""Removes for good, while a service runs, what is old enough."""
+"""Purges expired data while a service runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PurgeWorker:
         return self._what
 
     async def run(self) -> None:
-        """Run until cancelled. An outage of the database is waited out."""
+        """Run until cancelled. Waits out outages of the database."""
         while True:
             try:
                 purged = await self._purge()

@@ -1,4 +1,4 @@
-"""How a long task tells how far it is."""
+"""Progress of long tasks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 Report = Callable[[int, int], None]
-"""Told how many of how many are done."""
+"""Receives the number of units that are done, and of all."""
 
 Progress = Callable[[str, str], AbstractContextManager[Report]]
-"""Given a task and the unit of its counts, opens the report on it."""
+"""Opens the report on a task, by its title and the unit of its counts."""
 
 
 def no_progress(task: str, unit: str) -> AbstractContextManager[Report]:
-    """Open a report that nobody reads."""
+    """Open a report that is ignored."""
     del task, unit
     return nullcontext(lambda done, total: None)  # noqa: ARG005 - the report's shape

@@ -1,4 +1,4 @@
-"""What describes a document or an item: checked, cleaned, and given an owner."""
+"""Checks and cleans attributes of documents and items, and sets their owner."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def owned_attributes(attributes: DocumentAttributes, principal: Principal) -> Do
     """Return the attributes with the owner that their scope needs.
 
     Raises InvalidInputError for what the writer could not read back: above its clearance, private to
-    somebody else, or of a group that it is not in.
+    another subject, or of a group that it is not in.
     """
     if attributes.sensitivity > principal.clearance:
         raise InvalidInputError(
@@ -109,8 +109,27 @@ def require_external_id(external_id: str) -> None:
         )
 
 
+def superseded(kind: str) -> InvalidInputError:
+    """Return the error of an entry that a later one of its batch replaces."""
+    return InvalidInputError(
+        "A later line of this batch names the same external_id.",
+        field="external_id",
+        remedy=f"Send each {kind} once.",
+    )
+
+
+def prose(text: str, *, field: str) -> str:
+    """Return ``text`` in NFC, NUL as a space, without other control characters. Raises InvalidInputError."""
+    return clean_text(text.replace("\x00", " "), field=field)
+
+
+def one_line(text: str, *, field: str) -> str:
+    """Return ``text`` as ``prose`` on one line, with single spaces. Raises InvalidInputError."""
+    return " ".join(prose(text, field=field).split())
+
+
 def require_text(text: str) -> None:
-    """Raise UnreadableDocumentError for a document's text in which nothing visible stands."""
+    """Raise UnreadableDocumentError for a text without visible characters."""
     if is_blank(text):
         raise UnreadableDocumentError("text is empty.", field="text", remedy="Send a text with at least one word.")
 

@@ -1,4 +1,4 @@
-"""Nobody deletes everything by leaving a field out, or by a filter that says nothing."""
+"""Refuses deletions that select a whole collection."""
 
 from __future__ import annotations
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from ragcorp.application.validation.attribute_checks import (
     MAX_METADATA_BYTES,
     checked_attributes,
     in_utc,
+    one_line,
     owned_attributes,
+    prose,
     require_external_id,
 )
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.graph import EntityDraft, EntityReference, FactDraft, Provenance
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.text.checks import clean_text
 
-
-def one_line(text: str, *, field: str) -> str:
-    """Return ``text`` in NFC, without control characters, with single spaces. Raises InvalidInputError."""
-    return " ".join(clean_text(text.replace("\x00", " "), field=field).split())
+Draft = TypeVar("Draft", EntityDraft, FactDraft)
 
 
 def entity_draft(
@@ -38,7 +37,7 @@ def entity_draft(
         attributes=attributes,
         external_id=external_id,
         aliases=tuple(dict.fromkeys(one_line(alias, field="aliases") for alias in aliases)),
-        description=clean_text(description.replace("\x00", " "), field="description").strip(),
+        description=prose(description, field="description").strip(),
     )
 
 
@@ -75,23 +74,13 @@ def fact_draft(
         valid_from=valid_from and in_utc(valid_from),
         valid_to=valid_to and in_utc(valid_to),
         provenance=provenance,
-        quote=clean_text(quote.replace("\x00", " "), field="quote").strip(),
+        quote=prose(quote, field="quote").strip(),
     )
 
 
-def checked_entity(
-    draft: EntityDraft, *, principal: Principal, max_metadata_bytes: int = MAX_METADATA_BYTES
-) -> EntityDraft:
+def checked(draft: Draft, *, principal: Principal, max_metadata_bytes: int = MAX_METADATA_BYTES) -> Draft:
     """Return the draft with checked attributes and an owner. Raises InvalidInputError."""
     if draft.external_id is not None:
         require_external_id(draft.external_id)
-    checked = checked_attributes(draft.attributes, max_metadata_bytes=max_metadata_bytes)
-    return replace(draft, attributes=owned_attributes(checked, principal))
-
-
-def checked_fact(draft: FactDraft, *, principal: Principal, max_metadata_bytes: int = MAX_METADATA_BYTES) -> FactDraft:
-    """Return the draft with checked attributes and an owner. Raises InvalidInputError."""
-    if draft.external_id is not None:
-        require_external_id(draft.external_id)
-    checked = checked_attributes(draft.attributes, max_metadata_bytes=max_metadata_bytes)
-    return replace(draft, attributes=owned_attributes(checked, principal))
+    attributes = checked_attributes(draft.attributes, max_metadata_bytes=max_metadata_bytes)
+    return replace(draft, attributes=owned_attributes(attributes, principal))

@@ -1,12 +1,12 @@
-"""A partial change of an item or a document: what is not named stays as it is."""
+"""Partial changes of an item or a document: values that are not given stay."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import Enum
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ragcorp.application.validation.item_drafts import item_draft
 from ragcorp.domain.collections import Collection, Item, ItemDraft
@@ -18,7 +18,7 @@ _Value = TypeVar("_Value")
 
 
 class Keep(Enum):
-    """Stands for a value that stays."""
+    """Marks a value that does not change."""
 
     KEEP = "keep"
 
@@ -28,7 +28,7 @@ KEEP: Literal[Keep.KEEP] = Keep.KEEP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeChange:
-    """New values of attributes. ``metadata`` is replaced as a whole; None takes a value away."""
+    """New values of attributes. ``metadata`` is replaced as a whole; None removes a value."""
 
     title: str | Keep = KEEP
     language: str | Keep = KEEP
@@ -41,18 +41,8 @@ class AttributeChange:
     metadata: Mapping[str, object] | Keep = KEEP
 
     def apply(self, attributes: DocumentAttributes) -> DocumentAttributes:
-        return replace(
-            attributes,
-            title=kept(self.title, attributes.title),
-            language=kept(self.language, attributes.language),
-            artifact_type=kept(self.artifact_type, attributes.artifact_type),
-            sensitivity=kept(self.sensitivity, attributes.sensitivity),
-            visibility_scope=kept(self.visibility_scope, attributes.visibility_scope),
-            owner=kept(self.owner, attributes.owner),
-            occurred_at=kept(self.occurred_at, attributes.occurred_at),
-            path=kept(self.path, attributes.path),
-            metadata=kept(self.metadata, attributes.metadata),
-        )
+        changes: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        return replace(attributes, **{name: value for name, value in changes.items() if value is not KEEP})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +56,7 @@ class ItemChange:
     entities: Sequence[str] | Keep = KEEP
 
     def apply(self, item: Item, *, collection: Collection) -> ItemDraft:
-        """Return the item as it is to be. Raises InvalidInputError, also for taking its time away."""
+        """Return the changed item. Raises InvalidInputError, also for removing its time."""
         if self.attributes.occurred_at is None:
             raise InvalidInputError(
                 "An item has a time.", field="occurred_at", remedy="Give another time, or leave it out."
@@ -83,5 +73,5 @@ class ItemChange:
 
 
 def kept(value: _Value | Keep, present: _Value) -> _Value:
-    """Return the value, or the present one where it stays."""
+    """Return the new value, or the present one if it does not change."""
     return present if isinstance(value, Keep) else value

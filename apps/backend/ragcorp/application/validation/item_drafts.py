@@ -1,4 +1,4 @@
-"""Makes items of memory and history from what callers send, and tells what names are made of. Pure."""
+"""Makes and checks items of memory and history; names unnamed ones by their content. Pure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from dataclasses import replace
 from ragcorp.application.validation.attribute_checks import (
     MAX_METADATA_BYTES,
     checked_attributes,
+    one_line,
     owned_attributes,
+    prose,
     require_external_id,
 )
 from ragcorp.domain.collections import Collection, ItemDraft, MemoryKind
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.text.checks import clean_text
 
 NAME_DIGITS = 32
 
@@ -34,7 +35,7 @@ def item_draft(
 ) -> ItemDraft:
     """Return an item whose texts are cleaned as those of documents are: NFC, no control characters, NUL as a space.
 
-    Names are of one line; an empty session or speaker is none; an entity that is named twice counts once.
+    Names have one line; an empty session or speaker becomes None; repeated entities count once.
     Raises InvalidInputError.
     """
     kinds = list(MemoryKind)
@@ -46,24 +47,19 @@ def item_draft(
             remedy="Use one of the listed kinds.",
         )
     return ItemDraft(
-        text=clean_text(text.replace("\x00", " "), field="text"),
+        text=prose(text, field="text"),
         attributes=attributes,
         external_id=external_id,
-        session=_name(session, field="session") or None,
-        speaker=_name(speaker, field="speaker") or None,
-        entities=tuple(dict.fromkeys(_name(entity, field="entities") for entity in entities)),
+        session=one_line(session or "", field="session") or None,
+        speaker=one_line(speaker or "", field="speaker") or None,
+        entities=tuple(dict.fromkeys(one_line(entity, field="entities") for entity in entities)),
     )
-
-
-def _name(name: str | None, *, field: str) -> str:
-    return " ".join(clean_text((name or "").replace("\x00", " "), field=field).split())
 
 
 def checked_draft(draft: ItemDraft, *, principal: Principal, max_metadata_bytes: int = MAX_METADATA_BYTES) -> ItemDraft:
     """Return the draft with checked attributes and an owner. Raises InvalidInputError.
 
-    One without external_id is to be named after its content (see ``content_name``), so that its writer may store it
-    again and nothing changes.
+    One without external_id gets its name from its content (see ``content_name``), so storing it again changes nothing.
     """
     if draft.external_id is not None:
         require_external_id(draft.external_id)
@@ -79,8 +75,8 @@ def checked_draft(draft: ItemDraft, *, principal: Principal, max_metadata_bytes:
 def content_name(draft: ItemDraft, *, principal: Principal, position: int = 0) -> str:
     """Return the first 32 hex digits of the SHA-256 over writer, session, speaker, time and text, and who may read it.
 
-    ``position`` counts the equal items before it. The writer is part of it, since a name that two of them share tells
-    one what the other has hidden or deleted. The text can be guessed from it: it is no name before it is keyed.
+    ``position`` counts the equal items before it. The writer is included: a name that two writers share would reveal
+    what one has hidden or deleted. The text can be guessed from the digest, which must be keyed before it is a name.
     """
     attributes = draft.attributes
     told = [

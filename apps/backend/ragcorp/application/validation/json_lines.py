@@ -1,12 +1,28 @@
-"""Reads one line of JSON Lines: an object that every parser reads alike. Pure."""
+"""JSON Lines: reads a line as an object that every parser reads alike. Pure."""
 
 from __future__ import annotations
 
-from ragcorp.domain.exceptions import InvalidInputError, PayloadTooLargeError
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ragcorp.domain.exceptions import InvalidInputError, PayloadTooLargeError, RagcorpError
 from ragcorp.domain.text import strict_json
 
 MAX_LINE_BYTES = 1024 * 1024
+BATCH_LINES = 500
 _MARK = b"\xef\xbb\xbf"
+
+
+LinesDone = Callable[[int], None]
+"""Receives the number of lines that are done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineFailure:
+    """A line, counted from 1, that was not stored, with its error."""
+
+    line: int
+    error: RagcorpError
 
 
 def read_object(line: bytes) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Cursors of lists: the last name of a page and what it names, made opaque."""
+"""Opaque cursors of lists: the last name of a page, and its kind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def encode(name: str, *, kind: str = "name") -> str:
 
 
 def decode(cursor: str, *, kind: str = "name") -> str:
-    """Return the name. Raises InvalidInputError for what ``encode`` did not make of a name of this kind."""
+    """Return the name. Raises InvalidInputError for a cursor that ``encode`` did not make for this kind."""
     try:
         told = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
         require_storable(told, field="cursor")

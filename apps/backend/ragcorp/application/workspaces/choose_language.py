@@ -12,16 +12,16 @@ LANGUAGE_CODE = re.compile(r"[a-z]{2,3}")
 
 
 class ChooseLanguage:
-    """``default_language`` is what holds where a workspace has chosen none."""
+    """``default_language`` applies to workspaces that have not chosen one."""
 
     def __init__(self, *, languages: QueryLanguages, default_language: str) -> None:
         self._languages = languages
         self._default_language = default_language
 
     async def choose(self, language: str | None, *, principal: Principal) -> tuple[str, ...]:
-        """Set the language (None: back to the setting's) and return all that queries are read in, first the chosen one.
+        """Set the language (None: the setting's) and return the languages of queries, the chosen one first.
 
-        Raises InvalidInputError for what is no language code.
+        Raises InvalidInputError for an invalid code.
         """
         if language is not None and not LANGUAGE_CODE.fullmatch(language):
             raise InvalidInputError(
@@ -34,5 +34,5 @@ class ChooseLanguage:
         return await self.current(principal=principal)
 
     async def current(self, *, principal: Principal) -> tuple[str, ...]:
-        """Return the languages that queries are read in, first the workspace's own."""
+        """Return the languages of queries, the workspace's own first."""
         return await self._languages.query_languages(principal.workspace, default=self._default_language)

@@ -1,4 +1,4 @@
-"""Use case: see to it that searches of a workspace miss nothing."""
+"""Use case: complete the vectors and statistics of a workspace."""
 
 from __future__ import annotations
 
@@ -13,21 +13,18 @@ from ragcorp.domain.principal import Principal
 MAX_FAILED_ROUNDS = 3
 POLL_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 150.0
-"""Longer than a lease: a share that another process took and lost has come back by then."""
+"""Longer than a lease: entries that a dead process claimed are available again by then."""
 
 
 class SettleWorkspace:
-    """Makes the vectors that are missing, then refreshes the statistics.
-
-    ``embed_pending`` is None where no model is configured.
-    """
+    """Makes the missing vectors, then refreshes the statistics. ``embed_pending`` is None without a model."""
 
     def __init__(self, *, embed_pending: BacklogEmbedding | None, workspaces: Workspaces) -> None:
         self._embed_pending = embed_pending
         self._workspaces = workspaces
 
     async def settle(self, *, principal: Principal, progress: Progress = no_progress) -> None:
-        """Return when each chunk has its vector and counts. Raises EmbedderUnavailableError if the model gives out."""
+        """Return when all chunks have vectors and statistics. Raises EmbedderUnavailableError."""
         if self._embed_pending is not None:
             with progress("Making vectors", "passages") as report:
                 await self._embed(self._embed_pending, principal.workspace, report)
@@ -50,6 +47,6 @@ class SettleWorkspace:
                     remedy="`ragcorp doctor` tells more; vectors that were made are kept for the next run.",
                 )
             if not done.embedded:
-                # a failure is being put off, or another process has the rest
+                # a retry is scheduled, or another process has claimed the rest
                 await asyncio.sleep(POLL_SECONDS)
                 waited += POLL_SECONDS

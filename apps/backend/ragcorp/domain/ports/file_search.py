@@ -1,4 +1,4 @@
-"""Ports for files that are searched and read where they lie."""
+"""Ports for searching and reading files in place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FileRepository(Protocol):
         ...
 
     async def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
-        """Return a file, or lines of it. Raises a FileAccessError, and InvalidInputError for lines that are none."""
+        """Return a file, or lines of it. Raises a FileAccessError, and InvalidInputError for an invalid range."""
         ...
 
     async def read_passages(
@@ -106,7 +106,7 @@ class TermFrequencies(Protocol):
     """Counts the chunks of a workspace that contain each word of a text."""
 
     async def document_frequencies(self, text: str, *, principal: Principal) -> Mapping[str, int]:
-        """Return the number for each word as it is written in ``text``; one round trip. 0: no chunk holds it."""
+        """Return the count for each word as written in ``text``; one round trip. 0: no chunk contains it."""
         ...
 
     async def count_chunks(self, *, principal: Principal) -> int:

@@ -1,4 +1,4 @@
-"""Ports for folders that are kept in step with the documents that were stored from them."""
+"""Ports for folders whose files are stored as documents, and kept in step with them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from typing import NamedTuple, Protocol
 
 from ragcorp.domain.documents import DocumentAttributes, SourceFile
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.ports.files import DocumentFiles, FileEntry
 from ragcorp.domain.principal import Principal
 
 
 def is_at(path: str, folder: str) -> bool:
     """Return whether a path of a tree is ``folder`` or below it; '' is the root."""
     return not folder or path == folder or path.startswith(f"{folder}/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntry:
+    """A file to ingest: its path, and its name relative to the folder, with '/' between parts."""
+
+    path: Path
+    relative: str
 
 
 class FileStamp(NamedTuple):
@@ -46,9 +53,9 @@ class FolderScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedTree:
-    """A folder by its real path; ``only`` is the one file that counts, where a file is watched.
+    """A folder by its real path; ``only`` is the file to watch, if it is just one.
 
-    ``key`` identifies the folder in storage: it is no path.
+    ``key`` identifies the folder in storage; it is not a path.
     """
 
     root: Path
@@ -76,10 +83,16 @@ class StampedFile:
     moving: bool
 
 
-class FolderFiles(DocumentFiles, Protocol):
+class FolderFiles(Protocol):
     """Looks at trees of files. Blocking: callers run it in a worker thread."""
 
-    def find(self, root: Path, *, gitignore: bool = True) -> list[FileEntry]: ...
+    def find(self, root: Path, *, gitignore: bool = True) -> list[FileEntry]:
+        """Return the files below ``root`` that can be ingested, in a fixed order. Raises MissingFileError."""
+        ...
+
+    def read(self, entry: FileEntry) -> SourceFile:
+        """Raises PayloadTooLargeError, NotFoundError or UnreadableDocumentError."""
+        ...
 
     def locate(self, path: Path) -> WatchedTree:
         """Raises MissingFileError."""
@@ -96,7 +109,7 @@ class FolderFiles(DocumentFiles, Protocol):
         ...
 
     def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:
-        """Return those of the paths at which, at this moment, no file to ingest is."""
+        """Return the paths at which there is no file to ingest at this moment."""
         ...
 
 
@@ -264,25 +277,21 @@ class WatchMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FolderTask:
+    """A tree to keep in step: how, for whom, and what is remembered between passes."""
+
+    tree: WatchedTree
+    principal: Principal
+    options: FolderOptions
+    on_event: OnEvent
+    on_progress: OnProgress | None = None
+    memory: WatchMemory = field(default_factory=WatchMemory)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncOutcome:
-    """``again``: paths that have to be looked at again soon. ``waiting``: why nothing could be compared, if so."""
+    """``again``: paths to check again soon. ``waiting``: the reason why nothing could be compared."""
 
     counts: SyncCounts = SyncCounts()
     again: frozenset[str] = frozenset()
     waiting: RagcorpError | None = None
-
-
-class FolderSync(Protocol):
-    """Brings the documents in step with a tree, or with some of its paths, once (the use case)."""
-
-    async def sync(
-        self,
-        tree: WatchedTree,
-        *,
-        principal: Principal,
-        options: FolderOptions,
-        memory: WatchMemory,
-        below: Collection[str] | None = None,
-        on_event: OnEvent,
-        on_progress: OnProgress | None = None,
-    ) -> SyncOutcome: ...

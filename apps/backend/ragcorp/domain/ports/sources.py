@@ -17,11 +17,17 @@ from ragcorp.domain.search.requests import QuerySyntax
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceQuery:
-    """What every source is asked: up to ``limit`` hits for ``text`` that pass the filters and the principal.
+    """The part of a query plan that a source needs.
 
-    ``now`` is the moment of the search, and ``since``, where a profile bounds a source in time, the earliest moment
-    that counts. ``keywords`` are what the caller would have looked for literally, where the caller said it. ``explain``
-    asks for the answer's notes.
+    text: the query
+    principal: the caller; return only hits that it may read
+    filters: conditions that every hit must meet
+    limit: maximum hits of each list
+    syntax: plain text, or websearch with operators
+    now: the moment from which ages are counted
+    since: earliest moment of a hit, where the profile limits the source in time
+    keywords: literal terms, where the caller gave some
+    explain: whether to fill the answer's ``notes``
     """
 
     text: str
@@ -36,31 +42,35 @@ class SourceQuery:
 
 
 class CandidateScorer(Protocol):
-    """Scores candidates exactly, whether or not its source listed them. For fusions of scores, and to explain."""
+    """Scores any candidate exactly, whether or not its source listed it. Used by linear fusion and explanations."""
 
     @property
     def score_type(self) -> str: ...
 
     async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
-        """Return the score of each chunk; of one that it knows nothing of, none."""
+        """Return the score of each chunk; unknown chunks are absent."""
         ...
 
     async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
-        """Return the lexemes behind the score of kind ``score_type`` of each chunk, where there are such."""
+        """Return the lexemes behind each chunk's score of kind ``score_type``, empty where there are none."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceAnswer:
-    """A source's hits; ``incomplete`` says in a short word why some evidence could not be seen, if so.
+    """The answer of a source; most sources set ``ranked_list`` alone.
 
-    ``further`` are lists of their own that came out of the same look, with names of their own, and ``emphasis`` how
-    much more than usual a list says on this query: a factor of its weight, by name, in a fusion of scores. ``seen`` is
-    the share in [0, 1] of its evidence that the source could see: ranks among few say little. ``scorer`` scores what
-    the source did not list; ``admits`` is set where the query's operators are conditions on every result: it returns
-    those of given chunk ids that meet them. ``cut`` says that a budget ended the look early; ``notes`` are for an
-    explanation. ``terms`` are the lexemes that the source looked for, ``literals`` what it looked for literally: they
-    are marked in the results.
+    ranked_list: the hits, best first
+    further: more lists of the same lookup, with names of their own
+    emphasis: factors of the weights of lists, by name; linear fusion applies them
+    incomplete: a short word for why some evidence was not searched; it is named in ``degraded``
+    seen: the share in [0, 1] of the evidence that was searched; the weight is multiplied by it
+    cut: a budget ended the search early
+    scorer: scores candidates of other sources
+    admits: returns those of the given chunk ids that meet the query's operators, where the query has some
+    notes: added to an explanation
+    terms: the lexemes searched for, and ``literals``, the literal terms; both are highlighted
+
     Raises InvalidRankingError.
     """
 
@@ -91,21 +101,29 @@ class SourceAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceResult:
-    """What became of a source in one query: its report and, unless it is out, its answer."""
+    """The report of a source in one search and, unless it failed, its answer."""
 
     report: SourceReport
     answer: SourceAnswer | None = None
 
 
 class RetrievalSource(Protocol):
-    """One way of finding passages. A source that is out raises SourceUnavailableError.
+    """One way to find passages.
 
-    At its deadline a source is cancelled and waited for no longer. Whatever else it raises is its own ``error``; the
-    query goes on.
+    ``retrieve`` raises SourceUnavailableError during an outage; any other exception is reported as ``error``, and the
+    search goes on. At its deadline a source is cancelled and no longer awaited.
 
-    A source may have two attributes more: ``collection``, where its hits are not chunks, and ``filter_fields``, the
-    names that it can filter by (``METADATA`` among them: any other name). It is left out, and named, where a query's
-    filters use another. One without ``filter_fields`` takes every filter.
+    Two optional attributes: ``collection``, where the hits are not chunks, and ``filter_fields``, the fields that the
+    source can filter by (``METADATA`` stands for all other names). A query with another filter skips the source and
+    names it. A source without ``filter_fields`` gets every filter.
+
+        class WikiSource:
+            name = "wiki"
+
+            async def retrieve(self, query: SourceQuery) -> SourceAnswer:
+                pages = await self._wiki.search(query.text, limit=query.limit)
+                hits = tuple(Hit(chunk_id=page.id, score=page.score) for page in pages)
+                return SourceAnswer(ranked_list=RankedList(source="wiki", score_type="wiki", hits=hits))
     """
 
     @property
@@ -115,9 +133,9 @@ class RetrievalSource(Protocol):
 
 
 class FusionService(Protocol):
-    """Makes one ranking of several. Pure: the same lists give the same ranking to the last bit.
+    """Fuses ranked lists into one ranking. Pure: equal lists give an identical ranking.
 
-    Weights go by the name of a list, default 1; ``k`` is the rank constant of a fusion that uses ranks.
+    ``weights`` are by list name, default 1; ``k`` is the rank constant of a fusion by rank.
     """
 
     def fuse(

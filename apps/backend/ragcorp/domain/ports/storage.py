@@ -12,12 +12,12 @@ from ragcorp.domain.documents import (
     ChunkDraft,
     Document,
     DocumentAttributes,
-    IngestStatus,
     ParsedText,
     SourceFile,
 )
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.filters import Filters
+from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import RankedList
 from ragcorp.domain.search.lexical import QueryTerm
@@ -38,16 +38,6 @@ class DocumentWrite:
     chunks: tuple[ChunkDraft, ...]
     index_hashes: tuple[bytes, ...]
     structure: DocumentStructure = field(default_factory=DocumentStructure)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOutcome:
-    """What a write did. ``pending`` counts the chunks that still lack a vector of the active model."""
-
-    document_id: UUID
-    status: IngestStatus
-    chunks: int
-    pending: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,25 +172,25 @@ class DocumentStore(Protocol):
 
     async def find_unchanged(
         self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
-    ) -> dict[str, WriteOutcome]:
+    ) -> dict[str, IngestResult]:
         """Return the documents, given as content hash by external_id, that are stored unchanged."""
         ...
 
-    async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[WriteOutcome]:
+    async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
         """Create the documents or swap their chunks, in one transaction; equal documents stay unchanged.
 
         Raises ConflictError for an existing document that the principal may not read.
         """
         ...
 
-    async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> WriteOutcome:
+    async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> IngestResult:
         """Swap a document's chunks as ``save_many`` does, unless it changed since the caller read it.
 
         Raises ConflictError unless it exists, is not deleted and has the content hash ``expected``.
         """
         ...
 
-    async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
+    async def restore(self, write: DocumentWrite, *, principal: Principal) -> IngestResult:
         """Bring a soft-deleted document back with its chunks.
 
         Raises NotFoundError unless it is still deleted and still has the content hash of ``write``.

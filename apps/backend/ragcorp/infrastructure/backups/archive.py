@@ -1,7 +1,7 @@
-"""The file of a backup: a ZIP with `manifest.json` and `database.dump` (pg_dump's custom format), not compressed twice.
+"""The backup file: a ZIP with `manifest.json` and `database.dump` (pg_dump's custom format), not compressed again.
 
-ZIP because it keeps a checksum of each entry, which pg_dump's own format does not: a byte that a disk lost is noticed
-before anything is restored. `unzip` and `pg_restore` read it where there is no ragcorp.
+A ZIP has a checksum for each entry, which pg_dump's own format has not: a damaged byte is detected before anything is
+restored. `unzip` and `pg_restore` read it without ragcorp.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def damage_translated() -> Iterator[None]:
 
 @contextmanager
 def open_archive(file: Path) -> Iterator[Archive]:
-    """Raises MissingFileError, or InvalidInputError for a file that is no backup or not a whole one."""
+    """Raises MissingFileError, or InvalidInputError for a file that is not a complete backup."""
     try:
         opened = zipfile.ZipFile(file)
     except FileNotFoundError as error:
@@ -127,9 +127,9 @@ def open_archive(file: Path) -> Iterator[Archive]:
 
 @contextmanager
 def new_archive(file: Path, manifest: Manifest, *, overwrite: bool) -> Iterator[IO[bytes]]:
-    """Yield the stream that takes the dump. The file is at its place only when all of it is on the disk.
+    """Yield the stream for the dump. The file appears at its place only when it is complete and on the disk.
 
-    Raises ConflictError when there is one and it is not to be overwritten, StorageUnavailableError for a full disk.
+    Raises ConflictError if the file exists and may not be overwritten, StorageUnavailableError for a full disk.
     """
     refuse_existing(file, overwrite=overwrite)
     fresh = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")

@@ -27,7 +27,7 @@ NO_CONTENT = frozenset(
         "bm25_statistics",
     }
 )
-"""Tables that have rows in a database that holds nothing: seeds of migrations, and statistics."""
+"""Tables that have rows in an empty database: seeds of migrations, and statistics."""
 
 _TABLES: LiteralString = """
     SELECT relname FROM pg_class

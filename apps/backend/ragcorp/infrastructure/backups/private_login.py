@@ -1,4 +1,4 @@
-"""How a program of PostgreSQL's learns where to log in: from a file of its own that only its user may read."""
+"""Login data for PostgreSQL's programs, in a file that only this user may read."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _NO_ENTRIES = frozenset({"service", "servicefile"})
 class PrivateLogin:
     """A service file of libpq (mode 0600) for one program, until ``remove``.
 
-    Neither the command line nor the environment has anything of the DSN: both are shown to others, by ``ps`` and in
-    reports of crashes. ``options`` come behind those of the DSN.
+    Command line and environment contain nothing of the DSN: `ps` and crash reports show both. ``options`` follow those
+    of the DSN.
     """
 
     def __init__(self, path: Path) -> None:
@@ -29,7 +29,7 @@ class PrivateLogin:
 
     @classmethod
     def of(cls, dsn: str, *, options: str) -> Self:
-        """Raises ConfigurationError for a value that no service file can hold."""
+        """Raises ConfigurationError for a value that a service file cannot express."""
         parts = _parts(dsn)
         parts["options"] = f"{parts.get('options', '')} {options}".strip()
         lines = [f"[{_SERVICE}]", *(f"{name}={value}" for name, value in parts.items() if value)]

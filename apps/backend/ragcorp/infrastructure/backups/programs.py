@@ -32,7 +32,7 @@ class Programs:
 
     @classmethod
     def in_path(cls) -> Self:
-        """Return those of the PATH. Raises ConfigurationError when one is missing."""
+        """Return the programs of the PATH. Raises ConfigurationError if one is missing."""
         found = {name: shutil.which(name) for name in _NAMES}
         paths = {name: path for name, path in found.items() if path is not None}
         if len(paths) < len(_NAMES):

@@ -98,9 +98,9 @@ def check_backup(archive: Archive, *, known_revisions: Collection[str], head: st
 
 
 def check_target(dsn: str, manifest: Manifest, *, replace: bool) -> bool:
-    """Return whether the database holds something. Raises ConflictError when that is not to be replaced.
+    """Return whether the database has content. Raises ConflictError if it may not be replaced or is in use.
 
-    Also when somebody uses the database; and ConfigurationError when it lacks an extension that cannot be added.
+    Raises ConfigurationError if it lacks an extension that cannot be added.
     """
     with connected(dsn) as connection:
         filled = holds_content(count_rows(connection))

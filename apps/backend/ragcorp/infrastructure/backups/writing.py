@@ -33,9 +33,9 @@ _MODEL: LiteralString = "SELECT name FROM public.embedding_models WHERE active"
 def write_backup(
     file: Path, *, dsn: str, programs: Programs, version: str, overwrite: bool = False, on_bytes: OnBytes | None = None
 ) -> Manifest:
-    """Write the whole database to a file that only we may read. Blocking; services may go on meanwhile.
+    """Write the whole database to a file that only this user may read. Blocking; services may keep running.
 
-    ``dsn`` is that of a role that reads every row: a superuser, or the owner of the schema.
+    ``dsn`` belongs to a role that reads every row: a superuser, or the owner of the schema.
     """
     refuse_existing(file, overwrite=overwrite)
     with connected(dsn) as connection, connection.transaction():

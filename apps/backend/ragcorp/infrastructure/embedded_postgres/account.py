@@ -61,10 +61,10 @@ class ServerAccount:
         return cls(uid=info.st_uid, gid=os.getegid(), drops_privileges=False)
 
     def run(self, argv: Sequence[str], *, timeout_s: float, keep_open: Sequence[int] = ()) -> tuple[int, str]:
-        """Runs a program as this account and returns its exit status and output.
+        """Run a program as this account; return its exit status and output.
 
-        It gets a session of its own, so Ctrl-C at the terminal does not reach it, an environment without our keys, and
-        no open file but `keep_open`. Raises StorageUnavailableError when it takes longer than ``timeout_s``.
+        It gets its own session, so that Ctrl-C at the terminal does not reach it, an environment without keys, and no
+        open file but `keep_open`. Raises StorageUnavailableError after ``timeout_s``.
         """
         try:
             done = subprocess.run(  # noqa: S603 - our own argument lists, and no shell reads a value

@@ -1,7 +1,7 @@
-"""Where the database files are: below the data folder, or, when root's server cannot get there, below /var/lib.
+"""The place of the database files: below the data folder or, if root's server cannot enter that, below /var/lib.
 
-A cluster outside is found by the pointer file in the data folder and by nothing else. It is first written with the
-state "creating": a cluster whose pointer never became "ready" is a leftover and is removed.
+Only the pointer file in the data folder leads to a cluster outside. Its first state is "creating": a cluster whose
+pointer never became "ready" is a leftover and is removed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Cluster:
 
     @property
     def unfinished(self) -> Path:
-        """Where a new cluster is made before it is renamed to ``home``."""
+        """The temporary folder of a new cluster before it is renamed to ``home``."""
         return self.home.with_name(f"{self.home.name}.{uuid.uuid4().hex}{_UNFINISHED}")
 
     def remove_leftovers(self) -> None:
@@ -49,7 +49,7 @@ class Cluster:
             shutil.rmtree(leftover, ignore_errors=True)
 
     def major(self) -> str | None:
-        """The major version of PostgreSQL that made the files; None when there are none."""
+        """Return the major version of PostgreSQL that made the files; None if there are none."""
         try:
             return (self.pgdata / "PG_VERSION").read_text(encoding="ascii").strip()
         except (FileNotFoundError, NotADirectoryError):

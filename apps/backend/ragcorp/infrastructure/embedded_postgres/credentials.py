@@ -35,7 +35,7 @@ def create(path: Path) -> Credentials:
 
 
 def load_or_create(path: Path) -> Credentials:
-    """Return those of an initialisation that was interrupted, or new ones."""
+    """Return the passwords of an interrupted initialisation, or new ones."""
     try:
         return load(path)
     except ConfigurationError:

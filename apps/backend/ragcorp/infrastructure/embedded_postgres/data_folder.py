@@ -50,9 +50,9 @@ class DataFolder:
         return hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
 
     def prepare(self) -> None:
-        """Creates the folder with mode 0700, or checks the one that exists and leaves its mode alone.
+        """Create the folder with mode 0700, or check the existing one without changing its mode.
 
-        Raises ConfigurationError when it is no folder, another user's, writable by everyone or not writable by us.
+        Raises ConfigurationError if it is no folder, another user's, writable by everyone or not writable by this user.
         """
         if any(parent.is_file() for parent in self.path.parents):
             raise _unusable("The data folder lies below a file.", "Choose a path below folders only.")

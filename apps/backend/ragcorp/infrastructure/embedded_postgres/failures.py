@@ -90,7 +90,7 @@ def _reason(log_text: str, secrets: Iterable[str]) -> str:
 
 
 def read_tail(path: Path) -> str:
-    """The end of a log; empty when there is none. Follows no symlink: another system user owns the folder."""
+    """Return the end of a log; empty if there is none. Follows no symlink: another system user owns the folder."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:

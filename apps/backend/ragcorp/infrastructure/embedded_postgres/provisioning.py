@@ -52,9 +52,9 @@ _OUTDATED_EXTENSIONS: LiteralString = (
 
 
 def ensure_provisioned(endpoint: Endpoint, credentials: Credentials, *, fresh_start: bool, deadline: float) -> None:
-    """Completes the setup unless it is complete. ``fresh_start`` also updates extensions that a new package brought.
+    """Complete the setup if necessary. ``fresh_start`` also updates extensions that a new package brought.
 
-    Raises StorageUnavailableError when the server refuses the superuser or a statement.
+    Raises StorageUnavailableError if the server refuses the superuser or a statement.
     """
     with _database_errors_translated():
         with _connect(endpoint, credentials, _MAINTENANCE_DATABASE, deadline) as connection:

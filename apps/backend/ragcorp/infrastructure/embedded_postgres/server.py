@@ -38,9 +38,9 @@ class Server:
     cluster_name: str
 
     def wait_for(self, *, deadline: float) -> Postmaster | None:
-        """The ready postmaster, waiting while one starts or stops; None when none runs.
+        """Wait while a server starts or stops; return the ready postmaster, None if none runs.
 
-        Raises StorageUnavailableError with the reason "starting" when it is not ready in time.
+        Raises StorageUnavailableError with the reason "starting" if it is not ready in time.
         """
         while True:
             found = postmaster.find_postmaster(self.cluster.pgdata)
@@ -122,7 +122,7 @@ class Server:
         return failures.explain(text, action="did not start", secrets=secrets)
 
     def _trim_logs(self) -> None:
-        """The server overwrites a log only when it is running at midnight; the rest of the bound is ours."""
+        """Bound the logs. The server overwrites an old one only if it is running at midnight."""
         self.cluster.startup_log.unlink(missing_ok=True)
         for path in _by_age(self.cluster.log_dir):
             info = path.lstat()

@@ -1,4 +1,4 @@
-"""The settings that the server runs with, all given on its command line: a laptop, one company, few connections."""
+"""The server's settings, all on its command line, for a laptop or one company with few connections."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _OURS = frozenset(
 
 
 def check_settings(settings: Mapping[str, str]) -> None:
-    """Raises ConfigurationError for a name that is no setting's, or that the launcher needs for itself."""
+    """Raises ConfigurationError for a malformed name, or one that the launcher sets itself."""
     for name, value in settings.items():
         if not _NAME.fullmatch(name) or "\0" in value:
             raise ConfigurationError("A setting of the embedded PostgreSQL is malformed.", field="settings")

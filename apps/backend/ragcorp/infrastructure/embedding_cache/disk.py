@@ -39,7 +39,7 @@ class VectorFile:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open the file in ``folder``, both made where they are missing. Raises ConfigurationError."""
+        """Open the file in ``folder``; create both if missing. Raises ConfigurationError."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             # one thread at a time uses it, but not always the same
@@ -86,9 +86,9 @@ def _patiently(statement: Callable[[], object]) -> None:
 
 
 class DiskCachingEmbedder:
-    """Embeds what the file does not hold. Keys are SHA-256 of ``maker``, model, width, role and text.
+    """Embeds texts that are not in the file. Keys are SHA-256 of ``maker``, model, width, role and text.
 
-    ``maker`` names what computes the model, since one name may stand for several: program and version, or a URL.
+    ``maker`` identifies the program and version, or the URL, that computes the model.
     """
 
     def __init__(self, *, embedder: Embedder, file: VectorFile, maker: str) -> None:

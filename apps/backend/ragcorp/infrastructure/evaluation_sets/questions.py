@@ -6,14 +6,13 @@ and ``yesno`` in kind yesno. Every error names file and line.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from ragcorp.domain.exceptions import InvalidInputError, MissingFileError
 from ragcorp.domain.text.checks import is_blank
 from ragcorp.evaluation.answers import AskQuestion
-from ragcorp.infrastructure.evaluation_sets.lines import bad_line, numbered_lines
+from ragcorp.infrastructure.evaluation_sets.lines import bad_line, identity_of, numbered_entries
 
 QUESTIONS = "questions.jsonl"
 DOCUMENTS = "documents"
@@ -25,20 +24,7 @@ def read_questions(folder: Path) -> list[AskQuestion]:
         raise MissingFileError(
             "The set has no folder 'documents'.", field="DIR", remedy="Name the folder that holds it."
         )
-    questions: list[AskQuestion] = []
-    seen: set[str] = set()
-    for number, line in numbered_lines(folder, QUESTIONS):
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            raise bad_line(QUESTIONS, number, "is no JSON", "one JSON object a line") from None
-        if not isinstance(entry, dict):
-            raise bad_line(QUESTIONS, number, "is no JSON object", "one JSON object a line")
-        question = _question(entry, number)
-        if question.id in seen:
-            raise bad_line(QUESTIONS, number, "has an _id that stands above", "each _id once")
-        seen.add(question.id)
-        questions.append(question)
+    questions = [_question(entry, number) for number, entry in numbered_entries(folder, QUESTIONS)]
     if not questions:
         raise InvalidInputError("The set has no question.", field=QUESTIONS, remedy="Write one object a line.")
     return questions
@@ -49,7 +35,7 @@ def _question(entry: Mapping[str, object], number: int) -> AskQuestion:
     if not isinstance(answerable, bool):
         raise bad_line(QUESTIONS, number, "has no answerable", "true or false")
     question = AskQuestion(
-        id=_text(entry, "_id", number),
+        id=identity_of(entry, QUESTIONS, number),
         text=_text(entry, "text", number),
         kind=_text(entry, "kind", number),
         answerable=answerable,

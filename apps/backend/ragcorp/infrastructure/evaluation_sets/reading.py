@@ -7,15 +7,14 @@ of it is a passage, and its path below that folder is the id. Every error names 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from ragcorp.domain.exceptions import InvalidInputError, MissingFileError
 from ragcorp.domain.text.checks import is_blank, require_utf8
 from ragcorp.evaluation.judgements import Qrels
 from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet, Passage, judged
-from ragcorp.infrastructure.evaluation_sets.lines import bad_line, numbered_lines
+from ragcorp.infrastructure.evaluation_sets.lines import bad_line, identity_of, numbered_entries, numbered_lines
 
 CORPUS = "corpus.jsonl"
 TREE = "files"
@@ -76,12 +75,12 @@ def read_qrels(folder: Path) -> Qrels:
 def _passages(folder: Path) -> list[Passage]:
     """Passages without text or title are left out: nothing could find them."""
     passages: list[Passage] = []
-    for number, entry in _entries(folder, CORPUS):
+    for number, entry in numbered_entries(folder, CORPUS):
         title, text = _text(entry, "title", CORPUS, number), _text(entry, "text", CORPUS, number)
         if is_blank(text):
             title, text = "", title
         if not is_blank(text):
-            passages.append(Passage(id=_identity(entry, CORPUS, number), title=title, text=text))
+            passages.append(Passage(id=identity_of(entry, CORPUS, number), title=title, text=text))
     if not passages:
         raise bad_line(CORPUS, 1, "holds no passage", "an object with _id, title and text a line")
     return passages
@@ -114,36 +113,16 @@ def _files(tree: Path) -> list[Passage]:
 
 def _queries(folder: Path) -> list[EvaluationQuery]:
     queries: list[EvaluationQuery] = []
-    for number, entry in _entries(folder, QUERIES):
+    for number, entry in numbered_entries(folder, QUERIES):
         text = _text(entry, "text", QUERIES, number)
         if is_blank(text):
             raise bad_line(QUERIES, number, "has an empty text", "a text")
         queries.append(
-            EvaluationQuery(id=_identity(entry, QUERIES, number), text=text, kind=_text(entry, "kind", QUERIES, number))
+            EvaluationQuery(
+                id=identity_of(entry, QUERIES, number), text=text, kind=_text(entry, "kind", QUERIES, number)
+            )
         )
     return queries
-
-
-def _entries(folder: Path, name: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    seen: dict[str, int] = {}
-    for number, line in numbered_lines(folder, name):
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            raise bad_line(name, number, "is no JSON", "one JSON object a line") from None
-        if not isinstance(entry, dict):
-            raise bad_line(name, number, "is no JSON object", "one JSON object a line")
-        earlier = seen.setdefault(_identity(entry, name, number), number)
-        if earlier != number:
-            raise bad_line(name, number, f"has the _id of line {earlier}", "each _id once")
-        yield number, entry
-
-
-def _identity(entry: Mapping[str, object], name: str, number: int) -> str:
-    identity = entry.get("_id")
-    if isinstance(identity, bool) or not isinstance(identity, str | int) or identity == "":
-        raise bad_line(name, number, "has no _id", "_id as a string")
-    return str(identity)
 
 
 def _text(entry: Mapping[str, object], key: str, name: str, number: int) -> str:

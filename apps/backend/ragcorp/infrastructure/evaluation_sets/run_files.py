@@ -36,7 +36,7 @@ def save_runs(path: Path, runs: Sequence[Run], set_name: str) -> None:
 def read_run(path: Path, name: str | None = None) -> Run:
     """Read a run that ``save_runs`` or a tool of TREC wrote; ``name`` chooses among several in one file.
 
-    Raises MissingFileError, or InvalidInputError for what is no such file, or holds several where none is named.
+    Raises MissingFileError, or InvalidInputError for another kind of file, or an ambiguous or unknown name.
     """
     if path.suffix == ".json":
         return _choose(_saved(path), path.name, name)
@@ -47,7 +47,7 @@ def write_trec(folder: Path, runs: Sequence[Run]) -> list[Path]:
     """Write a file a run, ``NAME.trec``: query, Q0, document, rank, score, tag.
 
     trec_eval orders by score alone, in single precision: where the ranking ties there, the score is lowered to the
-    next single below. Raises InvalidInputError where a file cannot be written or an id holds white space.
+    next single below. Raises InvalidInputError if a file cannot be written or an id contains white space.
     """
     written = []
     for run in runs:
@@ -70,7 +70,7 @@ def write_trec(folder: Path, runs: Sequence[Run]) -> list[Path]:
 
 
 def require_writable(path: Path) -> None:
-    """Raise InvalidInputError where no file could be made at ``path``; its folder is made where it is missing."""
+    """Raise InvalidInputError unless a file can be written at ``path``. Creates its folder."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -80,7 +80,7 @@ def require_writable(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whose folder is made where it is missing. Raises InvalidInputError."""
+    """Write a file and create its folder. Raises InvalidInputError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -133,7 +133,7 @@ def _saved(path: Path) -> Mapping[str, Run]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
-            raise ValueError("another format")  # noqa: TRY301 - one place says what is wrong
+            raise ValueError("another format")  # noqa: TRY301 - one place reports all defects
         return {
             name: Run(
                 name=name,

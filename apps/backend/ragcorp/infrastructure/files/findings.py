@@ -87,7 +87,7 @@ class Findings:
         """Whether a file was not searched to its end."""
 
     def see(self, lines: int) -> None:
-        """Count lines that were looked at."""
+        """Count examined lines."""
         self._seen += lines
         self.full = self.full or self._seen >= SEEN_FACTOR * self._max_lines
 
@@ -110,7 +110,7 @@ class Findings:
         return frozenset(term for term in range(terms) if all(of_file[term] < few for of_file in lines))
 
     def merge(self, further: Findings) -> None:
-        """Take the lines that another search found in files, of these and others."""
+        """Add the lines that another search found in these and further files."""
         files = {file.path: file for file in self._files}
         for file in further._files:
             known = files.get(file.path)

@@ -1,4 +1,4 @@
-"""The ports DocumentFiles and FolderFiles over the file system."""
+"""The port FolderFiles over the file system."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from ragcorp.domain.documents import SourceFile
 from ragcorp.domain.exceptions import MissingFileError, NotFoundError, PayloadTooLargeError, UnreadableDocumentError
-from ragcorp.domain.ports.files import FileEntry
 from ragcorp.domain.ports.folders import (
+    FileEntry,
     FileStamp,
     FolderScan,
     FoundFile,
@@ -39,12 +39,7 @@ class LocalFiles:
         self._max_bytes = max_bytes
 
     def find(self, root: Path, *, gitignore: bool = True) -> list[FileEntry]:
-        if root.is_file():
-            return [FileEntry(path=root, relative=root.name)]
-        if not root.is_dir():
-            raise _missing()
-        walk = _Walk(root, wanted=self._wanted, gitignore=gitignore)
-        return sorted((found.entry for found in walk.files("")), key=lambda entry: entry.relative)
+        return [found.entry for found in self.scan(self.locate(root), gitignore=gitignore).files]
 
     def read(self, entry: FileEntry) -> SourceFile:
         return self.read_stamped(entry).file
@@ -216,7 +211,7 @@ def _stamp(status: os.stat_result) -> FileStamp:
 
 
 def _outermost(paths: Collection[str]) -> list[str]:
-    """Return the paths without those that lie below another of them."""
+    """Return the paths that are not below another of them."""
     kept: list[str] = []
     for path in sorted(paths, key=lambda path: path.split("/")):
         if not kept or not is_at(path, kept[-1]):

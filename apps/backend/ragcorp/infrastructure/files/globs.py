@@ -244,7 +244,7 @@ def _pieces(pattern: str) -> list[_Piece]:
 
 
 def _bracket(pattern: str, place: int) -> tuple[str, int]:
-    """Return the expression for the bracket that was opened before ``place``, and where it is over."""
+    """Return the expression for the bracket opened before ``place``, and the position after it."""
     negated = pattern[place : place + 1] in {"!", "^"}
     place += negated
     members: list[str] = []

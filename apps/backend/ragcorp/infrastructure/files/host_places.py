@@ -1,4 +1,4 @@
-"""Where the files of the roots lie on this machine, as documents and ingested folders may know them."""
+"""The places of files on this machine, as documents and ingested folders may know them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def folder_key(folder: Path) -> bytes:
 
 
 def place_of(roots: Sequence[Root], path: str) -> HostPlace | None:
-    """Return the place of ``root/relative``; None where there is no such root."""
+    """Return the place of ``root/relative``; None if there is no such root."""
     name, _, relative = path.partition("/")
     root = next((root for root in roots if root.name == name), None)
     if root is None or not relative:

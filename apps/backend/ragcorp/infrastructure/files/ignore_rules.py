@@ -10,7 +10,7 @@ from ragcorp.infrastructure.files.globs import MAX_TREE_RULES, IgnoreList
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IgnoreFile:
-    """The rules of one ignore file. ``kind`` is its place in the order of precedence, ``folder`` where it lies."""
+    """The rules of one ignore file in ``folder``. ``kind`` is its place in the order of precedence."""
 
     kind: int
     folder: str
@@ -21,8 +21,8 @@ class IgnoreFile:
 class IgnoreRules:
     """Decides which paths the ignore files of a tree exclude, and reads each of them once.
 
-    ``read`` returns the lines of an ignore file by its relative path, none where there is no such file. Of ``names``,
-    a rule in a file of an earlier name decides; of one name, the nearest folder.
+    ``read`` returns the lines of an ignore file by its relative path, none if it does not exist. A rule in a file of an
+    earlier name in ``names`` decides; among files of one name, that of the nearest folder.
     """
 
     def __init__(self, read: Callable[[str], list[str]], *, names: tuple[str, ...] = (".gitignore",)) -> None:
@@ -38,7 +38,7 @@ class IgnoreRules:
         return [file for file in self._files.values() if file is not None]
 
     def list_folder(self, folder: str, names: Collection[str]) -> None:
-        """Read the ignore files of a folder that holds these names."""
+        """Read the ignore files among the ``names`` of a folder."""
         for kind, name in enumerate(self._names):
             if name in names:
                 self._file(folder, kind)

@@ -11,7 +11,7 @@ _BLOCK = 1 << 11
 
 
 class NumberedText:
-    r"""Counts lines, from 1, as ripgrep does: they end at ``\n`` only. A ``\r`` before it is left out."""
+    r"""Counts lines, from 1, as ripgrep does: they end at ``\n`` only. A ``\r`` before it is dropped."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -20,7 +20,7 @@ class NumberedText:
         self.total = ended + (not text.endswith("\n") and text != "")
 
     def text(self, first: int, last: int) -> str:
-        """Return lines, joined by LF; an empty text where there are none."""
+        """Return lines, joined by LF; an empty text for an empty range."""
         return self._text[self._start(first) : self._stop(last)].replace("\r\n", "\n").removesuffix("\r")
 
     def line(self, number: int, *, limit: int) -> str:

@@ -18,7 +18,7 @@ from ragcorp.domain.files.values import GrepCase, LineSearch, Mark
 from ragcorp.infrastructure.files.globs import Glob, is_light, plain_braces
 
 MAX_MARKS = 64
-"""Marks of one term in one line. A generated file may hold a hundred thousand in one."""
+"""Marks of one term in one line. A generated file may have a hundred thousand in one."""
 
 UTF_8 = "utf-8"
 
@@ -27,7 +27,7 @@ _COMBINING = "\u0300-\u036f"
 _NO_TILDE = "\u0300-\u0302\u0304-\u036f"
 """Behind an n: with a tilde it is an ñ."""
 _ALIKE = ("-\u2010\u2011\u2012\u2013\u2212", "'\u2018\u2019", '"\u201c\u201d')
-"""Signs that one types, and another prints: each matches the others of its kind."""
+"""Characters that people type, and their printed variants: each matches the others of its kind."""
 
 
 def _accented() -> Mapping[str, str]:
@@ -93,7 +93,7 @@ class Term:
 
 
 def _without_accents(text: str) -> list[str]:
-    """Return the letters of a text; those that are folded without their accents, others (ñ) in NFC."""
+    """Return the letters of a text; foldable ones without their accents, others (ñ) in NFC."""
     letters: list[str] = []
     for letter in unicodedata.normalize("NFC", text):
         base = unicodedata.normalize("NFD", letter)[0]
@@ -123,7 +123,7 @@ class Terms:
         return any(self._terms[number].stands_in(text) for number in numbers)
 
     def marks(self, line: str, number: int) -> list[Mark]:
-        """Return the marks in a line, by place. Those of two terms may overlap, those of one do not."""
+        """Return the marks in a line, by position. Marks of two terms may overlap, marks of one do not."""
         marks = [
             Mark(number, start, end, index) for index, term in enumerate(self._terms) for start, end in term.spans(line)
         ]
@@ -169,7 +169,7 @@ class Selection:
         return included and not any(glob.covers(names) for glob in self._exclude)
 
     def rules(self) -> str:
-        """Return rules that spare ripgrep files which are not selected. They are weaker than those of .gitignore."""
+        """Return rules by which ripgrep skips files that are not selected. Rules of .gitignore override them."""
         lines = []
         if self._wanted and all(map(is_light, self._wanted)):
             lines += ["*", "!*/", *(f"!{line}" for glob in self._wanted for line in _itself_and_below(glob))]

@@ -26,7 +26,7 @@ from ragcorp.infrastructure.files.root_folder import OpenedFile
 from ragcorp.infrastructure.files.safe_open import Roots
 
 Decode = Callable[[bytes], tuple[str, str]]
-"""From bytes to text and the name of its encoding. UnicodeError: it is in none; UnreadableDocumentError: binary."""
+"""Decodes bytes; returns text and encoding. UnicodeError: unknown encoding; UnreadableDocumentError: binary data."""
 
 _THREADS = 4
 _LARGE_FILE = 1 << 20
@@ -38,7 +38,7 @@ MAX_LINE = 1 << 20
 
 
 class FileReader:
-    """Reads in threads of its own, a few at a time. A call that is cancelled ends with its thread: no file stays open.
+    """Reads in its own threads, a few at a time. A cancelled call ends with its thread: no file stays open.
 
     ``max_file_bytes`` bounds the file, ``max_read_bytes`` the text of one call, as UTF-8.
     """
@@ -52,13 +52,13 @@ class FileReader:
         self._large = Semaphore(_LARGE_FILES)
 
     async def names(self, path: str) -> tuple[str, ...]:
-        """Return the paths of the file that ``path`` leads to, ``root/relative`` first. Raises a FileAccessError."""
+        """Return the paths of the file at ``path``, ``root/relative`` first. Raises a FileAccessError."""
         return await anyio.to_thread.run_sync(self.names_now, path, limiter=self._limiter)
 
     async def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
-        """Return a file or lines of it; lines behind its end are none.
+        """Return a file or lines of it; lines behind its end are empty.
 
-        Raises a FileAccessError, and InvalidInputError for lines that are none.
+        Raises a FileAccessError, and InvalidInputError for an invalid range.
         """
         call = partial(self.read_now, path, line_start=line_start, line_end=line_end)
         return await anyio.to_thread.run_sync(call, limiter=self._limiter)
@@ -105,7 +105,7 @@ class FileReader:
 
     @contextmanager
     def held(self, opened: OpenedFile) -> Iterator[None]:
-        """Wait until the content of a file may be held in memory."""
+        """Wait until there is room in memory for the content of a file."""
         if opened.size < _LARGE_FILE:
             yield
             return
@@ -160,7 +160,7 @@ class _Content:
         return self._lines.total
 
     def lines_from(self, start: int, end: int | None, *, limit: int) -> FileText | None:
-        """Return a span, None if it is over ``limit`` bytes as UTF-8. An empty one ends one line before its start."""
+        """Return a span, None if it exceeds ``limit`` bytes as UTF-8. An empty one ends one line before its start."""
         last = self.total if end is None else min(end, self.total)
         if self._lines.characters(start, last) > 2 * limit + 1:  # half of them may be CR, which are left out
             return None

@@ -39,5 +39,5 @@ class LocalFileRepository:
         return await self._reader.read_passages(path, spans, kept=kept)
 
     def place(self, path: str) -> HostPlace | None:
-        """Return where ``root/relative`` lies on this machine."""
+        """Return the place of ``root/relative`` on this machine."""
         return place_of(self._roots.entries, path)

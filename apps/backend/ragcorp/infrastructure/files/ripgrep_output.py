@@ -25,7 +25,7 @@ from ragcorp.infrastructure.files.root_folder import RootFolder
 from ragcorp.infrastructure.files.safe_open import Roots
 
 MAX_LINE_BYTES = 1024 * 1024
-"""A longer line of ripgrep's is not held: its match is left out."""
+"""A longer line of ripgrep's is dropped with its match."""
 _MAX_MESSAGE_BYTES = 16 * 1024
 _MAX_MESSAGES = 4 * 1024
 
@@ -42,7 +42,7 @@ _BEFORE_PATTERN = len("    (?:")
 
 
 class Query:
-    """A search that is ready to run, for all terms or those of the numbers ``only``.
+    """A prepared search, for all terms or those with the numbers ``only``.
 
     Raises InvalidInputError for its globs.
     """
@@ -284,7 +284,7 @@ class _Line(NamedTuple):
 
 
 def _line(data: dict[str, Any]) -> _Line:
-    """Return a matched line: as text if it is UTF-8, else in its bytes. Submatches are in bytes."""
+    """Return a matched line: as text if it is UTF-8, else as bytes. Submatches are byte ranges."""
     lines = data["lines"]
     return _Line(
         data["line_number"],

@@ -1,7 +1,7 @@
 """Opens regular files below one root, and nothing else.
 
-Every folder on the way, from ``/`` on, is opened by name inside the one before it, without following links, and the
-file is checked by the descriptor that is read: a path that changes meanwhile leads nowhere else.
+Every folder from ``/`` on is opened by name inside the previous one, without following links, and the descriptor that
+is read is checked: changing the path meanwhile has no effect.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class OpenedFile:
 
 
 class RootFolder:
-    """A root while its folder is held open. ``closed`` are the folders that are never entered."""
+    """A root while its folder is open. ``closed`` are folders that are never entered."""
 
     def __init__(
         self,
@@ -184,10 +184,10 @@ class RootFolder:
 
 
 def components_of(path: str, *, names: Sequence[str]) -> list[str]:
-    """Return the names that a path consists of, without ``.`` and empty ones.
+    """Return the names in a path, without ``.`` and empty ones.
 
     Raises InvalidInputError for an empty path, one over MAX_PATH and one that is not valid Unicode, and
-    FileAccessDeniedError for one that is absolute, holds NUL or goes up.
+    FileAccessDeniedError for one that is absolute, contains NUL or goes up.
     """
     if not path:
         raise InvalidInputError("path is empty.", field="path", remedy="Name a file: root/relative, or relative.")

@@ -1,4 +1,4 @@
-"""Finds the root that a path leads to, reaches it without following links, and opens the file there."""
+"""Finds the root of a path, enters it without following links, and opens the file."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ class Roots:
 
     @contextmanager
     def searched(self, name: str) -> Iterator[RootFolder]:
-        """Hold a root's folder open for a search. Raises a FileAccessError where it is gone or cannot be listed."""
+        """Keep a root's folder open for a search. Raises a FileAccessError if it is missing or cannot be listed."""
         with self.entered(name) as folder:
             folder.require_listed(device=self._devices[name])
             yield folder
 
     def excluded_below(self, name: str) -> tuple[str, ...]:
-        """Return the excluded folders below a root, relative to it; ``.`` where the root lies in one."""
+        """Return the excluded folders below a root, relative to it; ``.`` if the root itself is excluded."""
         root = self._by_name[name].path
         found = set()
         for folder in self._excluded:
@@ -105,7 +105,7 @@ class Roots:
         return tuple(sorted(found))
 
     def names_of(self, name: str, relative: str) -> tuple[str, ...]:
-        """Return the paths by which a file of a root can be read: the bare one too, unless it leads elsewhere."""
+        """Return the paths by which a file can be read: the bare one too, unless it leads elsewhere."""
         components = relative.split("/")
         for root, rest in self._candidates(components):
             if root.name == name and rest == components:

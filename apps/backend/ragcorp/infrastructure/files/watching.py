@@ -15,7 +15,7 @@ from ragcorp.domain.ports.folders import TreeChanges, WatchedTree
 QUIET_MS: Final = 500
 LONGEST_BURST_MS: Final = 5_000
 MAX_PATHS: Final = 4_096
-"""Of a larger burst the kernel may have dropped some (its queue holds 16,384), without a word from the library."""
+"""Of a larger burst the kernel may silently drop some (its queue has 16,384 places)."""
 
 
 class LocalWatching:

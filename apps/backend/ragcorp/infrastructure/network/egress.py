@@ -1,8 +1,7 @@
-"""Where the clients of models may connect: never to what answers for the machine itself or for its whole network.
+"""Addresses that clients of models may connect to.
 
-Addresses come from the operator alone; what is refused here is what a mistyped or poisoned name must not reach: the
-metadata service of a cloud, which hands out credentials to whoever asks from inside. Loopback and private networks
-are allowed: that is where local models run.
+Only the operator sets addresses. A mistyped or poisoned name must not reach the metadata service of a cloud, which
+gives credentials to any local client. Loopback and private networks are allowed: local models run there.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from ragcorp.domain.exceptions import ConfigurationError
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 REFUSED = "address_refused"
-"""Why a model was not reached: every address of its name is refused."""
+"""Reason of a failure: every address of the name is refused."""
 
 _REFUSED_NETWORKS = tuple(
     map(
@@ -48,14 +47,14 @@ _EMBEDDING_NETWORKS = {
     ipaddress.ip_network("64:ff9b:1::/48"): 0,  # NAT64 of one network; its longest prefix
     ipaddress.ip_network("2002::/16"): 80,  # 6to4
 }
-"""Networks whose addresses hold one of IPv4, and how many bits follow it."""
+"""Networks whose addresses contain an IPv4 address, and the number of bits after it."""
 
 _TEREDO = ipaddress.ip_network("2001::/32")
 _REFUSED_NAMES = ("metadata", "metadata.google.internal", "metadata.goog", "instance-data", "metadata.azure.internal")
 
 
 def is_refused(address: Address) -> bool:
-    """Return whether no model is at an address, in whatever form it holds another."""
+    """Return whether an address, or an IPv4 address inside it, is not allowed."""
     if any(address in network for network in _REFUSED_NETWORKS):
         return True
     if isinstance(address, ipaddress.IPv4Address) or address.is_loopback:
@@ -69,7 +68,7 @@ def is_refused(address: Address) -> bool:
 
 
 def check_base_url(url: str, *, field: str) -> None:
-    """Refuse an address that names what no model is at. Names are resolved when a connection is made, not here.
+    """Refuse an address that is not allowed. Names are resolved when a connection is made, not here.
 
     Raises ConfigurationError, which does not repeat the address: it may hold a password.
     """
@@ -96,7 +95,7 @@ def check_base_url(url: str, *, field: str) -> None:
 
 
 def was_refused(error: BaseException | None) -> bool:
-    """Return whether an error, or one behind it, is that of a refused address."""
+    """Return whether an error, or one of its causes, is a refused address."""
     seen = 0
     while error is not None and seen < 10:
         if getattr(error, "reason", None) == REFUSED:
@@ -106,7 +105,7 @@ def was_refused(error: BaseException | None) -> bool:
 
 
 def _literal(host: str) -> Address | None:
-    """Return the address that a host is, also in the forms 0x7f.1, 0177.0.0.1 and 2130706433."""
+    """Return the address of a literal host, also in the forms 0x7f.1, 0177.0.0.1 and 2130706433."""
     try:
         return ipaddress.ip_address(host.strip("[]"))
     except ValueError:

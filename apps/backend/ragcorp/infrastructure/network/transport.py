@@ -15,9 +15,9 @@ from ragcorp.infrastructure.network.egress import REFUSED, is_refused
 
 
 class GuardedTransport(httpx2.AsyncHTTPTransport):
-    """Checks what a name resolves to, and connects to the very address that was checked.
+    """Checks the addresses of a name, and connects to a checked one.
 
-    A client with a transport of its own uses no proxy of the environment: what that connects to cannot be checked.
+    A client with its own transport ignores the environment's proxy, whose connections could not be checked.
     """
 
     def __init__(self, *, max_connections: int = 100) -> None:
@@ -38,7 +38,7 @@ class RefusedAddressError(httpcore2.ConnectError):
 
 
 class GuardedBackend(httpcore2.AnyIOBackend):
-    """Opens connections for a pool. Of a name's permitted addresses it takes the first that answers."""
+    """Opens connections for a pool: to the first permitted address that answers."""
 
     async def connect_tcp(
         self,

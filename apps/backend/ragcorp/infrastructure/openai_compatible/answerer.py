@@ -14,16 +14,16 @@ from ragcorp.infrastructure.openai_compatible.failures import translated
 from ragcorp.infrastructure.openai_compatible.prompt import ABSTAIN, chat_messages
 
 CUT_SHORT = " …"
-"""What ends an answer that reached its most tokens: the reader sees that it goes on."""
+"""Ending of an answer that reached the token limit."""
 
 CHARACTERS_PER_TOKEN = 20
-"""No language has more: a server that sends more than that for the most tokens does not keep to them."""
+"""Upper bound for any language: a server that sends more ignores ``max_tokens``."""
 
 
 class OpenAIAnswerer:
-    """Writes from the passages and cites them as [n]; abstains by a fixed word that never reaches the reader.
+    """Answers from passages and cites them as [n]; abstains by a fixed word, which is not passed on.
 
-    An answer ends by itself (``stop``) or at its most tokens (``length``); every other end, and none, is a failure.
+    An answer ends with ``stop`` or at the token limit (``length``); any other end, or none, is a failure.
     """
 
     name = "openai"
@@ -63,7 +63,7 @@ class OpenAIAnswerer:
                         room -= len(text)
                     if room < 0:
                         raise _unavailable("too_long")
-                    # hold the first letters back until they cannot be the word of abstention
+                    # buffer the first letters until they cannot begin the abstention word
                     if not started and ABSTAIN.startswith(held.lstrip()[: len(ABSTAIN)]):
                         abstained = held.lstrip().startswith(ABSTAIN)
                         continue
@@ -84,7 +84,7 @@ class OpenAIAnswerer:
 
 
 def _reason_of_end(finish_reason: object) -> str:
-    """Say why an end is none of an answer. A call of a tool, which was not offered, is nonsense."""
+    """Return the reason for an unexpected end. A tool call is a bad response: no tool was offered."""
     if finish_reason is None:
         return "cut"
     return "filtered" if finish_reason == "content_filter" else "bad_response"

@@ -1,4 +1,4 @@
-"""Reads what a model says of facts, strictly, and keeps what its text bears out. Pure."""
+"""Parses a model's facts strictly and keeps those that the text supports. Pure."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ MONTHS = (
     ("novi", "nove"),
     ("dici", "dece", "deze"),
 )
-"""How the months begin in Spanish, English and Portuguese, folded."""
+"""First letters of the months in Spanish, English and Portuguese, folded."""
 
 FIELDS = ("subject", "subject_kind", "predicate", "object", "object_kind", "valid_from", "valid_to", "quote")
 
 
 def borne_out(answer: str | None, *, text: str) -> Extraction:
-    """Return the facts whose quote stands in ``text`` and holds both names and a word of the predicate.
+    """Return the facts whose quote occurs in ``text`` and contains both names and a word of the predicate.
 
-    Accents, case and white space do not count; a name stands there as whole words, a word of a predicate by its first
-    four letters. A date of which ``text`` has the year alone is cut to that year. Raises ValueError for an answer that
-    is not of the schema: then nothing in it is believed.
+    Comparison ignores accents, case and white space; names match whole words, predicate words by their first four
+    letters. A date with only its year in ``text`` is reduced to that year. Raises ValueError for an answer outside the
+    schema.
     """
     passage = _folded(text)
     kept: dict[tuple[object, ...], ExtractedFact] = {}
@@ -111,14 +111,14 @@ def _names(name: str, passage: str) -> bool:
 
 
 def _says(predicate: str, quote: str) -> bool:
-    """Say whether a word of the predicate that carries meaning, in any form, stands in the quote."""
+    """Return whether the quote contains a significant word of the predicate, in any form."""
     words = _folded(predicate).split()
     telling = [word for word in words if len(word) >= STEM] or words
     return any(re.search(rf"(?<!\w){re.escape(word[:STEM])}", quote) for word in telling)
 
 
 def _as_dated(date: datetime, passage: str, *, month: int, day: int) -> datetime:
-    """Return the date, or where the passage does not tell day and month, the given ones of its year."""
+    """Return the date, or ``month`` and ``day`` of its year if the passage lacks its own."""
     numbers = set(re.findall(r"\d+", passage))
     names = MONTHS[date.month - 1]
     told = any(re.search(rf"(?<!\w){name}", passage) for name in names) or not numbers.isdisjoint(

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.extraction import Extraction, ExtractorVersion
-from ragcorp.domain.observers import TokenObservers
 from ragcorp.domain.ports.observers import TokenObserver
-from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
-from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
+from ragcorp.infrastructure.openai_compatible.client import Endpoint
+from ragcorp.infrastructure.openai_compatible.completion import Completions
 from ragcorp.infrastructure.openai_compatible.extracted_facts import KINDS, MAX_FACTS, borne_out
-from ragcorp.infrastructure.openai_compatible.failures import translated
 from ragcorp.infrastructure.openai_compatible.prompt import boundary_for
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
 PROMPT_VERSION = 1
-"""One more with every change of the prompt, the schema or what is asked of an answer."""
+"""Increment with every change of the prompt, the schema or the checks of an answer."""
 
 TEXT = {"type": "string"}
 DATE = {"type": ["string", "null"], "description": "YYYY-MM-DD as the text dates it, else null."}
@@ -47,48 +44,31 @@ SCHEMA: dict[str, Any] = {
 
 
 class OpenAIFactExtractor:
-    """Asks for facts as JSON and believes only what the text bears out."""
+    """Requests facts as JSON and keeps only those that the text supports."""
 
     def __init__(
         self, *, endpoint: Endpoint, model: str, max_tokens: int = 4000, tokens: TokenObserver | None = None
     ) -> None:
-        self._client = make_client(endpoint)
-        self._deadline_seconds = endpoint.timeout_seconds
-        self._tokens = tokens or TokenObservers()
-        self._max_tokens = max_tokens
+        self._completions = Completions(endpoint=endpoint, model=model, max_tokens=max_tokens, tokens=tokens)
         self.version = ExtractorVersion(model=model, prompt_version=PROMPT_VERSION)
 
     async def extract(self, *, title: str, text: str) -> Extraction:
-        messages = extraction_messages(title=title, text=text)
-        with CallTokens(messages, observer=self._tokens) as call, translated(_unavailable, call):
-            async with asyncio.timeout(self._deadline_seconds):
-                response = await self._client.chat.completions.create(
-                    model=self.version.model,
-                    messages=messages,
-                    max_tokens=self._max_tokens,
-                    temperature=0,
-                    response_format={
-                        "type": "json_schema",
-                        "json_schema": {"name": "facts", "strict": True, "schema": SCHEMA},
-                    },
-                )
-            call.reported(response.usage)
-            choice = response.choices[0]
-            finish_reason, content = choice.finish_reason, choice.message.content
-            call.wrote(content or "")
-        if finish_reason != "stop":
-            raise _unavailable("cut")
+        content = await self._completions.complete(
+            extraction_messages(title=title, text=text),
+            unavailable=_unavailable,
+            response_format={"type": "json_schema", "json_schema": {"name": "facts", "strict": True, "schema": SCHEMA}},
+        )
         try:
             return borne_out(content, text=text)
         except ValueError:
             raise _unavailable("bad_response") from None
 
     async def aclose(self) -> None:
-        await self._client.close()
+        await self._completions.aclose()
 
 
 def extraction_messages(*, title: str, text: str) -> list[ChatCompletionMessageParam]:
-    """Return the system and the user message: the text stands between random marks, so that it can close none."""
+    """Return the system and the user message; the text is between random marks that it cannot contain."""
     boundary = boundary_for(title, text)
     system = (
         "You extract facts from a passage of a company's document, as JSON of the given schema.\n"

@@ -1,7 +1,7 @@
-"""The prompt: each passage is data between two marks that it cannot write.
+"""The prompt: each passage is data between two marks that it cannot contain.
 
-Each request has a random boundary that no passage holds, and every character that could form a delimiter is
-neutralised in content, title and path, in whatever Unicode form it comes.
+Each request has a random boundary that no passage contains; characters that could form a delimiter are neutralised
+in content, title and path, in any Unicode form.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ABSTAIN = "NO_ANSWER"
 
 BOUNDARY_BYTES = 8
-"""2^64 boundaries, one for each request: a text that is stored before can hold none on purpose."""
+"""2^64 boundaries, one per request: a stored text cannot contain it on purpose."""
 
 _OTHER_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
@@ -58,7 +58,7 @@ def chat_messages(prompt: AnswerPrompt) -> list[ChatCompletionMessageParam]:
 
 
 def boundary_for(*texts: str) -> str:
-    """Return a random boundary that stands in none of the texts, in capitals or not."""
+    """Return a random boundary that none of the texts contains, ignoring case."""
     while True:
         boundary = secrets.token_hex(BOUNDARY_BYTES)
         if not any(boundary in text.lower() for text in texts):
@@ -66,7 +66,7 @@ def boundary_for(*texts: str) -> str:
 
 
 def _block(passage: Passage) -> tuple[str, str]:
-    """Return what stands beside a passage's number, and its content."""
+    """Return the heading of a passage, and its content."""
     chunk = passage.chunk
     said = f"{neutral_name(chunk.speaker)} said" if chunk.speaker else ""
     day = chunk.occurred_at.date().isoformat() if chunk.occurred_at and not chunk.of_document else ""
@@ -76,10 +76,10 @@ def _block(passage: Passage) -> tuple[str, str]:
 
 
 def neutralised(text: str) -> str:
-    """Return ``text`` without any form of a tag, a comment, a citation or a role that a reader could take for ours."""
+    """Return ``text`` without tags, comments, citations or roles in any form."""
     return _OTHER_LINE_ENDS.sub("\n", neutral_lines(text))
 
 
 def neutralised_line(text: str) -> str:
-    """Return ``text`` neutralised, on one line: what was an entity for a line end is none afterwards."""
+    """Return ``text`` neutralised, on one line, encoded line ends included."""
     return " ".join(neutralised(text).split())

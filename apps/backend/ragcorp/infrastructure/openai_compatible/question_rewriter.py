@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragcorp.domain.collections import Item
 from ragcorp.domain.exceptions import AnswererUnavailableError
-from ragcorp.domain.observers import TokenObservers
 from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.domain.text.checks import is_blank
 from ragcorp.domain.text.speakers import neutral_name
-from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
-from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
-from ragcorp.infrastructure.openai_compatible.failures import translated
+from ragcorp.infrastructure.openai_compatible.client import Endpoint
+from ragcorp.infrastructure.openai_compatible.completion import Completions
 from ragcorp.infrastructure.openai_compatible.prompt import boundary_for, neutralised, neutralised_line
 
 if TYPE_CHECKING:
@@ -22,39 +19,23 @@ if TYPE_CHECKING:
 
 MAX_TURN_CHARACTERS = 500
 MAX_QUESTION_CHARACTERS = 500
-QUOTES = "\"'«»“”‘’` "  # noqa: RUF001 - models wrap what they return in any of them
+QUOTES = "\"'«»“”‘’` "  # noqa: RUF001 - models wrap their text in any of them
 
 
 class OpenAIQuestionRewriter:
-    """Asks for one line and takes no other: a text that is cut, empty, longer or of several lines is a failure."""
+    """Accepts one line only: a text that is cut, empty, too long or of several lines is a failure."""
 
     name = "question_rewriter"
 
     def __init__(
         self, *, endpoint: Endpoint, model: str, max_tokens: int = 200, tokens: TokenObserver | None = None
     ) -> None:
-        self._client = make_client(endpoint)
-        self._deadline_seconds = endpoint.timeout_seconds
-        self._model = model
-        self._max_tokens = max_tokens
-        self._tokens = tokens or TokenObservers()
+        self._completions = Completions(endpoint=endpoint, model=model, max_tokens=max_tokens, tokens=tokens)
 
     async def rewrite(self, question: str, turns: Sequence[Item]) -> str:
-        """Return the question so that it stands alone. Raises AnswererUnavailableError within the deadline."""
-        messages = _messages(question, turns)
-        with CallTokens(messages, observer=self._tokens) as call, translated(_unavailable, call):
-            async with asyncio.timeout(self._deadline_seconds):
-                completion = await self._client.chat.completions.create(
-                    model=self._model,
-                    messages=messages,
-                    max_tokens=self._max_tokens,
-                    temperature=0,
-                )
-            call.reported(completion.usage)
-            choice = completion.choices[0]
-            finished, content = choice.finish_reason == "stop", choice.message.content
-            call.wrote(content or "")
-        if not finished or not isinstance(content, str):
+        """Return a self-contained question. Raises AnswererUnavailableError within the deadline."""
+        content = await self._completions.complete(_messages(question, turns), unavailable=_unavailable)
+        if not isinstance(content, str):
             raise _unavailable("cut")
         text = content.strip().strip(QUOTES)
         if is_blank(text) or len(text) > max(MAX_QUESTION_CHARACTERS, len(question)) or not text.isprintable():
@@ -62,7 +43,7 @@ class OpenAIQuestionRewriter:
         return text
 
     async def aclose(self) -> None:
-        await self._client.close()
+        await self._completions.aclose()
 
 
 def _messages(question: str, turns: Sequence[Item]) -> list[ChatCompletionMessageParam]:

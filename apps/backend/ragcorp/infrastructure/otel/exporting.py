@@ -15,7 +15,7 @@ FLUSH_SECONDS = 2.0
 
 
 class OtlpTraces:
-    """Exports spans until it is closed. Its provider is its own: the process's global provider stays as it is."""
+    """Exports spans until it is closed. Has its own provider and does not change the process's global one."""
 
     def __init__(self, *, version: str) -> None:
         self._provider = TracerProvider(resource=_resource(version), shutdown_on_exit=False)

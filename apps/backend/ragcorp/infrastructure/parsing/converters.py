@@ -1,4 +1,4 @@
-"""One function per rich format, from bytes to text that is not cleaned yet."""
+"""One function per rich format: from a file to raw text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _META_CHARSET = re.compile(rb"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})
 _HEAD_TAG = re.compile(r"<(?:meta|link|base)\b[^<>]*>", re.IGNORECASE)
 _OPENING_TAG = re.compile(r"<[a-z]", re.IGNORECASE)
 _MAX_HTML_DEPTH = 63
-"""Kreuzberg 4.10 leaves out what stands deeper."""
+"""Kreuzberg 4.10 omits deeper elements."""
 
 _HEADING_LINE = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _SLIDE_MARKER = "@@ragcorp-slide-{page_num}-ba51d5@@"
@@ -53,7 +53,7 @@ def read_html(file: SourceFile) -> ParsedText:
 
 
 def html_to_markdown(source: str) -> tuple[str, str | None]:
-    """Return Markdown and the ``<title>``. The head's tags go first: the converter would show them as front matter."""
+    """Return Markdown and the ``<title>``. Removes head tags, which would become front matter."""
     lowered = source.lower() if len(source.lower()) == len(source) else source
     title = None
     opening = lowered.find("<title")
@@ -90,7 +90,7 @@ def read_csv(file: SourceFile) -> ParsedText:
 
 
 def read_pptx(data: bytes, max_characters: int) -> ParsedText:
-    """Read slides as pages, each with its speaker notes, which only kreuzberg's plain rendering holds."""
+    """Read slides as pages with their speaker notes, which only kreuzberg's plain rendering includes."""
     check_office_archive(data, "PowerPoint", max_characters)
     found = extract(data, Request(media_type=media_types.PPTX, page_marker=_SLIDE_MARKER), "PowerPoint")
     plain = extract(data, Request(media_type=media_types.PPTX, page_marker=_SLIDE_MARKER, markdown=False), "PowerPoint")

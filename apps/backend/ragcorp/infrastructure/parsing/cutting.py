@@ -63,7 +63,7 @@ class Cutter:
         return self._with_overlap(self._without_crumbs(pieces), tables, headings)
 
     def _prose(self, start: int, end: int) -> list[Piece]:
-        """Cut by structure. A crumb, mostly a heading alone, leads the piece after it, which has so much less room."""
+        """Cut by structure. A crumb, mostly a lone heading, is joined to the piece after it, within the cap."""
         start, end = self._spans.trim(start, end)
         pieces: list[Piece] = []
         lead = start

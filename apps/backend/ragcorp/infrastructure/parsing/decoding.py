@@ -1,4 +1,4 @@
-"""From bytes of unknown encoding to text, and the cleaning that every text goes through."""
+"""Decodes bytes of unknown encoding and cleans text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WESTERN = frozenset(
     "\u2018\u2019\u2013\u00b4\u00d7\u00a0\u00ad"
 )
 _CHARSET = re.compile(r"iso8859|cp\d|koi8|utf-(8|16|32)|gb|big5|euc|shift_jis|mac-")
-"""The codecs that a file may declare; Python knows others that are not charsets, or slow."""
+"""Codecs that a file may declare; Python has others that are slow or not charsets."""
 
 _SAMPLE_BYTES = 64_000
 _SOUND_PER_DAMAGED = 20
@@ -43,7 +43,7 @@ _CLEANED = {**_CONTROLS, **_INVISIBLE, 0x00: " ", 0x0B: " ", 0x0C: " "}
 _SUSPECT = bytes((*range(0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F))
 _NOT_LEADING = bytes(range(0xC0))
 _BLOCK = 1 << 20
-"""Bytes or characters that are taken at once. Other threads wait meanwhile."""
+"""Bytes or characters per step; other threads wait during one."""
 
 
 class Decoded(NamedTuple):
@@ -72,10 +72,10 @@ def text_of(file: SourceFile, *, declared: str | None = None) -> str:
 
 
 def decode_with_name(data: bytes) -> Decoded:
-    """Return the text of a file as it stands, and its encoding: by byte order mark, as UTF-8, by detection.
+    """Return the unchanged text of a file and its encoding: by byte order mark, as UTF-8, by detection.
 
-    Stricter than ``decode``: a NUL makes the file binary (UnreadableDocumentError), and what no encoding gives as a
-    whole is no text (UnicodeError). Only in a text that is UTF-8 but for a few bytes are those replaced, by U+FFFD.
+    Stricter than ``decode``: raises UnreadableDocumentError for a NUL, and UnicodeError if no encoding decodes the
+    whole file. Single bad bytes of a UTF-8 text become U+FFFD.
     """
     decoded = _decode_strictly(data)
     if "\0" in decoded.text:
@@ -110,7 +110,7 @@ def _text(data: bytes, encoding: str, *, errors: str = "strict") -> str:
 
 
 def _damaged_utf8(data: bytes) -> str | None:
-    """Return the text if nearly all that is not ASCII is sound UTF-8, which no other encoding looks like."""
+    """Return the text if nearly all non-ASCII bytes are valid UTF-8, which no other encoding resembles."""
     text = _text(data, "utf-8", errors="replace")
     damaged = text.count("\ufffd")
     sound = _count(text, _NOT_LEADING, among=False) - damaged
@@ -123,7 +123,7 @@ def _require_text(text: str) -> None:
 
 
 def _count(text: str, octets: bytes, *, among: bool = True) -> int:
-    """Count what of a text in UTF-8 is among some bytes, or is not."""
+    """Count the UTF-8 bytes of a text that are among ``octets``, or are not."""
     left = length = 0
     for start in range(0, len(text), _BLOCK):
         block = text[start : start + _BLOCK].encode("utf-8", "surrogatepass")
@@ -177,7 +177,7 @@ def _unmarked_utf16(data: bytes) -> str | None:
 
 
 def _detected(data: bytes) -> str | None:
-    """Prefer Windows-1252 where nearly all that is not ASCII reads as the letters and signs of Western Europe."""
+    """Prefer Windows-1252 if nearly all non-ASCII bytes decode to Western European letters and signs."""
     sample = data[:_SAMPLE_BYTES]
     high = sample.translate(None, _ASCII).decode("cp1252", errors="replace")
     western = sum(char in _WESTERN for char in high) >= _MIN_WESTERN_SHARE * len(high)
@@ -190,8 +190,8 @@ def _detected(data: bytes) -> str | None:
 def clean(text: str) -> str:
     r"""Return ``text`` in NFC with ``\n`` line ends, without control characters and invisible marks.
 
-    Soft hyphens and zero-width spaces go too, since they would part words in the full-text index; NUL, vertical tab
-    and form feed become spaces, so that words stay words and line numbers those of the file.
+    Also removes soft hyphens and zero-width spaces, which would split words in the full-text index. NUL, vertical tab
+    and form feed become spaces: words and line numbers stay.
     """
     unified = text.replace("\r\n", "\n").replace("\r", "\n")
     return unicodedata.normalize("NFC", unified.translate(_CLEANED))

@@ -14,7 +14,7 @@ TIMEOUT_SECONDS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """``page_marker`` holds ``{page_num}`` and is put before each page; ``properties`` are the file's own (title)."""
+    """``page_marker``, with ``{page_num}``, precedes each page; ``properties`` are the file's own (title)."""
 
     media_type: str
     markdown: bool = True

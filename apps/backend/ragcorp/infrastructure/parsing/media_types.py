@@ -65,7 +65,7 @@ _ALIASES = {
 
 
 def suffix_of(filename: str) -> str:
-    """Return the suffix in lower case, or the whole name where it has none."""
+    """Return the lower-case suffix, or the whole name without one."""
     path = PurePosixPath(filename.replace("\\", "/").lower())
     return path.suffix or path.name
 

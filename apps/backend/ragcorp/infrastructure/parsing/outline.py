@@ -15,7 +15,7 @@ _FRONT_TITLE = re.compile(r"^title:[ \t]*(\S[^\n]*?)[ \t]*$", re.MULTILINE | re.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """A top-level heading; ``path`` holds the titles that enclose it and its own."""
+    """A top-level heading; ``path`` has the enclosing titles and its own."""
 
     offset: int
     level: int

@@ -79,7 +79,7 @@ def _marks(heading: str) -> str:
 
 
 def _joint(before: str, line: str, width: int) -> str:
-    """Return what stands between two lines: a mere space where the first one is full and its sentence goes on."""
+    """Return the separator of two lines: a space if the first one is full and its sentence continues."""
     if _LIST_ITEM.match(line):
         return "\n"
     full = len(before) + 1 + len(line.split(" ", 1)[0]) > _FULL * width

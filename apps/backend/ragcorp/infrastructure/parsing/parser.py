@@ -1,4 +1,4 @@
-"""The parser of all the kinds of file that ragcorp takes."""
+"""The parser of all supported file kinds."""
 
 from __future__ import annotations
 

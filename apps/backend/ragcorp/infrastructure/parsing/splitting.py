@@ -11,13 +11,13 @@ from ragcorp.infrastructure.parsing.spans import Spans
 from ragcorp.infrastructure.parsing.tokens import estimate_tokens
 
 _UNBROKEN = re.compile(r"\S{2000}")
-"""Not language; the library's time is quadratic in its length."""
+"""Not prose; the library's time is quadratic in its length."""
 
 _MARKS = ("\n\n", "\n", ". ", " ")
 
 
 class Splitter:
-    """The library's time grows faster than the length of a paragraph: it gets one block of the text after another."""
+    """Passes the text to the library in blocks: its time is superlinear in the length of a paragraph."""
 
     def __init__(self, spans: Spans, *, block_characters: int, markdown: bool) -> None:
         self._spans = spans
@@ -50,7 +50,7 @@ class Splitter:
         cursor = start
 
         def size(span: str) -> int:
-            """Measure by place, which is fast, where the library asks about the block from left to right."""
+            """Measure by offset, which is fast while the library proceeds from left to right."""
             nonlocal cursor
             if len(span) > characters:
                 return tokens + 1

@@ -14,7 +14,7 @@ from ragcorp.infrastructure.network.egress import REFUSED, check_base_url, was_r
 from ragcorp.infrastructure.network.statuses import reason_of_status
 
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
-"""Some servers send the passages back, asked or not."""
+"""Some servers return the passages even if not requested."""
 
 _PRINTABLE = re.compile(r"[!-~]*")
 
@@ -22,9 +22,9 @@ _PRINTABLE = re.compile(r"[!-~]*")
 class HttpReranker:
     """Posts ``{model, query, documents, top_n, return_documents}`` and reads ``results: [{index, relevance_score}]``.
 
-    So do Cohere, Jina, vLLM, llama.cpp and Infinity; ``data`` for ``results``, ``score`` for ``relevance_score`` and a
-    bare list are understood too. One attempt under one deadline: a search has no time for a second. ``model`` may be
-    blank for a server that has but one, and ``api_key`` for one that asks for none.
+    Works with Cohere, Jina, vLLM, llama.cpp and Infinity; also accepts ``data`` for ``results``, ``score`` for
+    ``relevance_score`` and a bare list. One attempt under one deadline. ``model`` may be blank for a server with one
+    model, ``api_key`` for a server without keys.
     Raises MissingExtraError or ConfigurationError.
     """
 
@@ -37,7 +37,7 @@ class HttpReranker:
 
         from ragcorp.infrastructure.network.transport import GuardedTransport
 
-        # a client would put a key that it cannot send into its error
+        # the client would quote an invalid key in its error
         if not _PRINTABLE.fullmatch(api_key):
             raise ConfigurationError(
                 "The key of the reranker holds a character that no header can carry.",
@@ -54,7 +54,7 @@ class HttpReranker:
         self._model = model
         self._timeout_seconds = timeout_seconds
         self._client = httpx2.AsyncClient(
-            # what is packed may be larger than it looks
+            # compressed bodies have no bound
             headers={"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {api_key}"} if api_key else {}),
             timeout=timeout_seconds,
             follow_redirects=False,
@@ -63,7 +63,7 @@ class HttpReranker:
         )
 
     async def scores(self, query: str, passages: Sequence[str]) -> list[float]:
-        """Return one finite score for each passage, in order. Raises SourceUnavailableError."""
+        """Return one finite score per passage, in order. Raises SourceUnavailableError."""
         if not passages:
             return []
         body: dict[str, object] = {
@@ -113,7 +113,7 @@ def _parsed(content: bytes) -> object:
 
 
 def _scores_of(answer: object, count: int) -> list[float]:
-    """Return the scores in the order of the passages. Each of them must have one."""
+    """Return one score per passage, in their order."""
     items = answer.get("results", answer.get("data")) if isinstance(answer, dict) else answer
     if not isinstance(items, list):
         raise _unavailable("bad_response")

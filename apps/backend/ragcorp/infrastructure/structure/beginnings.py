@@ -1,4 +1,4 @@
-"""What a line or heading says of the part that it begins: a clause, an article, an annex, a chapter."""
+"""Recognises the part that a line or heading begins: a clause, an article, an annex, a chapter."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _GROUPS = {
     for word in words.split()
 }
 _FIRST = {"preliminar", "preliminary"}
-"""What stands before the first of a group has a word for a number: ``TÍTULO PRELIMINAR``."""
+"""A word in place of a number, before the first of a group: ``TÍTULO PRELIMINAR``."""
 _UNNUMBERED = 0
-"""Rank of what may stand without a number: an annex, or a provision at the end of a law."""
+"""Rank of parts that need no number: an annex, or a provision at the end of a law."""
 _PROVISIONS = {"disposicion", "disposicio", "disposicao", "clausula"}
 _PROVISION_KINDS = {
     "adicional", "addicional", "transitoria", "derogatoria", "final", "additional", "suplementaria", "complementaria"
@@ -52,7 +52,7 @@ _TITLE = re.compile(r"(?:[^.:;]|[.:;](?=[^\s-]))+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beginning:
-    """What a line says of the part that it begins. ``sure``: it needs no neighbours in order to count.
+    """The part that a line begins. ``sure``: it counts without its neighbours.
 
     ``contents``: it is a line of a table of contents, by its page number. ``brief``: a short title and no sentence.
     """
@@ -70,9 +70,9 @@ class Beginning:
 
 
 def beginning(head: str, *, heading: bool, contract: bool) -> Beginning | None:
-    """Return what a line without markup begins, None where it only mentions a part or is prose.
+    """Return the part that a line without markup begins, None if it only mentions a part or is prose.
 
-    Whether one that is not ``sure`` counts is told by the others. ``contract``: numbered headings are clauses.
+    Whether one that is not ``sure`` counts depends on the others. ``contract``: numbered headings are clauses.
     """
     if head[:1] in "0123456789" and head:
         return _figure(head, heading=heading, contract=contract)
@@ -92,7 +92,7 @@ def beginning(head: str, *, heading: bool, contract: bool) -> Beginning | None:
 
 
 def title_below(line: str) -> str:
-    """Return the title that a line is, below one that holds a number alone; "" where it is prose, or begins a part."""
+    """Return a line below a lone number as its title; "" if it is prose or begins a part."""
     short = len(line) <= MAX_TITLE and len(line.split()) <= MAX_TITLE_WORDS
     if not short or not line[:1].isupper() or line.endswith((":", ";", ",")) or "|" in line or ". " in line:
         return ""
@@ -212,7 +212,7 @@ def _bare(head: str, number: str) -> Beginning:
 
 
 def _title(head: str, end: int, *, shouted: bool) -> str | None:
-    """Return the title behind a number, "" where there is none, None where the line only mentions the number."""
+    """Return the title after a number, "" without one, None if the line only mentions the number."""
     separator = _SEPARATOR.match(head, end)
     between = separator[0] if separator else ""
     behind = head[end + len(between) :].strip()

@@ -1,4 +1,4 @@
-"""Clauses and articles of contracts and laws: which lines and headings of a text begin one."""
+"""Finds the lines and headings that begin clauses and articles of contracts and laws."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PARTIES = re.compile(
     re.IGNORECASE,
 )
 BEGINNING = 500
-"""Characters in which a contract says that it is one."""
+"""Characters within which a contract names itself."""
 
 
 _Found = tuple[int, Beginning]
@@ -56,8 +56,8 @@ def clause_marks(
 ) -> tuple[Mark, ...]:
     """Return the marks of clauses, articles, annexes and provisions in text order.
 
-    One at the offset of a heading stands for that heading. References in running text, tables of contents and lists
-    are none; figures (``4.2 Plazo``) and bare ordinals (``SEGUNDA.-``) count where they come in order.
+    A mark at the offset of a heading replaces it. References in running text, tables of contents and lists do not
+    count; figures (``4.2 Plazo``) and bare ordinals (``SEGUNDA.-``) count if they come in order.
     """
     contract = is_contract(text)
     levels = {heading.offset: heading for heading in headings}
@@ -136,7 +136,7 @@ def _stands_alone(lines: Lines, index: int) -> bool:
 
 
 def _starts_paragraph(lines: Lines, index: int) -> bool:
-    """Say whether a line is no continuation of the sentence in the line before."""
+    """Return whether a line does not continue the sentence of the line before."""
     if index == 0:
         return True
     before = lines.tail(index - 1, MAX_HEAD).rstrip()
@@ -147,7 +147,7 @@ def _starts_paragraph(lines: Lines, index: int) -> bool:
 
 
 def _counted(found: Sequence[_Found], *, contract: bool) -> list[_Found]:
-    """Return those that count: the sure ones, and of the others those that come in order."""
+    """Return the sure ones, and of the others those that come in order."""
     asked = _until_cue(found, {offset for offset, begins in found if begins.sure and begins.rank == CLAUSE})
     numbered = [(offset, begins) for offset, begins in asked if begins.number is not None]
     accepted = in_order(
@@ -169,7 +169,7 @@ def _counted(found: Sequence[_Found], *, contract: bool) -> list[_Found]:
 
 
 def _until_cue(found: Sequence[_Found], cues: set[int]) -> list[_Found]:
-    """Leave out single figures behind the first clause that is called one: they count its paragraphs."""
+    """Omit single figures after the first named clause: they number its paragraphs."""
     first = min(cues, default=None)
     return [
         (offset, begins)
@@ -179,7 +179,7 @@ def _until_cue(found: Sequence[_Found], cues: set[int]) -> list[_Found]:
 
 
 def _without_contents(text: str, lines: Lines, found: list[_Found], levels: frozenset[int]) -> list[_Found]:
-    """Leave out the lines of a table of contents: what comes again later with more text."""
+    """Omit the lines of a table of contents: entries that occur again later with more text."""
     bounds = [*sorted(levels | {offset for offset, _ in found}), len(text)]
     following = dict(pairwise(bounds))
     labels = [_label(begins) for _, begins in found]
@@ -199,13 +199,13 @@ def _without_contents(text: str, lines: Lines, found: list[_Found], levels: froz
         if not dropped[position - 1]:
             first = position
         elif not dropped[position] and found[position][0] not in levels:
-            # what follows the contents stands behind their last line
+            # the text follows the last line of the contents
             dropped[position] = labels[position + 1] == labels[first] and last[labels[position]] > position
     return [each for position, each in enumerate(found) if not dropped[position]]
 
 
 def _is_entry(lines: Lines, offset: int, end: int) -> bool:
-    """Say whether a part is a single line that a table of contents could hold."""
+    """Return whether a part is a single line that could be an entry of a table of contents."""
     index = lines.index(offset)
     line = lines.head(index, MAX_ENTRY + 1).rstrip("*_ ")
     alone = not lines.text[lines.end(index) : end].strip()

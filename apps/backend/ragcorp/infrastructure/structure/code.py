@@ -1,4 +1,4 @@
-"""From the definitions of a source file to its entities: what stands in what, and whose own text each line is."""
+"""Turns the definitions of a source file into entities: nesting, names, calls and own text."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ragcorp.domain.text.entity_names import is_empty
 from ragcorp.infrastructure.structure.syntax import Call, Definition, Syntax
 
 MAX_ENTITIES = 10_000
-"""Of a file; what is defined after them is left to what holds it."""
+"""Per file; later definitions stay part of their container."""
 MAX_CALLS = 200
 MAX_NAMES = 1000
 MAX_QUALIFIED = 300
 MAX_TAILS = 6
-"""Parts of the longest qualified name that a symbol is found by."""
+"""Parts of the longest qualified name of a symbol."""
 LEFT_OUT = "..."
 FIELD, ATTRIBUTE, ENTRY = "field", "attribute", "entry"
-"""A member of a class, one that its methods set, and what a constant object holds."""
+"""A class member, one that a method sets, and an entry of a constant object."""
 _MEMBERS = frozenset({FIELD, ATTRIBUTE, ENTRY})
 
 symbol_name = lru_cache(maxsize=50_000)(entity_names.symbol_name)
-"""The same few names are called everywhere."""
+"""Cached: the same few names are called everywhere."""
 
 _KINDS = {
     **dict.fromkeys(
@@ -64,10 +64,9 @@ class CodeEntity:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Symbol:
-    """A definition in the making, and the file. Without a kind it only qualifies what stands in it (a constant object).
+    """A definition under construction, or the file. Without a kind it only qualifies its content (a constant object).
 
-    ``own_start`` is where it begins without its comment; ``parent`` is what encloses it in the text. ``base`` is its
-    kind in the query.
+    ``own_start`` is its start without the comment; ``parent`` encloses it in the text; ``base`` is its query kind.
     """
 
     start: int
@@ -87,7 +86,7 @@ class _Symbol:
 def code_entities(text: str, syntax: Syntax, *, path: str) -> list[CodeEntity]:
     """Return the entities in text order, the file itself first unless nothing is left of it.
 
-    What is defined inside a function is no entity of its own, but a name of that function.
+    A definition inside a function is not an entity but a name of that function.
     """
     file_name = path.replace("\\", "/").rpartition("/")[2]
     file = _Symbol(start=0, end=len(text), own_start=0, body=0, kind=EntityKind.FILE)
@@ -179,7 +178,7 @@ def _member(found: Definition) -> _Symbol:
 
 
 def _line_start(text: str, start: int) -> int:
-    """Return the start of the line where only white space stands before ``start``."""
+    """Return the start of the line if only white space precedes ``start``, else ``start``."""
     place = _before_space(text, start)
     return place if place == 0 or text[place - 1] == "\n" else start
 
@@ -224,7 +223,7 @@ def _with_trailing(text: str, end: int, by_start: dict[int, int]) -> int:
 
 
 def _entities(file: _Symbol, spread: Sequence[_Symbol], calls: Sequence[Call], *, stem: str) -> list[_Symbol]:
-    """Put each symbol into what encloses it, and each name and call where it stands; return those that are entities."""
+    """Nest the symbols, assign names and calls to them, and return the entities."""
     entities: list[_Symbol] = []
     stack = [file]
     waiting = list(reversed(calls))
@@ -271,9 +270,9 @@ def _holder(stack: Sequence[_Symbol]) -> _Symbol:
 
 
 def _add_field(stack: Sequence[_Symbol], field_: _Symbol) -> None:
-    """Name a class, or what holds a constant object, by a field: qualified only, since many have a ``name``.
+    """Add a field to the names of its class or constant object, qualified only: many have a ``name``.
 
-    An attribute (``self.name``) is one of the class around it.
+    An attribute (``self.name``) belongs to the enclosing class.
     """
     owner = stack[-1]
     if field_.base == ATTRIBUTE:
@@ -285,7 +284,7 @@ def _add_field(stack: Sequence[_Symbol], field_: _Symbol) -> None:
 
 
 def _add_names(symbol: _Symbol, parts: tuple[str, ...], *, fewest: int = 1) -> None:
-    """Add the tails of a qualified name that have at least so many parts, the shortest first."""
+    """Add the tails of a qualified name with at least ``fewest`` parts, the shortest first."""
     if len(symbol.names) >= MAX_NAMES:
         return
     for first in reversed(range(max(0, len(parts) - MAX_TAILS), len(parts) + 1 - fewest)):
@@ -336,7 +335,7 @@ def _file_content(text: str, file: _Symbol) -> str:
 
 
 def _content(text: str, symbol: _Symbol) -> str:
-    """Return its own text; where others were left out stands ``...``, once for those that follow one another."""
+    """Return the own text of a symbol, with one ``...`` for each run of omitted children."""
     parts: list[str] = []
     start, marked = symbol.start, False
     for child in symbol.children:

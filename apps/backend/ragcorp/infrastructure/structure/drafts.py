@@ -14,7 +14,7 @@ from ragcorp.infrastructure.structure.text_span import TextSpan
 MAX_INDEX_TOKENS = 200
 """Of what is embedded for a symbol: some 256 of the local model, whose tokens of code are shorter."""
 MIN_FILE_TOKENS = 8
-"""What of a file stands outside its symbols is embedded from so many tokens on: ``package app`` is like all."""
+"""Text of a file outside its symbols is embedded from this length on: ``package app`` is not distinctive."""
 
 _LONGEST_TOKEN = 128
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
@@ -96,7 +96,7 @@ class Drafts:
         return end - 1
 
     def _key(self, wanted: str) -> str:
-        """Return the key, behind a number where it is taken: ``Session.user (2)``."""
+        """Return a unique key, numbered if taken: ``Session.user (2)``."""
         key = wanted
         while key in self._keys:
             self._keys[wanted] += 1

@@ -16,7 +16,7 @@ from ragcorp.infrastructure.structure.syntax import Syntax, read_syntax
 from ragcorp.infrastructure.structure.text_entities import text_entities
 
 ALGORITHM = "structure-3"
-"""Count up when other entities come out of the same text."""
+"""Increment when the same text gives other entities or names."""
 
 _NOT_STORED = re.compile("[\x00\ud800-\udfff]")
 
@@ -24,8 +24,8 @@ _NOT_STORED = re.compile("[\x00\ud800-\udfff]")
 class TreeSitterExtractor:
     """Source code without a grammar, and configuration, are one entity: the file.
 
-    ``parse_seconds`` bounds the processor time of parsing a file; what takes longer is one entity too. Carriage
-    returns end lines where there are no line feeds.
+    ``parse_seconds`` bounds the CPU time of parsing a file; a file that takes longer is one entity too. Carriage
+    returns end lines if there are no line feeds.
     """
 
     def __init__(

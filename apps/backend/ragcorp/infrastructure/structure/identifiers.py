@@ -67,7 +67,7 @@ _RULE = re.compile(r"^[ \t]{0,3}(?:\|[ \t]*)?:?-[-:| \t]*$", re.MULTILINE)
 LOOK_BACK = 40
 
 _OF_ADDRESS = tuple("@/\\?=&%~+$€£_.")
-"""Before what is a part of an address, a path or an amount."""
+"""Characters before a part of an address, a path or an amount."""
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class _Place:
 def identifier_spans(
     text: str, lines: Lines, *, spans: Sequence[TextSpan], headings: frozenset[int], keys: UniqueKeys
 ) -> tuple[TextSpan, ...]:
-    """Return one span a code: where the text defines it (a row or line that begins with it), else where it is first.
+    """Return one span per code: its definition (a row or line that begins with it), else its first occurrence.
 
     ``headings`` are the offsets of lines that begin a part: such a line is shown with the paragraph behind it.
     """
@@ -127,7 +127,7 @@ def identifier_spans(
 
 
 def is_code(token: str) -> bool:
-    """Say whether a token names something: no date, amount, measure, version or word with a number."""
+    """Return whether a token is an identifier: not a date, amount, measure, version or numbered word."""
     if not MIN_CODE <= len(token) <= MAX_CODE:
         return False
     token = token.translate(_AS_HYPHEN)
@@ -214,7 +214,7 @@ def _tables(text: str, lines: Lines) -> list[tuple[int, int, int]]:
 def _shown(
     text: str, lines: Lines, place: _Place, headings: frozenset[int], tables: list[tuple[int, int, int]]
 ) -> tuple[int, int, str]:
-    """Return the span that is shown of a code, and the header of its table, where it stands in one."""
+    """Return the displayed span of a code, and the header of its table if it is in one."""
     index = lines.index(place.offset)
     start, end = lines.starts[index], lines.end(index)
     table = bisect_right(tables, index, key=lambda each: each[0]) - 1
@@ -234,7 +234,7 @@ def _shown(
 
 
 def _below(lines: Lines, index: int, headings: frozenset[int]) -> int:
-    """Return the end of the first paragraph below a heading, that of the heading where there is none."""
+    """Return the end of the first paragraph below a heading, or of the heading itself."""
     first = index + 1
     while first < min(index + 3, len(lines.starts) - 1) and not lines.head(first, MAX_CONTENT).strip():
         first += 1

@@ -1,4 +1,4 @@
-"""The programming languages of which entities are made: a line each."""
+"""Programming languages with entities."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ LANGUAGES = (
     CodeLanguage(name="typescript", suffixes=(".tsx",), function="language_tsx", query="tsx"),
     CodeLanguage(name="go", suffixes=(".go",), query="go"),
 )
-"""One line more is one language more, once its wheel is installed."""
+"""A new language needs one line here and its wheel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """What is needed to read one language."""
+    """A loaded grammar and its query."""
 
     language: Language
     query: Query
@@ -80,7 +80,7 @@ class Grammars:
         return tuple(sorted(found))
 
     def grammar(self, language: CodeLanguage) -> Grammar | None:
-        """Return the grammar; None where it is not installed or is of a version that the queries do not know."""
+        """Return the grammar, None if it is not installed or its version does not fit the queries."""
         with self._lock:
             if language not in self._loaded:
                 self._loaded[language] = _load(language)

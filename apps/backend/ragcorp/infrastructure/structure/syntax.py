@@ -1,4 +1,4 @@
-"""What a grammar finds in source code, by character offset: definitions, calls, and the comments above them."""
+"""Definitions, calls and leading comments that a grammar finds in source code, by character offset."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read_syntax(text: str, grammar: Grammar, *, seconds: float) -> Syntax:
     """Read source code, broken or not; nothing of what is too long, or takes longer to parse than ``seconds``.
 
     Where the code does not parse as a whole, each of its outermost definitions is parsed alone: an unclosed brace
-    swallows what follows it. What finds more is taken.
+    swallows what follows it. The result with more definitions is taken.
     """
     source = text.encode("utf-8", "replace")
     if len(source) > MAX_BYTES:
@@ -121,7 +121,7 @@ def _outermost(source: bytes) -> Iterator[tuple[int, int]]:
 
 
 class _Found:
-    """What queries find, by byte offset."""
+    """Matches of queries, by byte offset."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
@@ -131,7 +131,7 @@ class _Found:
         self._wrappers: list[tuple[int, int]] = []
 
     def outermost(self) -> int:
-        """Return how many definitions stand in no other."""
+        """Return the number of definitions that are not inside another."""
         outermost, free_from = 0, 0
         for start, end in sorted(
             (start, end) for start, end, kind, *_ in self._definitions.values() if kind not in _MEMBERS
@@ -141,7 +141,7 @@ class _Found:
         return outermost
 
     def read(self, tree: Tree, grammar: Grammar, base: int, limit: int) -> None:
-        """Take what a tree holds of the source from ``base`` to ``limit``."""
+        """Add the matches of a tree over the source from ``base`` to ``limit``."""
         from tree_sitter import QueryCursor  # of an extra
 
         root = tree.root_node
@@ -213,7 +213,7 @@ def _rank(found: tuple[int, int, str, str, str, int | None]) -> tuple[bool, int,
 
 
 def _is_wide(tree: Tree) -> bool:
-    """Say whether nodes that are errors have too many children. Only nodes with errors in them are gone through."""
+    """Return whether error nodes have too many children; visits only nodes that contain errors."""
     cursor = tree.walk()
     squares = 0
     while True:

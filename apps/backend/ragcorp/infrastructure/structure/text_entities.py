@@ -21,7 +21,7 @@ def text_entities(text: str, *, path: str, plain: bool) -> tuple[TextSpan, ...]:
     """Return the entities of a text that is no code: those that share it out in its order, then its identifiers.
 
     Their own spans follow one another without a gap, beginning with the first line that is not blank. ``plain``: a
-    line that looks like a Markdown heading is none.
+    line that looks like a Markdown heading is not one.
     """
     if is_blank(text):
         return ()
@@ -85,7 +85,7 @@ def _shared_out(text: str, lines: Lines, marks: Sequence[Mark], *, path: str, ke
 
 
 def _nesting(marks: Sequence[Mark], length: int) -> tuple[list[int | None], list[int]]:
-    """Return what each mark stands in, and where its whole span ends."""
+    """Return the parent of each mark, and the end of its whole span."""
     parents: list[int | None] = []
     wholes = [length] * len(marks)
     above: list[int] = []
@@ -98,7 +98,7 @@ def _nesting(marks: Sequence[Mark], length: int) -> tuple[list[int | None], list
 
 
 def _holds(outer: Mark, inner: Mark) -> bool:
-    """Say whether a part stands in one that began before it: by number, then by heading level, then by rank."""
+    """Return whether an earlier part contains a later one: by number, then heading level, then rank."""
     if outer.number is not None and inner.number is not None:
         if outer.number in enclosing_numbers(inner.number):
             return True

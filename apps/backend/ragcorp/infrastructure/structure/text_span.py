@@ -1,4 +1,4 @@
-"""The pieces into which a text that is no code falls, before they are stored as entities."""
+"""Spans of a text that is not code, before they become entities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TextSpan:
     """An entity of a text: its own text is ``[start, end)``, without what lies inside it.
 
     Lines are 1-based and inclusive, those of the whole span. ``content`` is set for identifiers alone, which repeat
-    what others hold: the line, table row or paragraph.
+    the text of others: the line, table row or paragraph.
     """
 
     key: str
@@ -31,10 +31,10 @@ class TextSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """Where a part of a text begins, and what it is.
+    """The beginning of a part of a text.
 
-    ``level`` is that of a Markdown heading, None for a line. ``rank`` orders what stands in what where there is no
-    level: chapters in titles, articles in chapters. ``number`` is canonical.
+    ``level`` is that of a Markdown heading, None for a line. ``rank`` determines the nesting without
+    levels: chapters in titles, articles in chapters. ``number`` is canonical.
     """
 
     offset: int

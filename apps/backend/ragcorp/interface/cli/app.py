@@ -1,4 +1,4 @@
-"""The command `ragcorp`: its commands, and the one place where errors become exit codes."""
+"""The command `ragcorp`: its commands, and the mapping of errors to exit codes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Annotated
 import typer
 
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.interface.cli.administration.admin_commands import config, doctor, migrate
-from ragcorp.interface.cli.administration.backup_commands import backup
-from ragcorp.interface.cli.administration.backup_commands import restore as restore_backup
-from ragcorp.interface.cli.administration.embedding_commands import add_embedding_group
-from ragcorp.interface.cli.administration.key_commands import add_key_group
-from ragcorp.interface.cli.administration.language_command import language
-from ragcorp.interface.cli.administration.reembed_command import reembed
-from ragcorp.interface.cli.collections.commands import add_collection_groups, collections
-from ragcorp.interface.cli.collections.entities import add_entity_group
-from ragcorp.interface.cli.console.calls import CommandFunction, DataDir, Json, Verbose, add_command
+from ragcorp.interface.cli.administration.backup import backup
+from ragcorp.interface.cli.administration.backup import restore as restore_backup
+from ragcorp.interface.cli.administration.embeddings import ABOUT, EMBEDDING_COMMANDS
+from ragcorp.interface.cli.administration.installation import config, doctor, migrate
+from ragcorp.interface.cli.administration.keys import KEY_COMMANDS
+from ragcorp.interface.cli.administration.language import language
+from ragcorp.interface.cli.administration.reembed import reembed
+from ragcorp.interface.cli.collections.commands import GROUPS as COLLECTION_GROUPS
+from ragcorp.interface.cli.collections.commands import collections
+from ragcorp.interface.cli.console.calls import CommandFunction, CommonOptions, DataDir, Json, Verbose, add_commands
 from ragcorp.interface.cli.console.output import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -30,19 +30,16 @@ from ragcorp.interface.cli.console.output import (
     error_document,
     exit_code,
 )
-from ragcorp.interface.cli.console.services import Services, Target
+from ragcorp.interface.cli.console.services import Services
 from ragcorp.interface.cli.documents.commands import content, delete, list_documents, purge, restore, show
-from ragcorp.interface.cli.documents.ingest import embed, ingest
+from ragcorp.interface.cli.documents.ingest import embed, ingest, refresh
 from ragcorp.interface.cli.evaluation.command import evaluate
-from ragcorp.interface.cli.graph.commands import add_graph_group
+from ragcorp.interface.cli.graph.commands import GRAPH_COMMANDS
 from ragcorp.interface.cli.search.commands import ask, search
-from ragcorp.interface.cli.search.context import context
 from ragcorp.interface.cli.search.files import grep, read
-from ragcorp.interface.cli.search.introspect import introspect
-from ragcorp.interface.cli.servers.demo_command import demo
-from ragcorp.interface.cli.servers.mcp_command import mcp
-from ragcorp.interface.cli.servers.serve_command import serve
-from ragcorp.interface.cli.servers.tui_command import tui
+from ragcorp.interface.cli.search.recall import context, introspect
+from ragcorp.interface.cli.servers.commands import mcp, serve, tui
+from ragcorp.interface.cli.servers.demo import demo
 
 HELP = """Search and cited answers over your documents, in one PostgreSQL.
 
@@ -76,13 +73,23 @@ COMMANDS: dict[str, CommandFunction] = {
     "config": config,
     "doctor": doctor,
 }
-DOCUMENT_COMMANDS: dict[str, CommandFunction] = {
-    "list": list_documents,
-    "show": show,
-    "content": content,
-    "delete": delete,
-    "restore": restore,
-    "purge": purge,
+GROUPS: dict[str, tuple[str, dict[str, CommandFunction]]] = {
+    "documents": (
+        "List, show, delete and restore documents.",
+        {
+            "list": list_documents,
+            "show": show,
+            "content": content,
+            "delete": delete,
+            "restore": restore,
+            "purge": purge,
+        },
+    ),
+    **COLLECTION_GROUPS,
+    "entities": ("The entities that documents are made of.", {"refresh": refresh}),
+    "embeddings": (ABOUT, EMBEDDING_COMMANDS),
+    "graph": ("Entities, and facts between them.", GRAPH_COMMANDS),
+    "keys": ("Make, list and revoke the keys of the service.", KEY_COMMANDS),
 }
 
 
@@ -106,33 +113,26 @@ def build_app(services: Services, output: Output) -> typer.Typer:
         verbose: Verbose = False,
         version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
     ) -> None:
-        del json  # read before parsing
-        context.obj = Target(data_dir=data_dir, verbose=verbose)
+        context.obj = CommonOptions(data_dir=data_dir, json=json, verbose=verbose).target()
         if version:
-            output.result({"version": services.version}, lambda console: console.print(f"ragcorp {services.version}"))
+            output.line({"version": services.version}, f"ragcorp {services.version}")
             raise typer.Exit
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
             raise typer.Exit
 
-    for name, function in COMMANDS.items():
-        add_command(app, name, function, services=services, output=output)
-    documents = typer.Typer(help="List, show, delete and restore documents.", no_args_is_help=True)
-    for name, function in DOCUMENT_COMMANDS.items():
-        add_command(documents, name, function, services=services, output=output)
-    app.add_typer(documents, name="documents")
-    add_collection_groups(app, services=services, output=output)
-    add_entity_group(app, services=services, output=output)
-    add_embedding_group(app, services=services, output=output)
-    add_graph_group(app, services=services, output=output)
-    add_key_group(app, services=services, output=output)
+    add_commands(app, COMMANDS, services=services, output=output)
+    for name, (about, commands) in GROUPS.items():
+        group = typer.Typer(name=name, help=about, no_args_is_help=True)
+        add_commands(group, commands, services=services, output=output)
+        app.add_typer(group)
     return app
 
 
 def run_command_line(
     services: Services, arguments: Sequence[str], *, stdout: TextIOWrapper, stderr: TextIOWrapper
 ) -> int:
-    """Run one command and return its exit code. Lets no exception out."""
+    """Run one command and return its exit code. Raises nothing."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     output = Output(json="--json" in options, stdout=stdout, stderr=stderr)
     try:
@@ -142,18 +142,11 @@ def run_command_line(
         output.error(error_document(error))
         return exit_code(error)
     except typer.TyperException as error:
-        output.error(
-            {
-                "code": "usage",
-                "message": error.format_message(),
-                "field": None,
-                "limit": None,
-                "remedy": "`ragcorp --help` and `ragcorp COMMAND --help` show the usage.",
-            }
-        )
+        remedy = "`ragcorp --help` and `ragcorp COMMAND --help` show the usage."
+        output.error(_error("usage", error.format_message(), remedy))
         return EXIT_USAGE
     except (asyncio.CancelledError, KeyboardInterrupt, typer.Abort):
-        output.error({"code": "interrupted", "message": "Interrupted.", "field": None, "limit": None, "remedy": None})
+        output.error(_error("interrupted", "Interrupted."))
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         output.leave_stdout()  # the reader of a pipe has gone
@@ -161,14 +154,11 @@ def run_command_line(
     except Exception as error:  # noqa: BLE001 - the last resort of a command line: one line, not a traceback
         if {"--verbose", "-v"} & set(options):
             traceback.print_exception(error, file=stderr)
-        output.error(
-            {
-                "code": "internal",
-                "message": f"Something unexpected went wrong ({type(error).__name__}).",
-                "field": None,
-                "limit": None,
-                "remedy": "Run it again with --verbose to see where, and report it.",
-            }
-        )
+        remedy = "Run it again with --verbose to see where, and report it."
+        output.error(_error("internal", f"Something unexpected went wrong ({type(error).__name__}).", remedy))
         return EXIT_FAILED
     return code if isinstance(code, int) else EXIT_OK
+
+
+def _error(code: str, message: str, remedy: str | None = None) -> dict[str, object]:
+    return {"code": code, "message": message, "field": None, "limit": None, "remedy": remedy}

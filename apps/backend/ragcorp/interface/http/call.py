@@ -22,6 +22,7 @@ from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.request_id import request_id_of
 from ragcorp.interface.http.services import HttpServices
+from ragcorp.interface.use_cases import UseCases
 
 Model = TypeVar("Model", bound=BaseModel)
 Result = TypeVar("Result")
@@ -36,6 +37,10 @@ class Call:
     services: HttpServices
     limits: HttpLimits
     metrics: HttpMetrics
+
+    @property
+    def use_cases(self) -> UseCases:
+        return self.services.use_cases
 
     @property
     def request_id(self) -> str:

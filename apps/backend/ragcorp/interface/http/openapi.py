@@ -56,7 +56,7 @@ def describe(*, version: str, routes: Iterable[BaseRoute], limits: HttpLimits) -
         summary="Answers over a company's documents, with citations.",
         description=DESCRIPTION,
         routes=routes,
-        servers=[{"url": "."}],  # beside the description: below /v1 it is that, behind a proxy its prefix
+        servers=[{"url": "."}],  # relative to the description, so that /v1 and the prefix of a proxy are kept
     )
     answers = _schemas(_answers(routes))
     requests = _schemas([ProblemDetails, *UNSEEN_BODIES, *bodies(routes)])

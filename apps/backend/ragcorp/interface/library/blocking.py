@@ -1,4 +1,4 @@
-"""The same object for scripts and notebooks: each call runs on an event loop in a thread of its own."""
+"""Blocking variant of ``Rag`` for scripts and notebooks: an event loop in another thread runs the calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragcorp.interface.library.rag import Rag
 
 
 class BlockingRag:
-    """Every method of ``Rag`` and of its parts, blocking: there is no second implementation to keep in step."""
+    """Every method of ``Rag`` and of its parts, blocking."""
 
     def __init__(self, rag: Rag | Facade, portal: BlockingPortal) -> None:
         self._rag = rag

@@ -1,10 +1,10 @@
-"""The collections with plain arguments: ``rag.memory``, ``rag.history``, ``rag.artifacts`` and ``rag.chunks``."""
+"""``rag.memory``, ``rag.history``, ``rag.artifacts`` and ``rag.chunks``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
+from typing import Unpack
 
 from ragcorp.application.documents.edit_chunk import ChunkEdit, EditChunk
 from ragcorp.application.documents.list_chunks import ListChunks
@@ -14,19 +14,25 @@ from ragcorp.application.memory.import_history import ImportHistory, ImportRepor
 from ragcorp.application.validation.item_changes import KEEP, AttributeChange, ItemChange, Keep
 from ragcorp.application.validation.item_drafts import item_draft
 from ragcorp.domain.collections import TURN, Collection, Item, ItemOutcome, ItemSelection, MemoryKind
-from ragcorp.domain.documents import Chunk, DocumentAttributes, VisibilityScope
+from ragcorp.domain.documents import Chunk, DocumentAttributes
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
-from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.interface.collection_use_cases import ItemUseCases
-from ragcorp.interface.line_files import lines_of, opened_lines
+from ragcorp.domain.principal import Principal
+from ragcorp.interface.library.attributes import (
+    DocumentAttributeChanges,
+    ItemAttributeChanges,
+    ItemAttributes,
+    attributes_of,
+)
+from ragcorp.interface.line_files import opened_or_given
 from ragcorp.interface.request_values import parse_selection
+from ragcorp.interface.use_cases import ItemUseCases
 
 _TYPES = {Collection.MEMORY: MemoryKind.FACT, Collection.HISTORY: TURN}
 
 
 class Facade:
-    """A part of the library's object, for one caller."""
+    """A part of ``Rag`` for one caller."""
 
 
 class Items(Facade):
@@ -45,21 +51,12 @@ class Items(Facade):
         text: str,
         *,
         external_id: str | None = None,
-        artifact_type: str | None = None,
-        language: str | None = None,
-        sensitivity: Sensitivity = Sensitivity.NORMAL,
-        visibility_scope: VisibilityScope = VisibilityScope.WORKSPACE,
-        owner: str = "",
-        occurred_at: datetime | None = None,
         session: str | None = None,
         speaker: str | None = None,
         entities: Sequence[str] = (),
-        metadata: Mapping[str, object] | None = None,
+        **attributes: Unpack[ItemAttributes],
     ) -> ItemOutcome:
-        """Create the item or replace the one of that name; without ``external_id`` one is made of the content.
-
-        ``artifact_type`` is a fact or a turn unless it says otherwise; without ``occurred_at`` a new item is of now.
-        """
+        """Create the item or replace the one of that name; without ``external_id`` the content names it."""
         draft = item_draft(
             collection=self._collection,
             text=text,
@@ -67,14 +64,10 @@ class Items(Facade):
             session=session,
             speaker=speaker,
             entities=entities,
-            attributes=DocumentAttributes(
-                language=language or self._default_language,
-                artifact_type=artifact_type or _TYPES[self._collection],
-                sensitivity=sensitivity,
-                visibility_scope=visibility_scope,
-                owner=owner,
-                occurred_at=occurred_at,
-                metadata=metadata or {},
+            attributes=attributes_of(
+                attributes,
+                kind=attributes.get("artifact_type") or _TYPES[self._collection],
+                default_language=self._default_language,
             ),
         )
         return await self._use_cases.save.save(draft, principal=self._principal)
@@ -84,29 +77,15 @@ class Items(Facade):
         external_id: str,
         *,
         text: str | Keep = KEEP,
-        artifact_type: str | Keep = KEEP,
-        language: str | Keep = KEEP,
-        sensitivity: Sensitivity | Keep = KEEP,
-        visibility_scope: VisibilityScope | Keep = KEEP,
-        owner: str | Keep = KEEP,
-        occurred_at: datetime | Keep = KEEP,
         session: str | Keep | None = KEEP,
         speaker: str | Keep | None = KEEP,
         entities: Sequence[str] | Keep = KEEP,
-        metadata: Mapping[str, object] | Keep = KEEP,
+        **attributes: Unpack[ItemAttributeChanges],
     ) -> ItemOutcome:
         """Change what is given; ``metadata`` and ``entities`` are replaced as a whole."""
         change = ItemChange(
             text=text,
-            attributes=AttributeChange(
-                artifact_type=artifact_type,
-                language=language,
-                sensitivity=sensitivity,
-                visibility_scope=visibility_scope,
-                owner=owner,
-                occurred_at=occurred_at,
-                metadata=metadata,
-            ),
+            attributes=AttributeChange(**attributes),
             session=session,
             speaker=speaker,
             entities=entities,
@@ -133,7 +112,7 @@ class Items(Facade):
         await self._use_cases.delete.delete(external_id, principal=self._principal)
 
     async def delete_selection(self, *, prefix: str = "", filters: Mapping[str, object] | None = None) -> int:
-        """Remove for good what the prefix and the filters select; return how many."""
+        """Remove all selected items for good; return how many."""
         return await self._use_cases.delete.delete_selection(
             ItemSelection(prefix=prefix, filters=parse_selection(filters or {})), principal=self._principal
         )
@@ -165,58 +144,32 @@ class History(Items):
         defaults = TurnDefaults(
             attributes=attributes or DocumentAttributes(language=self._default_language), session=session
         )
-        if isinstance(lines, str | Path):
-            with opened_lines(Path(lines)) as stream:
-                return await self._import_history.import_history(
-                    lines_of(stream), principal=self._principal, defaults=defaults, on_progress=on_progress
-                )
-        return await self._import_history.import_history(
-            lines, principal=self._principal, defaults=defaults, on_progress=on_progress
-        )
+        with opened_or_given(lines) as opened:
+            return await self._import_history.import_history(
+                opened, principal=self._principal, defaults=defaults, on_progress=on_progress
+            )
 
 
 class Artifacts(Facade):
-    """Documents as things that are changed in part."""
+    """Documents whose parts can be changed."""
 
     def __init__(self, revise: ReviseDocument, *, principal: Principal) -> None:
         self._revise = revise
         self._principal = principal
 
     async def update(
-        self,
-        external_id: str,
-        *,
-        text: str | None = None,
-        title: str | Keep = KEEP,
-        artifact_type: str | Keep = KEEP,
-        language: str | Keep = KEEP,
-        sensitivity: Sensitivity | Keep = KEEP,
-        visibility_scope: VisibilityScope | Keep = KEEP,
-        owner: str | Keep = KEEP,
-        occurred_at: datetime | Keep | None = KEEP,
-        path: str | Keep | None = KEEP,
-        metadata: Mapping[str, object] | Keep = KEEP,
+        self, external_id: str, *, text: str | None = None, **attributes: Unpack[DocumentAttributeChanges]
     ) -> IngestResult:
-        """Change what is given; ``metadata`` is replaced as a whole, and a title of "" is found in the text again.
+        """Change what is given.
 
-        Raises ConflictError if the document was written meanwhile, or for a new ``text`` of what is not text itself.
+        Raises ConflictError if the document was written meanwhile, or for a new ``text`` of a file that is not text.
         """
-        change = AttributeChange(
-            title=title,
-            artifact_type=artifact_type,
-            language=language,
-            sensitivity=sensitivity,
-            visibility_scope=visibility_scope,
-            owner=owner,
-            occurred_at=occurred_at,
-            path=path,
-            metadata=metadata,
-        )
+        change = AttributeChange(**attributes)
         return await self._revise.revise(external_id, change, text=text, principal=self._principal)
 
 
 class Chunks(Facade):
-    """The passages of documents. To edit one is to edit its document's text."""
+    """The passages of documents. An edit changes the document's text."""
 
     def __init__(self, *, chunks: ListChunks, edit: EditChunk, principal: Principal) -> None:
         self._chunks = chunks
@@ -240,7 +193,7 @@ class Chunks(Facade):
         return await self._chunks.get(chunk_id, principal=self._principal)
 
     async def add(self, artifact: str, text: str, *, after: int | None = None) -> ChunkEdit:
-        """Add a passage behind that of index ``after``, or at the end."""
+        """Add a passage after the one of index ``after``, or at the end."""
         return await self._edit.add(artifact, text, after=after, principal=self._principal)
 
     async def replace(self, chunk_id: str, text: str) -> ChunkEdit:

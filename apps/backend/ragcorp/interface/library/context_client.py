@@ -1,4 +1,4 @@
-"""Loads the memory briefing from a ragcorp service elsewhere. Whatever goes wrong, the caller starts without memory."""
+"""Loads the memory briefing from another ragcorp service. On any failure the caller starts without memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 PATH = "/v1/context"
 DEFAULT_QUERY = "recent conversations and key facts"
 MAX_RESPONSE_BYTES = 8 * 1024 * 1024
-"""Fifty items of the longest text that there is, with their briefing."""
+"""Fits fifty items of the maximum length and their briefing."""
 MAX_CONTEXT_CHARACTERS = 100_000
 """The upper bound of MAX_MEMORY_CHARS."""
 CLOSE_SECONDS = 0.5
@@ -60,7 +60,7 @@ async def load_memory_context(
     finally:
         if not loading.done():
             loading.cancel()
-            # a connection that does not close holds nobody up
+            # do not wait for a connection that does not close
             await asyncio.wait({loading}, timeout=CLOSE_SECONDS)
 
 
@@ -98,7 +98,7 @@ async def _load(url: str, *, token: str, query: str, limit: int, timeout: float)
 
 
 async def _body(client: AsyncClient, url: str, *, token: str, query: str, limit: int) -> bytes:
-    # what is packed may be larger than it looks
+    # a compressed body could exceed the limit once unpacked
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"} | (
         {"Authorization": f"Bearer {token}"} if token else {}
     )

@@ -7,21 +7,14 @@ from typing import Any
 
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files.values import DEFAULT_PASSAGES, GrepCase, GrepMode, GrepRequest
-from ragcorp.domain.search.requests import SearchRequest
-from ragcorp.interface.request_values import (
-    parse_filters,
-    parse_grep_case,
-    parse_grep_mode,
-    parse_method,
-    parse_mode,
-    parse_syntax,
-)
+from ragcorp.domain.search.requests import FusionMethod, QuerySyntax, SearchMode, SearchRequest
+from ragcorp.interface.request_values import choice, parse_filters
 
 PARSERS: Mapping[str, Callable[[Any], object]] = {
-    "mode": parse_mode,
+    "mode": lambda mode: choice(SearchMode, mode, field="mode"),
     "filters": lambda filters: parse_filters(filters or {}),
-    "syntax": parse_syntax,
-    "method": parse_method,
+    "syntax": lambda syntax: choice(QuerySyntax, syntax, field="syntax"),
+    "method": lambda method: None if method is None else choice(FusionMethod, method, field="fusion.method"),
     "weights": lambda weights: weights or {},
     "expand_neighbors": int,
 }
@@ -47,8 +40,8 @@ def grep_request(
         raise InvalidInputError("globs is no list of texts.", field="globs", remedy='Write it as ["*.md"].')
     return GrepRequest(
         query=query,
-        mode=parse_grep_mode(mode),
-        case=parse_grep_case(case),
+        mode=choice(GrepMode, mode, field="mode"),
+        case=choice(GrepCase, case, field="case"),
         globs=tuple(globs),
         max_passages=max_passages,
         gitignore=gitignore,

@@ -1,14 +1,13 @@
-"""The knowledge graph with plain arguments: what ``rag.graph`` is."""
+"""``rag.graph``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
+from typing import Unpack
 
 from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
-from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.extraction import ExtractionReport
 from ragcorp.domain.graph import (
     ENTITY,
@@ -18,13 +17,13 @@ from ragcorp.domain.graph import (
     Fact,
     GraphOutcome,
     GraphSelection,
-    Provenance,
 )
-from ragcorp.domain.principal import Principal, Sensitivity
-from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.domain.principal import Principal
+from ragcorp.interface.library.attributes import FactDetails, GraphAttributes, attributes_of
 from ragcorp.interface.library.collections import Facade
-from ragcorp.interface.line_files import lines_of, opened_lines
+from ragcorp.interface.line_files import opened_or_given
 from ragcorp.interface.request_values import parse_selection
+from ragcorp.interface.use_cases import GraphUseCases
 
 
 class Graph(Facade):
@@ -43,11 +42,7 @@ class Graph(Facade):
         aliases: Sequence[str] = (),
         description: str = "",
         external_id: str | None = None,
-        language: str | None = None,
-        sensitivity: Sensitivity = Sensitivity.NORMAL,
-        visibility_scope: VisibilityScope = VisibilityScope.WORKSPACE,
-        owner: str = "",
-        metadata: Mapping[str, object] | None = None,
+        **attributes: Unpack[GraphAttributes],
     ) -> GraphOutcome:
         """Create the entity or replace the one of that name; without ``external_id`` kind, name and readers name it."""
         draft = entity_draft(
@@ -55,14 +50,7 @@ class Graph(Facade):
             external_id=external_id,
             aliases=aliases,
             description=description,
-            attributes=DocumentAttributes(
-                language=language or self._default_language,
-                artifact_type=kind,
-                sensitivity=sensitivity,
-                visibility_scope=visibility_scope,
-                owner=owner,
-                metadata=metadata or {},
-            ),
+            attributes=attributes_of(attributes, kind=kind, default_language=self._default_language),
         )
         return await self._use_cases.save_entities.save(draft, principal=self._principal)
 
@@ -74,40 +62,24 @@ class Graph(Facade):
         *,
         external_id: str | None = None,
         kind: str = FACT,
-        weight: float = 1.0,
-        valid_from: datetime | None = None,
-        valid_to: datetime | None = None,
-        provenance: Provenance | None = None,
-        quote: str = "",
-        language: str | None = None,
-        sensitivity: Sensitivity = Sensitivity.NORMAL,
-        visibility_scope: VisibilityScope = VisibilityScope.WORKSPACE,
-        owner: str = "",
-        metadata: Mapping[str, object] | None = None,
+        **details: Unpack[FactDetails],
     ) -> GraphOutcome:
         """Create the fact or replace the one of that name.
 
-        A subject or object that is text is a name, and made if it is not known. ``kind`` is the fact's type: of a
-        relationship that is over, decay stops at the evergreen floor. A time without a zone is in UTC.
+        A subject or object that is text is a name; an unknown entity is created. ``kind`` is the fact's type: the decay
+        of a relationship that is over stops at the evergreen floor.
         """
         draft = fact_draft(
             subject=reference(field="subject", name=subject) if isinstance(subject, str) else subject,
             object=reference(field="object", name=object) if isinstance(object, str) else object,
             predicate=predicate,
             external_id=external_id,
-            weight=weight,
-            valid_from=valid_from,
-            valid_to=valid_to,
-            provenance=provenance,
-            quote=quote,
-            attributes=DocumentAttributes(
-                language=language or self._default_language,
-                artifact_type=kind,
-                sensitivity=sensitivity,
-                visibility_scope=visibility_scope,
-                owner=owner,
-                metadata=metadata or {},
-            ),
+            weight=details.pop("weight", 1.0),
+            valid_from=details.pop("valid_from", None),
+            valid_to=details.pop("valid_to", None),
+            provenance=details.pop("provenance", None),
+            quote=details.pop("quote", ""),
+            attributes=attributes_of(details, kind=kind, default_language=self._default_language),
         )
         return await self._use_cases.save_facts.save(draft, principal=self._principal)
 
@@ -158,12 +130,8 @@ class Graph(Facade):
 
         A bad line is reported and stops no other; what was loaded before is unchanged.
         """
-        if isinstance(lines, str | Path):
-            with opened_lines(Path(lines)) as stream:
-                return await self._use_cases.load.load(
-                    lines_of(stream), principal=self._principal, on_progress=on_progress
-                )
-        return await self._use_cases.load.load(lines, principal=self._principal, on_progress=on_progress)
+        with opened_or_given(lines) as opened:
+            return await self._use_cases.load.load(opened, principal=self._principal, on_progress=on_progress)
 
     async def extract(
         self,
@@ -172,7 +140,7 @@ class Graph(Facade):
         limit: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> ExtractionReport:
-        """Extract facts from what the language model has not read yet of a document, or of the workspace.
+        """Extract facts from passages of a document or of the workspace that the language model has not read yet.
 
         Raises ConfigurationError without a language model.
         """

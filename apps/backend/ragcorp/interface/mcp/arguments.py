@@ -51,11 +51,11 @@ class ToolCall(BaseModel, ABC):
     output: ClassVar[Any]
     """The typed dict that ``run`` returns."""
     scope: ClassVar[Scope]
-    """What a key needs to be shown and to call it."""
+    """The scope that a key needs to list and call the tool."""
 
     @classmethod
     def of(cls, arguments: Mapping[str, object]) -> Self:
-        """Raises InvalidInputError, which names arguments of ours and no value."""
+        """Return the call. Raises InvalidInputError, which names the tool's arguments and no value."""
         try:
             return cls.model_validate(dict(arguments), by_name=False, by_alias=True)
         except ValidationError as error:
@@ -82,22 +82,22 @@ def filters_of(given: Mapping[str, object] | None) -> Filters:
 
 
 def _refused(details: list[ErrorDetails], kind: type[ToolCall]) -> InvalidInputError:
-    said: dict[str, str] = {}
+    errors: dict[str, str] = {}
     for detail in details:
         if detail["type"] == "extra_forbidden":
-            # an unknown name is the caller's text, as is all below the first part of a place
-            known = ", ".join(info.alias or name for name, info in kind.model_fields.items())
-            said.setdefault("", f"there is an unknown one ({kind.name} takes {known})")
+            # an unknown name is the caller's text, like every part of a location after the first
+            arguments = ", ".join(info.alias or name for name, info in kind.model_fields.items())
+            errors.setdefault("", f"there is an unknown one ({kind.name} takes {arguments})")
         else:
             name = str(detail["loc"][0])
-            said.setdefault(name, _said(name, detail))
+            errors.setdefault(name, _error(name, detail))
     return InvalidInputError(
-        f"The arguments do not fit: {'; '.join(list(said.values())[:MAX_ERRORS])}.",
+        f"The arguments do not fit: {'; '.join(list(errors.values())[:MAX_ERRORS])}.",
         remedy="Send what the tool's schema asks for.",
     )
 
 
-def _said(name: str, detail: ErrorDetails) -> str:
+def _error(name: str, detail: ErrorDetails) -> str:
     if detail["type"] == "missing":
         return f"{name} is missing"
     message = detail["msg"].replace("dictionary", "object")

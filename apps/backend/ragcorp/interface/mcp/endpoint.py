@@ -19,7 +19,7 @@ from starlette.types import Message, Receive, Scope, Send
 from ragcorp.interface.mcp.held import Held
 from ragcorp.interface.mcp.left_calls import CancelsLeftCalls
 from ragcorp.interface.mcp.messages import STOPPING, refusals
-from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, Full, OwnerOf, nobody
+from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, Full, OwnerOf, no_owner
 
 RETRY_SECONDS = 10
 
@@ -53,7 +53,7 @@ class McpEndpoint:
         server: Server[Any],
         *,
         limits: EndpointLimits,
-        owner_of: OwnerOf = nobody,
+        owner_of: OwnerOf = no_owner,
         stopping: asyncio.Event | None = None,
     ) -> None:
         self._server = server

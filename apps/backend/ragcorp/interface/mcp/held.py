@@ -1,4 +1,4 @@
-"""Keeps what must be entered and left in one task open for many."""
+"""Keeps a context manager open in one task for many users."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Value = TypeVar("Value")
 
 
 class Held(Generic[Value]):
-    """A context manager that a task of its own enters and leaves, whoever asks for its value.
+    """A context manager that one task enters and leaves, and others use the value of.
 
-    One that could not be entered is tried anew when somebody asks next.
+    If entering fails, the next use tries again.
     """
 
     def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Value]], *, name: str) -> None:
@@ -26,21 +26,21 @@ class Held(Generic[Value]):
         self._closing = asyncio.Event()
 
     def start(self) -> None:
-        """Begin to open, unless it is open, or opening, already."""
+        """Begin to open, unless it is open or opening."""
         if self._closing.is_set() or not (self._holder is None or self._holder.done()):
             return
         self._value = asyncio.get_running_loop().create_future()
         self._holder = asyncio.create_task(self._hold(self._value), name=self._name)
 
     async def value(self) -> Value:
-        """Return the value when it is there. Raises what opening raised, and RuntimeError where it is closed."""
+        """Return the value once it is open. Raises what opening raised, and RuntimeError after closing."""
         self.start()
         if self._value is None or self._closing.is_set():
             raise RuntimeError(f"{self._name} is closed")
         return await asyncio.shield(self._value)
 
     async def aclose(self) -> None:
-        """Leave the context, and wait for it whatever happens; break the opening off if it goes on."""
+        """Leave the context and wait for it, also when cancelled; cancel an opening that still runs."""
         self._closing.set()
         holder, value = self._holder, self._value
         if holder is None or value is None:
@@ -63,4 +63,4 @@ class Held(Generic[Value]):
             if value.done():
                 raise
             value.set_exception(error)
-            value.exception()  # it may be that nobody asks
+            value.exception()  # retrieved, so that asyncio does not report it

@@ -1,4 +1,4 @@
-"""Cancels a call whose client is gone: the SDK keeps it running for one that comes back, which no stream here lets."""
+"""Cancels the call of a client that has left: the SDK would keep it running for a stream to resume."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ CANCELLED = "notifications/cancelled"
 
 
 class CancelsLeftCalls:
-    """Sends a session, of a request whose connection closed before its answer was out, that the request is cancelled.
+    """Sends the session a cancellation if a connection closes before its request is answered.
 
-    It stands behind what reads the body: the first message holds it whole.
+    An outer layer has read the body: the first message has all of it.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -43,17 +43,16 @@ class CancelsLeftCalls:
         await self._app(scope, received, sent)
         request = _request_of(first.get("body", b""))
         if left and not complete and request is not None:
-            await self._app(_telling(scope), _body({"requestId": request}), _unheard)
+            await self._app(_without_lengths(scope), _body({"requestId": request}), _ignore)
 
 
 def _request_of(body: bytes) -> int | str | None:
-    """Return the id of what asks for an answer."""
+    """Return the id of a request; a notification has none."""
     message = from_json(body or b"null")
-    asks = isinstance(message, dict) and "method" in message
-    return message.get("id") if asks else None
+    return message.get("id") if isinstance(message, dict) and "method" in message else None
 
 
-def _telling(scope: Scope) -> Scope:
+def _without_lengths(scope: Scope) -> Scope:
     headers = [(name, value) for name, value in scope["headers"] if name not in (b"content-length", b"mcp-method")]
     return {**scope, "headers": headers}
 
@@ -68,5 +67,5 @@ def _body(params: dict[str, int | str]) -> Receive:
     return received
 
 
-async def _unheard(_: Message) -> None:
+async def _ignore(_: Message) -> None:
     pass

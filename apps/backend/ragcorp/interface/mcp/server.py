@@ -1,4 +1,4 @@
-"""The MCP server: lists the tools, calls them in time, and says what went wrong."""
+"""The MCP server: lists the tools, calls them within a deadline, and reports errors."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class _Calls:
         return ListToolsResult(tools=[_described(tool) for tool in TOOLS if tool.scope in scopes])
 
     async def call(self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
-        """Return the tool's result; what goes wrong in it is a result too, for the model to read."""
+        """Return the tool's result. An error of the tool is a result too, for the model to read."""
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, "There is no such tool. tools/list names those that there are.")
@@ -156,7 +156,7 @@ class _Calls:
 
 
 def error_text(error: RagcorpError) -> str:
-    """Return message, remedy, field and limit. The text of a file that cannot be read stands alone."""
+    """Return message, remedy, field and limit; of a file error the message alone."""
     if isinstance(error, FileAccessError):
         return str(error)
     about = ", ".join(

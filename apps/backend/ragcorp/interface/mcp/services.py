@@ -1,4 +1,4 @@
-"""What the MCP interface is given: use cases, who asks, and its limits."""
+"""Dependencies of the MCP interface: use cases, search counter, caller and deadlines."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import Protocol
 
 from starlette.requests import Request
 
-from ragcorp.application.memory.load_context import LoadContext
 from ragcorp.domain.files.values import GrepResult
 from ragcorp.domain.keys import Caller
-from ragcorp.domain.ports.file_search import FileGrep, FileReading
-from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.search.requests import SearchResponse
+from ragcorp.interface.use_cases import UseCases
 
 
 class SearchCounts(Protocol):
-    """Counts searches, whoever asked for them."""
+    """Counts searches of every interface."""
 
     def count_search(self, response: SearchResponse) -> None: ...
 
@@ -25,7 +23,7 @@ class SearchCounts(Protocol):
 
 
 class Uncounted:
-    """Counts nothing: over standard input there is nobody to ask."""
+    """Null counter: a server on standard input exports no metrics."""
 
     def count_search(self, response: SearchResponse) -> None:
         pass
@@ -36,19 +34,15 @@ class Uncounted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServices:
-    """The use cases behind the tools, and who counts what they find."""
+    """Use cases of the tools, and the counter of their results."""
 
-    search: ChunkSearch
-    answer: QuestionAnswering
-    context: LoadContext
-    grep: FileGrep
-    read: FileReading
+    use_cases: UseCases
     counts: SearchCounts = field(default_factory=Uncounted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpLimits:
-    """Deadlines of a call, in seconds, from when the services are open."""
+    """Deadlines of a call in seconds, from the moment that the services are open."""
 
     tool_seconds: float = 5.0
     grep_seconds: float = 5.0
@@ -56,7 +50,7 @@ class McpLimits:
 
 
 OpenedServices = Callable[[], Awaitable[McpServices]]
-"""Gives the services; waits until they are open. Raises what their opening raised."""
+"""Returns the services once they are open. Raises what opening them raised."""
 
 CallerOf = Callable[[Request | None], Caller]
-"""Tells who asks by the HTTP request that carried the call; None where there is none (stdio)."""
+"""Returns the caller of the HTTP request that carried the call; None stands for stdio."""

@@ -1,4 +1,4 @@
-"""Bounds open sessions: a new one replaces its owner's longest idle one."""
+"""Bounds the open sessions: a new one replaces its opener's longest idle one."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ SESSION = b"mcp-session-id"
 
 
 OwnerOf = Callable[[Scope], str | None]
-"""Returns the key id of a request, None for the local user."""
+"""Returns the key of a request, None for the local user."""
 
 NO_SESSION = b"0" * 32
 
 
 class Full(Enum):
-    """The limit that one more session would exceed."""
+    """Which limit is reached."""
 
     KEY = auto()
     ALL = auto()
 
 
-def nobody(_: Scope) -> str | None:
+def no_owner(_: Scope) -> str | None:
     return None
 
 
 class BoundedSessions:
-    """Counts the sessions of an MCP application; clients that vanish leave theirs open.
+    """Counts the sessions of an MCP application. Clients that vanish leave theirs open.
 
-    There are at most ``most`` in all and ``most_of_key`` per key; the local user, who exists only while no key does,
-    may have all. A session belongs to its owner: for other keys it does not exist, and their sessions never end it.
+    At most ``most`` are open, and ``most_of_key`` of one key; the local user, who exists only without keys, may open
+    all. A session belongs to its opener: for another key it does not exist, and it never ends for another key's.
     """
 
-    def __init__(self, app: ASGIApp, *, most: int, most_of_key: int, owner_of: OwnerOf = nobody) -> None:
+    def __init__(self, app: ASGIApp, *, most: int, most_of_key: int, owner_of: OwnerOf = no_owner) -> None:
         self._app = app
         self._most = most
         self._most_of_key = most_of_key
         self._owner_of = owner_of
         self._owners: dict[str, str | None] = {}
-        self._requests: dict[str, int] = {}  # running requests by session, the latest used last
+        self._requests: dict[str, int] = {}  # open requests by session, the last used session last
         self._opening: Counter[str | None] = Counter()
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> Full | None:
@@ -50,14 +50,14 @@ class BoundedSessions:
         ended: str | None = None
         full = self._full(owner)
         if full is not None:
-            idle = (name for name, running in self._requests.items() if not running and self._is_of(name, owner))
+            idle = (name for name, requests in self._requests.items() if not requests and self._is_of(name, owner))
             ended = next(idle, None)
             if ended is None:
                 return full
             self._forget(ended)
         opened: list[str] = []
 
-        async def watched_send(message: Message) -> None:
+        async def observed(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] < 400:
                 opened.extend(_sessions(message["headers"]))
                 self._requests.update(dict.fromkeys(opened, 1))
@@ -68,8 +68,8 @@ class BoundedSessions:
         try:
             if ended is not None:
                 ending: Scope = {**scope, "method": "DELETE", "headers": [(SESSION, ended.encode("latin-1"))]}
-                await self._app(ending, _nothing, _discard)
-            await self._app(scope, receive, watched_send)
+                await self._app(ending, _nothing, _ignore)
+            await self._app(scope, receive, observed)
             return None
         finally:
             self._opening[owner] -= 1
@@ -89,7 +89,7 @@ class BoundedSessions:
             return
         gone = False
 
-        async def watched_send(message: Message) -> None:
+        async def observed(message: Message) -> None:
             nonlocal gone
             if message["type"] == "http.response.start":
                 gone = message["status"] == 404 or (scope["method"] == "DELETE" and message["status"] < 400)
@@ -97,7 +97,7 @@ class BoundedSessions:
 
         self._requests[session] = self._requests.pop(session) + 1
         try:
-            await self._app(scope, receive, watched_send)
+            await self._app(scope, receive, observed)
         finally:
             self._answered(session)
             if gone:
@@ -105,7 +105,7 @@ class BoundedSessions:
 
     def _full(self, owner: str | None) -> Full | None:
         if owner is not None:
-            own = list(self._owners.values()).count(owner) + self._opening[owner]
+            own = sum(other == owner for other in self._owners.values()) + self._opening[owner]
             if own >= self._most_of_key:
                 return Full.KEY
         return Full.ALL if len(self._requests) + self._opening.total() >= self._most else None
@@ -130,5 +130,5 @@ async def _nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _discard(_: Message) -> None:
+async def _ignore(_: Message) -> None:
     pass

@@ -1,4 +1,4 @@
-"""Tells the client how a search went, as a log message on the stream of its own request."""
+"""Sends the client the status of a search, as a log message on the stream of its request."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _WANTED = "ragcorp.log_level"
 async def send_status(context: ServerRequestContext[Any, Any], status: GrepStatus) -> None:
     """Send ``notifications/message`` of level info.
 
-    A client of protocol 2026-07-28 gets it if its request asked for a level in ``_meta``; an older one unless it chose
-    a level above info. A client that has left takes nothing from the result.
+    A client of protocol 2026-07-28 gets it if its request sets a level in ``_meta``; an older one unless it chose a
+    level above info. The result does not depend on whether the client still listens.
     """
     if _state(context).get(_WANTED) in QUIET_LEVELS:
         return
     with warnings.catch_warnings():
-        # deprecated as of 2026-07-28, where it goes on by request; it is what there is for a status
+        # deprecated as of 2026-07-28, where a client opts in; there is no other message for a status
         warnings.simplefilter("ignore", MCPDeprecationWarning)
         sending = context.session.send_log_message(LEVEL, status, logger=LOGGER, related_request_id=context.request_id)
     try:

@@ -27,7 +27,7 @@ BLOCK = 65_536
 async def stdio_streams() -> AsyncIterator[tuple[Any, Any]]:
     """Yield the streams of the protocol.
 
-    Meanwhile what else writes to stdout writes to stderr, and what reads stdin finds its end, in child processes too.
+    Until the end, other writers to stdout write to stderr, and other readers of stdin see its end; child processes too.
     """
     async with _StdinLines() as lines, stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (read, write):
         lines.answer_to = write
@@ -35,10 +35,10 @@ async def stdio_streams() -> AsyncIterator[tuple[Any, Any]]:
 
 
 class _StdinLines:
-    """The lines of stdin that are messages; to others ``answer_to`` gets an error, but for blank ones.
+    """Iterates over the messages on stdin. ``answer_to`` receives an error for each invalid line that is not blank.
 
-    A thread reads them. The SDK's own cannot be interrupted: the server would end only after the client's next line.
-    This one also waits for a pipe of ours, whose end is its own.
+    A thread reads stdin. The SDK's thread cannot be interrupted, so the server would end only after the client's next
+    line; this one also waits for the end of a pipe.
     """
 
     def __init__(self) -> None:

@@ -60,7 +60,7 @@ class Search(ToolCall):
         return error
 
     async def _found(self, services: McpServices, principal: Principal) -> ToolOutcome:
-        response = await services.search.search(self.request(), principal=principal)
+        response = await services.use_cases.search.search(self.request(), principal=principal)
         services.counts.count_search(response)
         return ToolOutcome(
             text=search_text(response),
@@ -191,7 +191,7 @@ class GrepSearch(ToolCall):
             case=GrepCase(self.case),
             max_passages=self.max_passages,
         )
-        result = await services.grep.grep(request, principal=principal)
+        result = await services.use_cases.grep.grep(request, principal=principal)
         services.counts.count_grep(result)
         return ToolOutcome(text=grep_text(result), document=unmarked_results(result), status=grep_status(result))
 
@@ -217,7 +217,7 @@ class ReadFile(ToolCall):
     line_end: int | None = Field(None, ge=1, le=2**31 - 1, description="Last line, inclusive.")
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
-        file = await services.read.read(
+        file = await services.use_cases.read_file.read(
             self.path, principal=principal, line_start=self.line_start, line_end=self.line_end
         )
         text = file.text
@@ -253,7 +253,7 @@ class Ask(ToolCall):
             profile=self.profile,
         )
         answer = await final_answer(
-            services.answer.stream(request, principal=principal), on_search=services.counts.count_search
+            services.use_cases.answer.stream(request, principal=principal), on_search=services.counts.count_search
         )
         return ToolOutcome(text=answer_text(answer), document=cited_answer(answer))
 
@@ -274,7 +274,7 @@ class Context(ToolCall):
     session: str | None = Field(None, min_length=1, max_length=MAX_ITEM_NAME, description="Of one session only.")
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
-        context = await services.context.load(
+        context = await services.use_cases.context.load(
             DEFAULT_QUERY if self.query is None else self.query,
             limit=self.limit,
             session=self.session,

@@ -1,4 +1,4 @@
-"""Results as plain text, as ADR-003's tool writes them: one line says one thing, whatever a passage holds. Pure."""
+"""Results as plain text in the format of ADR-003's tool: one fact a line, for any passage. Pure."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _KINDS = {
 _LINE_BREAKING = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160), 0x2028, 0x2029), " ")
 _DIRECTION = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "")
 _SHOWN = str.maketrans({**_LINE_BREAKING, **_DIRECTION})
-"""Of a file's line: its signs stay, which are code; it stands behind its number."""
+"""For lines of files, which keep their punctuation: it may be code, and a line number precedes it."""
 
 
 def search_text(response: SearchResponse) -> str:
     """Return the results of a search.
 
-    The score is called by its kind: ``RRF score`` where lists were fused by rank, else as in
-    ``cosine_similarity score``. Searched is what answered, also where one collection alone had results.
+    The score has the name of its type: ``RRF score`` after fusion by rank, else for example
+    ``cosine_similarity score``. ``searched`` lists the collections that answered, also those without results.
     """
     degraded = [_degraded(response.degraded)] if response.degraded else []
     if not response.hits:
         return "\n".join((NO_RESULTS, *degraded))
-    found = f"Found {len(response.hits)} results (searched: {', '.join(searched(response))}):"
-    return "\n".join((found, *degraded, "", *(line for hit in response.hits for line in _hit_lines(hit))))
+    head = f"Found {len(response.hits)} results (searched: {', '.join(searched(response))}):"
+    return "\n".join((head, *degraded, "", *(line for hit in response.hits for line in _hit_lines(hit))))
 
 
 def searched(response: SearchResponse) -> tuple[str, ...]:
@@ -63,13 +63,13 @@ def grep_text(result: GrepResult) -> str:
     notes = list(_grep_notes(result))
     if not result.passages:
         return "\n".join((NO_MATCHES_YET if result.timed_out else NO_MATCHES, *notes))
-    found = f"Found {len(result.passages)} passages in {result.files} files:"
+    head = f"Found {len(result.passages)} passages in {result.files} files:"
     passages = (line for n, passage in enumerate(result.passages, 1) for line in _passage_lines(n, passage))
-    return "\n".join((found, *notes, "", *passages))
+    return "\n".join((head, *notes, "", *passages))
 
 
 def answer_text(answer: Answer) -> str:
-    """Return an answer with the places that its [n] lead to; an abstention says that it is one."""
+    """Return an answer and the sources of its [n]; mark an abstention."""
     if answer.abstained:
         lines = [f"Abstained: {answer.text}"]
     else:
@@ -79,8 +79,8 @@ def answer_text(answer: Answer) -> str:
 
 
 def snippet(text: str) -> str:
-    """Return the beginning of a text on one line, with ``...`` if there is more of it."""
-    # twice the length is more than enough unless most of it is white space
+    """Return the beginning of a text on one line, with ``...`` if the text is longer."""
+    # a longer slice matters only if most of it is white space
     line = _on_one_line(text[: SNIPPET_CHARACTERS * 20])
     return line if len(line) <= SNIPPET_CHARACTERS else f"{line[:SNIPPET_CHARACTERS]}..."
 
@@ -99,7 +99,7 @@ def _hit_lines(hit: SearchHit) -> Iterator[str]:
 
 
 def _from_first_match(hit: SearchHit) -> str:
-    """Return the content; of a passage of a file, which begins ten lines before its first match, from that on."""
+    """Return the content. A passage of a file begins ten lines before its first match: return it from the match on."""
     chunk = hit.chunk
     skipped = min(hit.matched_lines, default=0) - chunk.line_start
     if chunk.collection != FILES or skipped <= 0:
@@ -113,18 +113,18 @@ def _score_name(score_type: str) -> str:
 
 def _source(chunk: Chunk) -> str:
     system = chunk.metadata.get("source_system")
-    return _on_one_line(_said(system) or chunk.artifact_type)
+    return _on_one_line(_meaningful(system) or chunk.artifact_type)
 
 
 def _place(chunk: Chunk) -> str | None:
     if (path := chunk.source_path) is not None:
         return f"{_on_one_line(path)}:{chunk.line_start}-{chunk.line_end}"
-    url = _said(chunk.metadata.get("source_url"))
+    url = _meaningful(chunk.metadata.get("source_url"))
     return None if url is None else _on_one_line(url)
 
 
-def _said(value: object) -> str | None:
-    """Return a text of the metadata that says something."""
+def _meaningful(value: object) -> str | None:
+    """Return the value of the metadata if it is a meaningful text."""
     return value if isinstance(value, str) and value and not is_generic(value) else None
 
 
@@ -161,5 +161,5 @@ def _passage_lines(number: int, passage: GrepPassage) -> Iterator[str]:
 
 
 def _on_one_line(text: str) -> str:
-    """Return text on one line, as it may stand in an assistant's prompt: no tag, role, citation or link of its own."""
+    """Return text on one line, safe for an assistant's prompt: without tags, roles, citations or links."""
     return " ".join(harmless(neutral_lines(text)).split())

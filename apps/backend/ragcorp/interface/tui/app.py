@@ -9,14 +9,13 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 
 from ragcorp.interface.tui.ask_screen import AskScreen
-from ragcorp.interface.tui.chosen import Chosen
 from ragcorp.interface.tui.help_screen import HelpScreen
 from ragcorp.interface.tui.search_screen import SearchScreen
-from ragcorp.interface.tui.services import TuiServices
+from ragcorp.interface.tui.services import Choice, TuiServices
 
 
 class RagTui(App[None]):
-    """Search and ask. Knows the ports of its services and nothing else."""
+    """Search and ask, over the use cases of its services."""
 
     TITLE = "ragcorp"
     ENABLE_COMMAND_PALETTE = False
@@ -31,26 +30,26 @@ class RagTui(App[None]):
     ]
 
     def __init__(self, services: TuiServices, *, colour: bool = True) -> None:
-        """Without ``colour``, what is marked is bold, underlined or reversed."""
+        """Without ``colour``, marks are bold, underlined or reversed."""
         if not colour:
             os.environ["NO_COLOR"] = "1"  # where textual looks for it
         super().__init__(ansi_color=None if colour else True)
-        chosen = Chosen(profile=services.profile)
+        choice = Choice(profile=services.profile)
         self._services = services
-        self.add_mode("search", lambda: SearchScreen(services, chosen))
-        self.add_mode("ask", lambda: AskScreen(services, chosen))
+        self.add_mode("search", lambda: SearchScreen(services, choice))
+        self.add_mode("ask", lambda: AskScreen(services, choice))
 
     def on_mount(self) -> None:
         self.switch_mode("search")
 
     @property
     def failure(self) -> Exception | None:
-        """What ended the app, if it did not end as it should."""
+        """The error that ended the app, if any."""
         return self._exception
 
     def _fatal_error(self) -> None:
-        """End without textual's own report: that shows the values of variables, passages and settings among them."""
+        """End without textual's report, which prints variables, and so passages and settings."""
         self._close_messages_no_wait()
 
     def action_help(self) -> None:
-        self.push_screen(HelpScreen(self._services.words))
+        self.push_screen(HelpScreen(self._services.facts))

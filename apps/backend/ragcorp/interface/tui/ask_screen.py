@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 from contextlib import aclosing
@@ -14,43 +13,34 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
-from textual.screen import Screen
-from textual.widgets import Footer, Input, Label, OptionList
+from textual.widgets import Input
 
 from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Citation, Searched
-from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.domain.search.requests import SearchHit, SearchRequest
+from ragcorp.domain.search.requests import SearchHit
 from ragcorp.domain.text.checks import is_blank
-from ragcorp.interface.tui.chosen import Chosen
 from ragcorp.interface.tui.line_view import Line, LineView
 from ragcorp.interface.tui.passages import cited_place, passage_lines, shortened_place
-from ragcorp.interface.tui.profile_screen import ProfileScreen
-from ragcorp.interface.tui.query_input import QueryInput
 from ragcorp.interface.tui.query_marks import QueryMarks
+from ragcorp.interface.tui.query_screen import QueryScreen
 from ragcorp.interface.tui.result_list import ResultList
-from ragcorp.interface.tui.services import AUTO, TuiServices
+from ragcorp.interface.tui.services import Choice, TuiServices
 from ragcorp.interface.tui.shown_text import on_one_line, shortened, shown
 from ragcorp.interface.tui.status_line import StatusLine, found, missing
 from ragcorp.interface.tui.viewer_screen import Opened, ViewerScreen
 
 PASSAGES = 10
-"""As many as `ragcorp ask` lets an answer rest on."""
+"""The limit of `ragcorp ask`."""
 
 ABSTAINED = "No answer: the documents do not say."
 
 _CITED = re.compile(r"\[\d{1,3}\]")
 
-log = logging.getLogger(__name__)
 
+class AskScreen(QueryScreen):
+    """A question, its answer and the cited passages."""
 
-class AskScreen(Screen[None]):
     DEFAULT_CSS = """
     AskScreen {
-        & #top { height: 1; background: $surface; }
-        & #top Label { width: auto; text-style: bold; padding: 0 1 0 0; background: $surface; }
-        & #top QueryInput { width: 1fr; }
-        & #profile { color: $text-accent; padding: 0 0 0 1; }
         & #answer { height: 1fr; }
         & #sources { height: auto; max-height: 40%; border-top: solid $primary; display: none; }
         & #sources.-any { display: block; }
@@ -62,86 +52,59 @@ class AskScreen(Screen[None]):
         Binding("ctrl+p", "profile", "Profile", priority=True),
         Binding("ctrl+a,f2", "app.switch_mode('search')", "Search", key_display="^a", priority=True),
         Binding("f1,question_mark", "app.help", "Help", key_display="F1"),
-        Binding("down", "move(1)", "Next source", show=False),
-        Binding("up", "move(-1)", "Previous source", show=False),
-        Binding("pagedown", "scroll(1)", "Scroll the answer", show=False),
-        Binding("pageup", "scroll(-1)", "Scroll the answer back", show=False),
     ]
+    NAME = "Ask"
+    PLACEHOLDER = "a question, then Enter"
+    HINTS = ("Type a question and press Enter: the answer cites its passages, or says that they do not tell.",)
+    AGAIN = "Enter asks again."
 
-    def __init__(self, services: TuiServices, chosen: Chosen) -> None:
-        super().__init__()
-        self._services = services
-        self._chosen = chosen
-        self._generation = 0
+    def __init__(self, services: TuiServices, choice: Choice) -> None:
+        super().__init__(services, choice)
         self._running = False
         self._answered = ""
         self._text = ""
         self._hits: dict[str, SearchHit] = {}
         self._citations: tuple[Citation, ...] = ()
 
-    def compose(self) -> ComposeResult:
-        with Horizontal(id="top"):
-            yield Label("Ask", markup=False)
-            yield QueryInput(id="query", placeholder="a question, then Enter", compact=True)
-            yield Label("", id="profile", markup=False)
+    def compose_body(self) -> ComposeResult:
         yield LineView(id="answer")
         yield ResultList(id="sources")
-        yield StatusLine(id="status")
-        yield Footer(show_command_palette=False, compact=True)
-
-    def on_mount(self) -> None:
-        hint = "Type a question and press Enter: the answer cites its passages, or says that they do not tell."
-        self.query_one(LineView).show([Line(text=hint, note=True)])
-        self.query_one(StatusLine).say("Ready.")
-        self.query_one(QueryInput).focus()
-
-    def on_screen_resume(self) -> None:
-        self.query_one("#profile", Label).update(f"[{self._chosen.profile}]")
 
     @on(Input.Changed, "#query")
     def _typed(self) -> None:
         self._answered = ""
 
     def action_enter(self) -> None:
-        """Ask what was typed; once it is answered, open the source in hand."""
-        question = self.query_one(QueryInput).value.strip()
-        in_hand = self.query_one(ResultList).highlighted
-        if question and (question == self._answered or isinstance(self.focused, ResultList)) and in_hand is not None:
-            self._open(self._citations[in_hand])
+        """Ask the question; once it is answered, open the selected source."""
+        question = self._typed_query()
+        selected = self.query_one(ResultList).highlighted
+        if question and (question == self._answered or isinstance(self.focused, ResultList)) and selected is not None:
+            self.open_row(selected)
         elif not is_blank(question):
             self._generation += 1
             self._begin()
-            self.run_worker(self._ask(question, self._chosen.profile, self._generation), group="ask", exclusive=True)
+            asking = self._ask(question, self._choice.profile, self._generation)
+            self.run_worker(asking, group="ask", exclusive=True)
 
     def action_stop(self) -> None:
-        """Stop the answer that is being written; else go back to the question."""
+        """Stop the answer that is being written, or focus the question."""
         if not self._running:
-            self.query_one(QueryInput).focus()
+            self.query_one("#query").focus()
             return
         self._generation += 1
         self._running = False
         self.workers.cancel_group(self, "ask")
         self.query_one(StatusLine).say("Stopped: the answer is not complete.")
 
-    def action_profile(self) -> None:
-        self.app.push_screen(ProfileScreen(self._services.profiles, self._chosen.profile), self._choose)
-
-    def action_move(self, step: int) -> None:
-        self.query_one(ResultList).move(step)
-
-    def action_scroll(self, pages: int) -> None:
-        answer = self.query_one(LineView)
-        answer.scroll_relative(y=pages * max(answer.size.height - 1, 1), animate=False)
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self._open(self._citations[event.option_index])
+    def open_row(self, index: int) -> None:
+        citation = self._citations[index]
+        marks = QueryMarks(citation.quote)
+        self.app.push_screen(ViewerScreen(self._services, _opened(citation, self._hits.get(citation.chunk_id), marks)))
 
     def _choose(self, profile: str | None) -> None:
         if profile is not None:
-            self._chosen.profile = profile
             self._answered = ""
-            self.on_screen_resume()
+        super()._choose(profile)
 
     def _begin(self) -> None:
         self._running, self._text, self._hits, self._answered = True, "", {}, ""
@@ -150,22 +113,21 @@ class AskScreen(Screen[None]):
         self.query_one(StatusLine).say("Searching …")
 
     async def _ask(self, question: str, profile: str, generation: int) -> None:
-        begun = time.monotonic()
         try:
-            request = SearchRequest(query=question, limit=PASSAGES, profile=None if profile == AUTO else profile)
-            async with aclosing(self._services.answer.stream(request, principal=self._services.principal)) as events:
-                async for event in events:
-                    if generation != self._generation:
-                        return
-                    self._take(event, question, profile, time.monotonic() - begun)
-        except RagcorpError as error:
-            self._fail(error, generation)
-        except Exception as error:
-            log.exception("An answer failed.")
-            self._fail(error, generation)
+            await self._guarded(self._show_events(question, profile, generation), generation)
         finally:
             if generation == self._generation:
                 self._running = False
+
+    async def _show_events(self, question: str, profile: str, generation: int) -> None:
+        begun = time.monotonic()
+        request = self._request(question, limit=PASSAGES)
+        answering = self._services.use_cases.answer.stream(request, principal=self._services.principal)
+        async with aclosing(answering) as events:
+            async for event in events:
+                if generation != self._generation:
+                    return
+                self._take(event, question, profile, time.monotonic() - begun)
 
     def _take(self, event: AskEvent, question: str, profile: str, seconds: float) -> None:
         status = self.query_one(StatusLine)
@@ -198,15 +160,6 @@ class AskScreen(Screen[None]):
         sources.set_class(bool(citations), "-any")
         sources.show([partial(_row, citation) for citation in citations])
 
-    def _fail(self, error: Exception, generation: int) -> None:
-        """Say what went wrong; what was written until then stays."""
-        if generation == self._generation:
-            self.query_one(StatusLine).fail(error, again="Enter asks again.")
-
-    def _open(self, citation: Citation) -> None:
-        marks = QueryMarks(citation.quote)
-        self.app.push_screen(ViewerScreen(self._services, _opened(citation, self._hits.get(citation.chunk_id), marks)))
-
 
 def _citation_marks(line: str) -> list[tuple[int, int]]:
     return [found.span() for found in _CITED.finditer(line)]
@@ -226,7 +179,7 @@ def _row(citation: Citation, width: int, tall: bool) -> Text:
 
 
 def _opened(citation: Citation, hit: SearchHit | None, marks: QueryMarks) -> Opened:
-    """Return the cited lines; ``hit`` is the passage around them, where the search gave it."""
+    """Return the cited lines for the viewer; ``hit`` is the passage around them, if the search returned it."""
     cited = tuple(range(citation.line_start, citation.line_end + 1))
     quoted = [Line(text=text, pointed=True) for text in shown(citation.quote).split("\n")]
     return Opened(

@@ -1,4 +1,4 @@
-"""A pane of lines: numbered, marked, wrapped to its width, and drawn only where they are seen."""
+"""A pane of lines: numbered, marked, wrapped to its width; only visible lines are drawn."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from textual.strip import Strip
 from ragcorp.interface.tui.shown_text import wrapped
 
 Marks = Callable[[str], Sequence[tuple[int, int]]]
-"""Tells which characters of a line are marked."""
+"""Returns the spans of the marked characters of a line."""
 
 LEAST_WIDTH = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line that is safe to show. ``pointed`` ones have ``>`` before them, those of a ``span`` ``|``.
+    """A line without control characters. ``>`` precedes a ``pointed`` one, ``|`` one of the ``span``.
 
-    A ``note`` is of ours, not the text's.
+    A ``note`` is a remark, not part of the text.
     """
 
     text: str
@@ -43,7 +43,7 @@ def no_marks(line: str) -> Sequence[tuple[int, int]]:
 
 
 class LineView(ScrollView, can_focus=True):
-    """``n`` and ``N`` go to the next and the last line that is pointed at."""
+    """``n`` and ``N`` go to the next and the previous pointed line."""
 
     DEFAULT_CSS = """
     LineView {
@@ -90,7 +90,7 @@ class LineView(ScrollView, can_focus=True):
         return self._lines
 
     def show(self, lines: Sequence[Line], marks: Marks = no_marks, *, at: int | None = None) -> None:
-        """Show ``lines`` from the top, or with the line of number ``at`` a little below it."""
+        """Show ``lines`` from the top, or scrolled to the line of number ``at``."""
         self._lines, self._marks = lines, marks
         self._digits = max((len(str(line.number)) for line in lines if line.number is not None), default=0)
         self._lay_out()
@@ -98,7 +98,7 @@ class LineView(ScrollView, can_focus=True):
         self._go_to_target()
 
     def go_on(self, lines: Sequence[Line], marks: Marks) -> None:
-        """Show ``lines`` that go on from the shown ones; who was at the end stays there."""
+        """Show ``lines`` that continue the shown ones; a view at the end stays at the end."""
         self._lines, self._marks = lines, marks
         follows = self.is_vertical_scroll_end
         self._lay_out()
@@ -114,7 +114,7 @@ class LineView(ScrollView, can_focus=True):
         self._go_to_target()
 
     def action_pointed(self, step: int) -> None:
-        """Go to the next or the previous line that is pointed at."""
+        """Go to the next or the previous pointed line."""
         pointed = [row for row, line in zip(self._first_rows, self._lines, strict=True) if line.pointed]
         here = self.scroll_offset.y + self._lead
         place = bisect_left(pointed, here + 1) if step > 0 else bisect_left(pointed, here) - 1
@@ -135,14 +135,14 @@ class LineView(ScrollView, can_focus=True):
 
     @property
     def _lead(self) -> int:
-        """Rows that stay visible above a line that was gone to."""
+        """Rows that stay visible above the target of a jump."""
         return self.scrollable_content_region.height // 3
 
     def _index_of(self, number: int) -> int:
         return next((index for index, line in enumerate(self._lines) if line.number == number), 0)
 
     def _go_to_target(self) -> None:
-        """Go where ``show`` was told to, as soon as the size is known."""
+        """Scroll to the target of ``show`` once the size is known."""
         if self._target is None or not self.size.height:
             return
         row = self._first_rows[self._target] if self._target < len(self._first_rows) else 0
@@ -181,7 +181,7 @@ class LineView(ScrollView, can_focus=True):
         return parts
 
     def _marks_of(self, index: int) -> Sequence[tuple[int, int]]:
-        """Return the marks of a line: found once, as a long line has many rows."""
+        """Return the marks of a line, cached: a long line has many rows."""
         if index not in self._marked:
             self._marked[index] = self._marks(self._lines[index].text)
         return self._marked[index]

@@ -1,4 +1,4 @@
-"""Writes passages for the screen: where they stand, how they were ranked, and their lines."""
+"""Passages on the screen: place, ranking and lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragcorp.interface.tui.shown_text import on_one_line, shortened, shown
 
 
 def place_of(chunk: Chunk) -> str:
-    """Return where a passage stands: ``path:12-15``, ``path page 3``, or what an item of another collection is."""
+    """Return ``path:12-15``, ``path page 3``, or the speaker or title of an item of another collection."""
     path = chunk.source_path
     if path is None:
         return on_one_line(chunk.speaker or chunk.shown_title or chunk.collection)
@@ -41,7 +41,7 @@ def title_of(chunk: Chunk) -> str:
 
 
 def row_of(hit: SearchHit, width: int, tall: bool) -> Text:
-    """Return a passage as a row of the list, at most ``width`` cells wide; a ``tall`` one has its place below it."""
+    """Return a passage as a row of the list, at most ``width`` cells wide; ``tall`` puts the place on a second line."""
     head = f"{hit.rank:>2} {number(hit.score):<5} "
     place = place_of(hit.chunk)
     if tall:
@@ -58,28 +58,28 @@ def row_of(hit: SearchHit, width: int, tall: bool) -> Text:
 
 
 def shortened_place(place: str, cells: int) -> str:
-    """Return a path cut at its beginning: the file's name and the lines tell more than the folder."""
+    """Return a path cut at its beginning: the file's name and the lines matter more than the folder."""
     return place if len(place) <= cells else "…" + place[-max(cells - 1, 1) :]
 
 
 def number(value: float) -> str:
-    """Return a score in few characters: .0325, .81, 12.3."""
+    """Return a score with three significant digits: .0325, .81, 12.3."""
     written = f"{value:.3g}"
     return written.replace("0.", ".", 1) if written.startswith(("0.", "-0.")) else written
 
 
 def marks_of(hit: SearchHit, query: str) -> QueryMarks:
-    """Return the marks of a query in a passage: its words, and the lexemes that a search of text found there."""
+    """Return the marks of a query in a passage: its words, and the lexemes that the text search matched."""
     lexemes = (match.lexeme for evidence in hit.evidence.values() for match in evidence.matches)
     return QueryMarks(query, lexemes)
 
 
 def passage_lines(hit: SearchHit, marks: QueryMarks) -> list[Line]:
-    """Return a passage with what is to be said of it: place, title, ranks by source, steps, collections."""
+    """Return a passage with its place, title, ranks by source, steps and collections."""
     chunk = hit.chunk
     heading = " > ".join(on_one_line(part) for part in chunk.heading_path) or on_one_line(chunk.shown_title)
     notes = [place_of(chunk), heading, sources_note(hit.sources, hit)]
-    notes += [f"{step}: {_told(note)}" for step, note in hit.steps.items()]
+    notes += [f"{step}: {_values(note)}" for step, note in hit.steps.items()]
     if len(hit.collections) > 1 or not chunk.of_document:
         notes.append("in " + ", ".join(on_one_line(name) for name in hit.collections))
     lines = [Line(text=note, note=True) for note in notes if note]
@@ -87,7 +87,7 @@ def passage_lines(hit: SearchHit, marks: QueryMarks) -> list[Line]:
 
 
 def sources_note(sources: Sequence[Contribution], hit: SearchHit) -> str:
-    """Return the rank and the score that each source gave, and its part of the fused score."""
+    """Return rank, score and contribution of each source."""
     parts = [
         f"{on_one_line(source.source)} #{source.rank} {number(source.score)} +{number(source.value)}"
         for source in sources
@@ -96,9 +96,9 @@ def sources_note(sources: Sequence[Contribution], hit: SearchHit) -> str:
 
 
 def text_lines(chunk: Chunk, matched_lines: Iterable[int], marks: QueryMarks) -> list[Line]:
-    """Return the lines of a passage's text, with their numbers where those are certain.
+    """Return the lines of a passage, with numbers if its text is that of the file.
 
-    Pointed at are ``matched_lines``, else the lines that hold a mark.
+    ``matched_lines`` are pointed, else the lines with a mark.
     """
     texts = shown(chunk.content).split("\n")
     numbered = chunk.page_start is None and len(texts) == chunk.line_end - chunk.line_start + 1
@@ -116,9 +116,9 @@ def text_lines(chunk: Chunk, matched_lines: Iterable[int], marks: QueryMarks) ->
 def file_lines(
     text: str, *, first: int, pointed: Iterable[int], span: tuple[int, int], marks: Callable[[str], object]
 ) -> list[Line]:
-    """Return the lines of a file from number ``first`` on, those of ``span`` as such.
+    """Return the lines of a file from number ``first`` on, with the lines of ``span`` flagged.
 
-    Pointed at are the lines of the numbers in ``pointed``, else those of the span that hold a mark.
+    The lines of the numbers in ``pointed`` are pointed, else the lines of the span with a mark.
     """
     wanted = frozenset(pointed)
     return [
@@ -132,7 +132,7 @@ def file_lines(
     ]
 
 
-def _told(note: Mapping[str, object]) -> str:
+def _values(note: Mapping[str, object]) -> str:
     return ", ".join(f"{on_one_line(name)} {_value(value)}" for name, value in note.items())
 
 

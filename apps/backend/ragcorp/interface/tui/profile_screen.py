@@ -1,4 +1,4 @@
-"""The choice of the profile by which is searched and answered."""
+"""The choice of the profile of search and ask."""
 
 from __future__ import annotations
 

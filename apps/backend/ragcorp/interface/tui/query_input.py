@@ -10,13 +10,13 @@ from textual.widgets import Input
 from ragcorp.interface.tui.shown_text import shown
 
 MOST_PASTED = 20_000
-"""Characters of one paste that are taken: more than any query may have, so that the search refuses it by its limit."""
+"""Characters taken of one paste: more than any query may have, so that the search refuses it."""
 
 _SPACES = re.compile(r"\s+")
 
 
 class QueryInput(Input):
-    """Takes what is pasted whole: several lines become one."""
+    """Joins pasted lines into one."""
 
     DEFAULT_CSS = """
     QueryInput {

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from ragcorp.domain.text.folding import folded_in_place
 
 STEM = 4
-"""Shorter words are marked only where they stand as they were typed."""
+"""Shorter words are marked only if they occur exactly as typed."""
 ENDING = 2
 """Letters by which a word may be longer or shorter than the query's: plazo, plazos."""
 MOST_SEARCHED = 20_000
@@ -36,7 +36,7 @@ class QueryMarks:
         self._stems = tuple({folded_in_place(lexeme) for lexeme in lexemes if len(lexeme) >= STEM})
 
     def spans(self, line: str) -> list[tuple[int, int]]:
-        """Return the characters [start, end) of each mark, in order, none over another.
+        """Return the spans [start, end) of the marks, ordered, without overlaps.
 
         Marked are words; in a line that has none of them, also parts of words.
         """
@@ -46,7 +46,7 @@ class QueryMarks:
         return _merged((*joined, *words)) or _merged(self._inside(plain))
 
     def _inside(self, plain: str) -> Iterable[tuple[int, int]]:
-        """Return where words stand inside others, as a literal search finds them: pasarela in PasarelaLenta."""
+        """Return words inside longer words, which a literal search finds too: pasarela in PasarelaLenta."""
         for word in self._words:
             if len(word) >= STEM:
                 yield from (found.span() for found in re.finditer(re.escape(word), plain))

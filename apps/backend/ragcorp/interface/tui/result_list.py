@@ -1,4 +1,4 @@
-"""The list of results. The row in hand has ``>`` before it, so that it is seen without colour."""
+"""The list of results. ``>`` marks the selected row, also without colour."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from textual.message import Message
 from textual.widgets import OptionList
 
 Row = Callable[[int, bool], Text]
-"""Writes one row for a width in cells; the flag says whether there is room for two lines each."""
+"""Renders one row for a width in cells; the flag allows two lines per row."""
 
 POINTER = "> "
 
 
 class ResultList(OptionList):
-    """Rows are written by their makers, anew for each width."""
+    """Renders its rows again whenever the width changes."""
 
     DEFAULT_CSS = """
     ResultList {
@@ -31,7 +31,7 @@ class ResultList(OptionList):
     """
 
     class Moved(Message):
-        """Another row is in hand."""
+        """Another row is selected."""
 
         def __init__(self, index: int | None) -> None:
             super().__init__()
@@ -45,18 +45,18 @@ class ResultList(OptionList):
         self.tall = False
 
     def show(self, rows: Sequence[Row], *, at: int = 0) -> None:
-        """Show other rows, that of index ``at`` in hand."""
+        """Show other rows and select the one of index ``at``."""
         self._rows = rows
         self._pointed = min(at, len(rows) - 1) if rows else None
         self._write()
 
     def move(self, step: int) -> None:
-        """Take a row further on in hand, from wherever the focus is."""
+        """Select the row ``step`` further on, wherever the focus is."""
         if self._rows:
             self.highlighted = min(max((self.highlighted or 0) + step, 0), len(self._rows) - 1)
 
     def set_tall(self, tall: bool) -> None:
-        """Say whether there is room for two lines each."""
+        """Set whether rows have two lines."""
         if tall != self.tall:
             self.tall = tall
             self._write()

@@ -1,29 +1,33 @@
-"""What the terminal UI is given by its composition: ports, and a few words to show."""
+"""Dependencies of the terminal UI."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragcorp.domain.ports.file_search import FileReading
-from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
+from ragcorp.interface.use_cases import UseCases
 
 AUTO = "auto"
 """The choice of no profile: the search's own defaults."""
 
 
+@dataclass(slots=True, kw_only=True)
+class Choice:
+    """The profile chosen last, shared by search and ask."""
+
+    profile: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuiServices:
-    """``profiles`` can be chosen, ``profile`` is the one at the start; ``limit`` is how many passages a search shows.
+    """``profiles`` can be chosen, ``profile`` is the first; a search shows ``limit`` passages.
 
-    ``words`` say what is in force, one fact each, for the page of help.
+    ``facts`` describe the configuration on the help page.
     """
 
-    search: ChunkSearch
-    answer: QuestionAnswering
-    read: FileReading
+    use_cases: UseCases
     principal: Principal
     profiles: tuple[str, ...] = (AUTO,)
     profile: str = AUTO
     limit: int = 30
-    words: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Text of documents as a terminal may show it, and where its lines are broken."""
+"""Makes text safe for the terminal, and wraps it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.cells import cell_len
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 TAB = "    "
 MOST_CHARACTERS = 8
-"""Characters of one cell: a letter with more marks than that is drawn over several."""
+"""Characters of one cell: a letter with more combining marks is drawn over several."""
 
 _HARMLESS = re.compile("[ -~\n\u00a1-\u00ac\u00ae-\u02ff]*")
 _SHOWN = {0x0A: "\n", 0x09: TAB, 0x2028: " ", 0x2029: " "}
@@ -18,7 +18,7 @@ _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 
 
 class _Shown(dict[int, str]):
-    """For ``str.translate``: controls, bidi marks and surrogates are seen as such; what has no width is left out."""
+    """For ``str.translate``: replaces controls, bidi marks and surrogates; drops characters without width."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -34,25 +34,25 @@ _TABLE = _Shown(_SHOWN)
 
 
 def shown(text: str) -> str:
-    """Return ``text`` without what could steer or deceive a terminal; its lines end with LF alone."""
+    """Return ``text`` without characters that could steer or deceive a terminal; lines end with LF."""
     plain = text.replace("\r\n", "\n")
     return plain if _HARMLESS.fullmatch(plain) else plain.translate(_TABLE)
 
 
 def on_one_line(text: str) -> str:
-    """Return ``text`` as one line, its white space as single spaces."""
+    """Return ``text`` on one line with single spaces."""
     return " ".join(shown(text).split())
 
 
 def shortened(text: str, cells: int) -> str:
-    """Return ``text`` in at most so many cells of the terminal, with an ellipsis where it was cut."""
+    """Return ``text`` in at most ``cells`` cells, cut with an ellipsis."""
     if cell_len(text) <= cells:
         return text
     return text[: fitting(text, 0, max(cells - 1, 0))] + "…"
 
 
 def wrapped(line: str, cells: int) -> list[tuple[int, int]]:
-    """Return the spans of ``line`` that stand on a row each: cut behind spaces, else where the row is full."""
+    """Return the spans of ``line``, one per row: cut after spaces, else where the row is full."""
     if (line.isascii() and len(line) <= cells) or cell_len(line) <= cells:
         return [(0, len(line))]
     rows, start = [], 0
@@ -68,7 +68,7 @@ def wrapped(line: str, cells: int) -> list[tuple[int, int]]:
 
 
 def fitting(line: str, start: int, cells: int) -> int:
-    """Return the end of the longest piece from ``start`` on that takes at most so many cells."""
+    """Return the end of the longest piece from ``start`` that fits into ``cells``."""
     end = min(len(line), start + cells)
     if line[start:end].isascii():
         return end

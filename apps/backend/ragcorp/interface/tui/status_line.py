@@ -1,4 +1,4 @@
-"""What is said of the last thing that was done: how much was found, what was missing, what failed."""
+"""The outcome of the last action: counts, degraded sources or the failure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOOLS = {
     "grep": "grep_search",
     "memory": "memory_search",
 }
-"""The tool that a profile is known as; any other is ``search``."""
+"""The tool name of a profile; any other is ``search``."""
 
 REASONS = {
     "timeout": "did not answer in time",
@@ -33,7 +33,7 @@ REASONS = {
 
 
 class StatusLine(Static):
-    """One line, or two where something is to be said besides."""
+    """One line, and a second one for a warning."""
 
     DEFAULT_CSS = """
     StatusLine {
@@ -69,7 +69,7 @@ class StatusLine(Static):
 
 
 def sentences(error: Exception) -> str:
-    """Return what an error says, its limit and its remedy; of one that nobody expected, its kind alone."""
+    """Return an error's message, limit and remedy; of an unexpected one only its type."""
     if not isinstance(error, RagcorpError):
         return f"Something unexpected went wrong ({type(error).__name__}). Try again, and report it."
     said = [error.message]
@@ -81,7 +81,7 @@ def sentences(error: Exception) -> str:
 
 
 def found(profile: str, response: SearchResponse, seconds: float) -> str:
-    """Return the status of a search: its characters, and its chunks, or the files that hold what was looked for."""
+    """Return the status of a search: characters, and chunks or files."""
     tool = TOOLS.get(profile, "search")
     answered = replace(response, reports=tuple(report for report in response.reports if report.reason is None))
     status = search_status(tool, answered)

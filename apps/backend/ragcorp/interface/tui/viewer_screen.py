@@ -24,7 +24,7 @@ AROUND = 200
 """Lines before and behind the passage, of a file that is too large to be shown whole."""
 
 LITERAL = 40
-"""Characters by which a passage is known again in its file."""
+"""Characters by which a passage is recognised in its file."""
 
 DIFFERENT = "The passage reads differently here: the file changed, or is HTML or CSV."
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A passage to be opened. ``path`` is None where it stands in no file whose lines are known."""
+    """A passage to open. ``path`` is None without a text file that contains its lines."""
 
     place: str
     path: str | None
@@ -83,13 +83,15 @@ class ViewerScreen(Screen[None]):
             self._show_file(text)
 
     async def _text(self, path: str) -> FileText:
-        """Return the whole file, or the lines around the passage where that is too large."""
-        principal = self._services.principal
+        """Return the whole file, or the lines around the passage of a file that is too large."""
+        read, principal = self._services.use_cases.read_file.read, self._services.principal
         try:
-            return await self._services.read.read(path, principal=principal)
+            return await read(path, principal=principal)
         except FileTooLargeError:
             first, last = max(1, self._opened.line_start - AROUND), self._opened.line_end + AROUND
-            return await self._services.read.read(path, principal=principal, line_start=first, line_end=last)
+            return await self._services.use_cases.read_file.read(
+                path, principal=principal, line_start=first, line_end=last
+            )
 
     def _show_file(self, text: FileText) -> None:
         opened = self._opened
@@ -102,19 +104,19 @@ class ViewerScreen(Screen[None]):
         )
         at = opened.matched_lines[0] if opened.matched_lines else opened.line_start
         self.query_one(LineView).show(lines, opened.marks, at=at)
-        moved = "" if self._stands_there(lines) else DIFFERENT
+        moved = "" if self._is_unchanged(lines) else DIFFERENT
         whole = f"lines {text.line_start}-{text.line_end} of {text.total_lines}"
         self.query_one(StatusLine).say(f"{on_one_line(text.path)}: {whole}, {text.encoding}", warning=moved)
 
-    def _stands_there(self, lines: Sequence[Line]) -> bool:
-        """Say whether the passage's beginning stands in its lines of the file."""
+    def _is_unchanged(self, lines: Sequence[Line]) -> bool:
+        """Return whether the passage begins in its lines of the file."""
         begun = " ".join(line.text for line in self._opened.passage if not line.note)
         there = " ".join(line.text for line in lines if line.span)
         return on_one_line(begun)[:LITERAL] in on_one_line(there)
 
     def _show_passage(self, why: str) -> None:
         place, *rest = self._opened.passage
-        # the place stands in the title already
+        # the title shows the place
         lines = rest if place.note and place.text == self._opened.place else self._opened.passage
         self.query_one(LineView).show(lines, self._opened.marks)
         self.query_one(StatusLine).say(why)

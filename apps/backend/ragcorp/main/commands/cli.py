@@ -1,4 +1,4 @@
-"""The command `ragcorp`: composition. What an operation needs is imported when it runs, so that --help is quick."""
+"""Composition of the command `ragcorp`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ragcorp
 from ragcorp.domain.exceptions import MissingExtraError
 from ragcorp.main.process.standard_streams import prepare_standard_streams
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
-
-    from ragcorp.interface.cli.console import services as ports
+    from ragcorp.interface.cli.console.services import Services
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
@@ -42,38 +41,66 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
     if code == EXIT_INTERRUPTED and threading.active_count() > 1:
-        # a thread that reads a large file cannot be interrupted; all that it would still do is discarded anyway
+        # a thread that reads a large file cannot be interrupted, and its result is discarded
         with suppress(OSError):
             stdout.flush()
         os._exit(code)
     sys.exit(code)
 
 
-def make_services() -> ports.Services:
-    """Return the operations behind the commands."""
+def make_services() -> Services:
+    """Return the operations behind the commands. Each is imported when it runs, so that --help is quick."""
     from ragcorp.interface.cli.console.services import Services
 
+    service = Extra(modules=("uvicorn", "fastapi"), feature="The service", name="service")
     return Services(
         version=ragcorp.__version__,
         new_event_loop=_new_event_loop,
-        open=_open,
-        files=_files,
-        service=_service,
-        demo=_demo,
-        mcp=_mcp,
-        tui=_tui,
-        keys=_keys,
-        migrate=_migrate,
-        schema=_schema,
-        backup=_backup,
-        restore=_restore,
-        read_backup=_read_backup,
-        models=_models,
-        settings=_settings,
-        diagnose=_diagnose,
-        evaluation=_evaluation,
-        evaluation_files=_evaluation_files,
+        open=_later("opening.sessions", "open_session"),
+        files=_later("commands.file_tools", "open_files"),
+        service=_later("service.serving", "open_service", needs=service),
+        demo=_later("commands.demo", "open_demo", needs=service),
+        mcp=_later(
+            "commands.mcp_stdio", "serve_stdio", needs=Extra(modules=("mcp",), feature="The MCP server", name="mcp")
+        ),
+        tui=_later("commands.tui", "run_tui", needs=Extra(modules=("textual",), feature="The terminal UI", name="tui")),
+        keys=_later("commands.keys", "open_keys"),
+        migrate=_later("opening.migrating", "migrate_database"),
+        schema=_later("opening.migrating", "schema_state"),
+        backup=_later("opening.backup", "back_up"),
+        restore=_later("opening.backup", "restore"),
+        read_backup=_later("opening.backup", "read_backup"),
+        models=_later("commands.reembedding", "open_models"),
+        settings=_later("settings.rows", "rows_for"),
+        diagnose=_later("commands.doctor", "diagnose"),
+        evaluation=_later("commands.evaluation", "open_evaluation"),
+        evaluation_files=_later("commands.evaluation", "evaluation_files"),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extra:
+    """Modules of an optional dependency group that a feature needs."""
+
+    modules: tuple[str, ...]
+    feature: str
+    name: str
+
+    def require(self) -> None:
+        """Raise MissingExtraError unless it is installed."""
+        if any(find_spec(module) is None for module in self.modules):
+            raise MissingExtraError(feature=self.feature, extra=self.name)
+
+
+def _later(module: str, name: str, *, needs: Extra | None = None) -> Callable[..., Any]:
+    """Return a function that imports ``ragcorp.main.module`` when it is called, and calls ``name`` there."""
+
+    def call(*arguments: Any) -> Any:
+        if needs is not None:
+            needs.require()
+        return getattr(import_module(f"ragcorp.main.{module}"), name)(*arguments)
+
+    return call
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:
@@ -82,125 +109,6 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     import uvloop
 
     return uvloop.new_event_loop()
-
-
-def _open(target: ports.Target) -> AbstractAsyncContextManager[ports.Session]:
-    from ragcorp.main.opening.sessions import open_session
-
-    return open_session(target)
-
-
-def _service(target: ports.Target, options: ports.ServeOptions) -> AbstractAsyncContextManager[ports.RunningService]:
-    _require_service()
-    from ragcorp.main.service.serving import open_service
-
-    return open_service(target, options)
-
-
-def _demo(target: ports.Target, options: ports.ServeOptions | None) -> AbstractAsyncContextManager[ports.Demo]:
-    _require_service()
-    from ragcorp.main.commands.demo import open_demo
-
-    return open_demo(target, options)
-
-
-def _files(target: ports.Target, options: ports.FileOptions) -> AbstractAsyncContextManager[ports.FileTools]:
-    from ragcorp.main.commands.file_tools import open_files
-
-    return open_files(target, options)
-
-
-async def _mcp(target: ports.Target) -> None:
-    _require("mcp", feature="The MCP server", extra="mcp")
-    from ragcorp.main.commands.mcp_stdio import serve_stdio
-
-    await serve_stdio(target)
-
-
-async def _tui(target: ports.Target, profile: str | None) -> None:
-    _require("textual", feature="The terminal UI", extra="tui")
-    from ragcorp.main.commands.tui import run_tui
-
-    await run_tui(target, profile)
-
-
-def _require(module: str, *, feature: str, extra: str) -> None:
-    if find_spec(module) is None:
-        raise MissingExtraError(feature=feature, extra=extra)
-
-
-def _require_service() -> None:
-    if find_spec("uvicorn") is None or find_spec("fastapi") is None:
-        raise MissingExtraError(feature="The service", extra="service")
-
-
-def _keys(target: ports.Target) -> AbstractAsyncContextManager[ports.Keys]:
-    from ragcorp.main.commands.keys import open_keys
-
-    return open_keys(target)
-
-
-async def _migrate(target: ports.Target, row_level_security: ports.RowLevelSecurity | None) -> ports.Migration:
-    from ragcorp.main.opening.migrating import migrate_database
-
-    return await migrate_database(target, row_level_security)
-
-
-async def _schema(target: ports.Target) -> ports.SchemaState:
-    from ragcorp.main.opening.migrating import schema_state
-
-    return await schema_state(target)
-
-
-async def _backup(target: ports.Target, file: Path, overwrite: bool, on_bytes: ports.OnBytes) -> ports.Backup:
-    from ragcorp.main.opening.backup import back_up
-
-    return await back_up(target, file, overwrite, on_bytes)
-
-
-async def _restore(target: ports.Target, file: Path, replace: bool, on_bytes: ports.OnBytes) -> ports.Restoration:
-    from ragcorp.main.opening.backup import restore
-
-    return await restore(target, file, replace, on_bytes)
-
-
-def _read_backup(file: Path) -> ports.Backup:
-    from ragcorp.main.opening.backup import read_backup
-
-    return read_backup(file)
-
-
-def _models(target: ports.Target, choice: ports.ModelChoice | None) -> AbstractAsyncContextManager[ports.Models]:
-    from ragcorp.main.commands.reembedding import open_models
-
-    return open_models(target, choice)
-
-
-def _settings(target: ports.Target) -> Sequence[ports.SettingRow]:
-    from ragcorp.main.settings.for_commands import overrides_for, settings_for
-    from ragcorp.main.settings.rows import setting_rows
-
-    return setting_rows(settings_for(target), overrides_for(target))
-
-
-async def _diagnose(target: ports.Target) -> Sequence[ports.Check]:
-    from ragcorp.main.commands.doctor import diagnose
-
-    return await diagnose(target)
-
-
-def _evaluation(
-    target: ports.Target, options: ports.EvaluationOptions
-) -> AbstractAsyncContextManager[ports.Evaluation]:
-    from ragcorp.main.commands.evaluation import open_evaluation
-
-    return open_evaluation(target, options)
-
-
-def _evaluation_files() -> ports.EvaluationFiles:
-    from ragcorp.main.commands.evaluation import evaluation_files
-
-    return evaluation_files()
 
 
 if __name__ == "__main__":

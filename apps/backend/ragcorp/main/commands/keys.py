@@ -1,4 +1,4 @@
-"""Opens what `ragcorp keys` works on: the database alone. No model is needed to make a key."""
+"""Opens the use cases of `ragcorp keys`: the database without models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ragcorp mcp`: the MCP server on stdin and stdout. It answers at once, and opens the database meanwhile."""
+"""`ragcorp mcp`: the MCP server on stdin and stdout. It answers at once and opens the database meanwhile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragcorp.interface.mcp.services import McpServices
 from ragcorp.interface.mcp.stdio import stdio_streams
 from ragcorp.main.opening.sessions import open_prepared
 from ragcorp.main.service.logs import service_logs
-from ragcorp.main.service.mcp import mcp_limits, mcp_services
+from ragcorp.main.service.mcp import mcp_limits
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.principals import local_caller
 from ragcorp.main.settings.schema import Settings
@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 async def serve_stdio(target: Target) -> None:
     """Serve until stdin ends, or until cancelled; then close the database and return.
 
-    The cancellation is consumed: to be stopped is the normal end of a server. A database that cannot be opened is an
-    error of each call, which tries anew. Raises ConfigurationError for settings that are not valid.
+    The cancellation is consumed: it is the normal end of a server. If the database cannot be opened, each call fails
+    and tries again. Raises ConfigurationError for invalid settings.
     """
     settings = settings_for(target)
     with service_logs(settings, target):
@@ -39,7 +39,7 @@ async def serve_stdio(target: Target) -> None:
 
 
 async def _serve_logged(settings: Settings) -> None:
-    caller = local_caller(settings)  # who starts the command may read the data folder
+    caller = local_caller(settings)  # the user who starts the command may read the data folder
     opening = Held(lambda: _opened(settings), name="storage of the MCP server")
     server = make_mcp_server(
         opening.value,
@@ -59,7 +59,7 @@ async def _serve_logged(settings: Settings) -> None:
 
 
 async def _serve(server: Server[Any], opening: Held[McpServices]) -> None:
-    """Nothing may start a process before stdout is out of its reach: PostgreSQL outlives this one if others use it."""
+    """Take stdout before a process starts: PostgreSQL would inherit it and outlive this process."""
     try:
         async with stdio_streams() as (read, write):
             opening.start()
@@ -73,4 +73,4 @@ async def _serve(server: Server[Any], opening: Held[McpServices]) -> None:
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[McpServices]:
     async with open_prepared(settings) as container:
-        yield mcp_services(container)
+        yield McpServices(use_cases=container.use_cases)

@@ -1,4 +1,4 @@
-"""The doctor's questions to the models: one short text to embed, one short question to answer."""
+"""The doctor's checks of the models: embeds one short text and answers one short question."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import aclosing
 from uuid import UUID
 
 from ragcorp.domain.answers import AnswerPrompt, Passage
+from ragcorp.domain.diagnosis import Check
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.interface.cli.console.services import Check, CheckStatus
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 from ragcorp.main.wiring.models import make_embedder, make_language_model
 
@@ -22,8 +22,8 @@ async def check_embedder(settings: Settings) -> Check:
     """Embed one short text within the deadline of the settings."""
     name = "embedder"
     if settings.embedding is None:
-        return Check(name=name, status=CheckStatus.SKIPPED, detail="none: text alone is searched")
-    words = f"{settings.embedding_provider.value}: {settings.embedding[0]}, {settings.embedding[1]} dimensions"
+        return Check.skipped(name, "none: text alone is searched")
+    model = f"{settings.embedding_provider.value}: {settings.embedding[0]}, {settings.embedding[1]} dimensions"
     started = time.monotonic()
     try:
         embedder = make_embedder(settings)
@@ -33,25 +33,22 @@ async def check_embedder(settings: Settings) -> Check:
         finally:
             await embedder.aclose()
     except RagcorpError as error:
-        return Check(name=name, status=CheckStatus.FAILED, detail=f"{words}: {error.message}", remedy=error.remedy)
+        return Check.failed(name, f"{model}: {error.message}", error.remedy)
     except TimeoutError:
-        return Check(
-            name=name,
-            status=CheckStatus.FAILED,
-            detail=f"{words}: no vector within {settings.embedding_timeout_seconds:g} s",
-            remedy="Free the machine or the provider of load, or raise EMBEDDING_TIMEOUT_SECONDS.",
+        return Check.failed(
+            name,
+            f"{model}: no vector within {settings.embedding_timeout_seconds:g} s",
+            "Free the machine or the provider of load, or raise EMBEDDING_TIMEOUT_SECONDS.",
         )
-    return Check(name=name, status=CheckStatus.OK, detail=f"{words}; a vector took {time.monotonic() - started:.2f} s")
+    return Check.ok(name, f"{model}; a vector took {time.monotonic() - started:.2f} s")
 
 
 async def check_answerer(settings: Settings) -> Check:
-    """Ask a language model one short question and wait for its first word."""
+    """Ask a language model one short question and await its first word."""
     name = "answerer"
     if settings.answer_provider is AnswerProvider.EXTRACTIVE:
-        return Check(
-            name=name, status=CheckStatus.OK, detail="extractive: quotes the passages, needs no language model"
-        )
-    words = f"openai: {settings.answer_model}"
+        return Check.ok(name, "extractive: quotes the passages, needs no language model")
+    model = f"openai: {settings.answer_model}"
     started = time.monotonic()
     try:
         answerer = make_language_model(settings)
@@ -61,17 +58,14 @@ async def check_answerer(settings: Settings) -> Check:
         finally:
             await answerer.aclose()
     except RagcorpError as error:
-        return Check(name=name, status=CheckStatus.FAILED, detail=f"{words}: {error.message}", remedy=error.remedy)
+        return Check.failed(name, f"{model}: {error.message}", error.remedy)
     except TimeoutError:
-        return Check(
-            name=name,
-            status=CheckStatus.FAILED,
-            detail=f"{words}: no word within {settings.answer_timeout_seconds:g} s",
-            remedy="Check OPENAI_BASE_URL and the provider's load, or raise ANSWER_TIMEOUT_SECONDS.",
+        return Check.failed(
+            name,
+            f"{model}: no word within {settings.answer_timeout_seconds:g} s",
+            "Check OPENAI_BASE_URL and the provider's load, or raise ANSWER_TIMEOUT_SECONDS.",
         )
-    return Check(
-        name=name, status=CheckStatus.OK, detail=f"{words}; the first word took {time.monotonic() - started:.2f} s"
-    )
+    return Check.ok(name, f"{model}; the first word took {time.monotonic() - started:.2f} s")
 
 
 def _prompt() -> AnswerPrompt:

@@ -1,4 +1,4 @@
-"""Opens what changes the embedding model of a database."""
+"""Opens the use cases that change the embedding model of a database."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from ragcorp.main.wiring.models import make_embedder
 
 CONNECTIONS = 8
 STATEMENT_TIMEOUT_MS = 3_600_000
-"""Counting the texts of a large database, or going through them after a restart, takes longer than a query may."""
+"""Counting or scanning the texts of a large database takes longer than a query may."""
 
 OPTIONS = {"EMBEDDING_PROVIDER": "--provider", "EMBEDDING_MODEL": "--model", "EMBEDDING_DIM": "--dimensions"}
-"""The options of the command that take the place of settings."""
+"""Options of the command that replace settings."""
 
 
 @asynccontextmanager
@@ -74,7 +74,7 @@ async def open_models(target: Target, choice: ModelChoice | None) -> AsyncIterat
 
 
 async def _prepare(storage: Storage, settings: Settings) -> None:
-    """As ``prepare_storage``, but for no model: the settings' one may be that of before or of after a switch."""
+    """As ``prepare_storage``, without a model: the configured one may be that before or after a switch."""
     if storage.embedded:
         await anyio.to_thread.run_sync(
             lambda: migrate(storage.owner_dsn, embedding_model=None, application_dsn=storage.dsn)
@@ -84,7 +84,7 @@ async def _prepare(storage: Storage, settings: Settings) -> None:
 
 
 def _overrides(choice: ModelChoice) -> dict[str, object]:
-    """Return the settings of the chosen model. Raises ConfigurationError if its width is not known."""
+    """Return the settings of the chosen model. Raises ConfigurationError if its width is unknown."""
     known = {LOCAL_MODEL[0]: (EmbeddingProvider.LOCAL, LOCAL_MODEL[1])}
     known[OPENAI_MODEL[0]] = (EmbeddingProvider.OPENAI, OPENAI_MODEL[1])
     provider, dimensions = known.get(choice.name, (EmbeddingProvider.OPENAI, None))
@@ -126,7 +126,7 @@ def _overrides(choice: ModelChoice) -> dict[str, object]:
 
 @contextmanager
 def _options_named() -> Iterator[None]:
-    """Have errors name the options that were given, and not the settings whose place these take."""
+    """Make errors name the options instead of the settings that they replace."""
     try:
         yield
     except RagcorpError as error:

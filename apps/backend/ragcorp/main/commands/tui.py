@@ -22,16 +22,16 @@ from ragcorp.main.wiring.container import Container
 PROFILES = (AUTO, *standard_profiles())
 
 SHOWN = 30
-"""Passages of one search, at most."""
+"""Maximum number of passages of a search."""
 
 HELD_BACK = 200
-"""Lines of the log that are kept for the end, the last ones."""
+"""Last log lines that are written at the end."""
 
 
 async def run_tui(target: Target, profile: str | None) -> None:
-    """Run until the user quits; ``profile`` None is ``files`` where folders are allowed, else the settings' own.
+    """Run until the user quits. ``profile`` defaults to ``files`` if folders are allowed, else to the settings.
 
-    Raises InvalidInputError for a profile that there is not, and what opening raises.
+    Raises InvalidInputError for an unknown profile, and what opening raises.
     """
     if profile is not None and profile not in PROFILES:
         raise InvalidInputError(
@@ -45,23 +45,21 @@ async def run_tui(target: Target, profile: str | None) -> None:
     if app.failure is not None:
         raise app.failure
     task = asyncio.current_task()
-    if task is not None and task.cancelling():  # textual ends on a cancellation as if it had been told to quit
+    if task is not None and task.cancelling():  # textual treats a cancellation as a normal end
         raise asyncio.CancelledError
 
 
 def tui_services(container: Container, profile: str | None = None) -> TuiServices:
-    """Return the container as the terminal UI sees it."""
-    settings, use_cases = container.settings, container.use_cases
+    """Return the services of the terminal UI."""
+    settings = container.settings
     facts = facts_of(settings)
     return TuiServices(
-        search=use_cases.search,
-        answer=use_cases.answer,
-        read=use_cases.read_file,
+        use_cases=container.use_cases,
         principal=local_principal(settings),
         profiles=PROFILES,
         profile=profile or ("files" if container.file_roots else AUTO),
         limit=min(SHOWN, settings.max_limit),
-        words=(
+        facts=(
             f"embeddings: {facts.embedding}",
             f"answers: {facts.answers}",
             f"hybrid search: {'on' if facts.hybrid else 'off'}",
@@ -71,13 +69,13 @@ def tui_services(container: Container, profile: str | None = None) -> TuiService
 
 
 def has_colour(environment: Mapping[str, str]) -> bool:
-    """Say whether the terminal is to be coloured: not with NO_COLOR set, as no-color.org has it, nor on a dumb one."""
+    """Return whether to use colour: not with NO_COLOR (no-color.org), nor on a dumb terminal."""
     return not environment.get("NO_COLOR") and environment.get("TERM", "dumb") not in ("dumb", "unknown")
 
 
 @contextmanager
 def logs_held_back() -> Iterator[None]:
-    """Keep what is logged off the screen, and write the last lines of it when the screen is gone."""
+    """Hold log lines back while the UI runs, and write the last of them afterwards."""
     root = logging.getLogger()
     holder, handlers = _Holder(), list(root.handlers)
     root.handlers[:] = [holder]

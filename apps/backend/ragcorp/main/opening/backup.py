@@ -1,4 +1,4 @@
-"""Backs a database up, and restores one: the embedded one as its superuser, one of the user's own as its owner."""
+"""Backs up and restores a database: the embedded one as its superuser, any other as its owner."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_backup(file: Path) -> Backup:
 
 
 def check_file(file: Path) -> None:
-    """Read all of a backup. Raises InvalidInputError when it is damaged or this version does not know its schema."""
+    """Read a whole backup. Raises InvalidInputError if it is damaged or its schema is unknown."""
     with open_archive(file) as archive:
         check_backup(archive, known_revisions=known_revisions(), head=head_revision())
 
@@ -74,7 +74,7 @@ def _restore(storage: Storage, file: Path, *, replace: bool, on_bytes: OnBytes) 
 
 
 def programs() -> Programs:
-    """Return the programs of the package, which are of the newest version; without it those of the PATH."""
+    """Return the programs of the package, which are the newest; without it those of the PATH."""
     try:
         found = find_installation()
     except MissingExtraError:

@@ -1,4 +1,4 @@
-"""`ragcorp.open()`: the library's way in."""
+"""`ragcorp.open()`."""
 
 from __future__ import annotations
 

@@ -33,28 +33,10 @@ async def open_session(target: Target) -> AsyncIterator[Session]:
 
 
 def session_of(container: Container) -> Session:
-    """Return the container as the command line sees it."""
-    use_cases = container.use_cases
+    """Return the container's use cases for the local user."""
     return Session(
-        search=use_cases.search,
-        answer=use_cases.answer,
-        context=use_cases.context,
-        introspect=use_cases.introspect,
-        ingest=use_cases.ingest,
-        ingest_folder=use_cases.ingest_folder,
-        distinct_names=container.distinct_names,
-        watch_folder=container.watch_folder,
-        refresh_structure=container.refresh_structure,
-        delete=use_cases.delete,
-        restore=use_cases.restore,
-        documents=use_cases.documents,
-        collections=use_cases.collections,
-        graph=use_cases.graph,
-        embed_pending=use_cases.embed_pending,
-        prune_embeddings=container.prune_embeddings,
-        language=use_cases.language,
+        use_cases=container.use_cases,
         principal=local_principal(container.settings),
-        default_language=use_cases.default_language,
         makes_vectors=container.embedder.model.dimensions > 0,
         facts=facts_of(container.settings),
     )

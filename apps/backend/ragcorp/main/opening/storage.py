@@ -81,7 +81,7 @@ async def _whole(call: Callable[[], Result]) -> Result:
 
 
 async def _keep_running(server: EmbeddedPostgres) -> None:
-    """Start the server anew if it was killed; a look costs a millisecond while it runs."""
+    """Restart the server if it was killed; a check of a running one takes a millisecond."""
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         try:
@@ -91,9 +91,9 @@ async def _keep_running(server: EmbeddedPostgres) -> None:
 
 
 async def prepare_storage(storage: Storage, settings: Settings, *, parts: Parts | None = None) -> None:
-    """Migrate the embedded database; of a server of the user's own, check only that it is migrated.
+    """Migrate the embedded database; of any other, only check that it is migrated.
 
-    Raises ConfigurationError with the remedy if it is not, or is of a newer version.
+    Raises ConfigurationError with the remedy if it is not, or belongs to a newer version.
     """
     if storage.embedded:
         await migrate_storage(storage, settings, parts=parts)

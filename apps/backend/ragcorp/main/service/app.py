@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 import ragcorp
 from ragcorp.application.embedding.worker import EmbeddingWorker
+from ragcorp.application.status.readiness import Readiness
 from ragcorp.application.structure.worker import StructureWorker
 from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.administration.migrations import head_revision
@@ -27,7 +28,6 @@ from ragcorp.interface.http.protocol.seen_route import SeenRoute
 from ragcorp.interface.http.services import HttpServices
 from ragcorp.main.service.logs import dropped_lines
 from ragcorp.main.service.mcp import mounted_mcp
-from ragcorp.main.service.readiness import Readiness
 from ragcorp.main.service.status import make_status
 from ragcorp.main.settings.addresses import allowed_hosts
 from ragcorp.main.settings.schema import Settings
@@ -58,7 +58,7 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
     tasks = []
     if container.embedder.model.dimensions > 0:
         tasks.append(asyncio.create_task(worker.run(), name="embedding worker"))
-    structure = StructureWorker(refresh=container.refresh_structure)
+    structure = StructureWorker(refresh=container.use_cases.refresh_structure)
     tasks.append(asyncio.create_task(structure.run(), name="structure worker"))
     tasks += [
         asyncio.create_task(purge.run(), name=f"purge worker of {purge.what}") for purge in container.purge_workers
@@ -77,7 +77,7 @@ async def run_app(container: Container) -> AsyncIterator[FastAPI]:
 
 
 async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
-    """Cancel until it takes: before Python 3.12 ``wait_for``, on which the pool waits, may swallow a cancellation."""
+    """Cancel repeatedly: before Python 3.12 ``wait_for``, which the pool uses, may swallow a cancellation."""
     running = set(tasks)
     while running:
         for task in running:
@@ -100,20 +100,8 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
     )
     build = {"version": ragcorp.__version__, "python": platform.python_version(), "schema": head}
     return HttpServices(
-        search=container.use_cases.search,
-        answer=container.use_cases.answer,
+        use_cases=container.use_cases,
         status=make_status(container, readiness=readiness),
-        context=container.use_cases.context,
-        introspect=container.use_cases.introspect,
-        grep=container.use_cases.grep,
-        read_file=container.use_cases.read_file,
-        ingest=container.use_cases.ingest,
-        delete=container.use_cases.delete,
-        restore=container.use_cases.restore,
-        documents=container.use_cases.documents,
-        collections=container.use_cases.collections,
-        graph=container.use_cases.graph,
-        embed_pending=container.use_cases.embed_pending,
         readiness=readiness,
         pool_statistics=container.database.statistics,
         wake_embedding=worker.wake,
@@ -126,7 +114,6 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
             schema=readiness.seen,
         ),
         authenticator=container.authenticator,
-        default_language=container.use_cases.default_language,
     )
 
 

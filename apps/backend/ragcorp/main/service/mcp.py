@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from ragcorp.interface.http.protocol.limits import HttpLimits
     from ragcorp.interface.mcp.endpoint import McpEndpoint
-    from ragcorp.interface.mcp.services import McpLimits, McpServices, SearchCounts
+    from ragcorp.interface.mcp.services import McpLimits, SearchCounts
 
 MAX_SESSIONS = 256
 MAX_SESSIONS_OF_KEY = MAX_SESSIONS // 4
@@ -34,19 +33,20 @@ NOBODY = Caller(principal=Principal(), scopes=frozenset())
 async def mounted_mcp(
     container: Container, limits: HttpLimits, counts: SearchCounts
 ) -> AsyncIterator[McpEndpoint | None]:
-    """Yield the endpoint, whose sessions last as long as the block; None where the extra ``mcp`` is not installed."""
+    """Yield the endpoint, whose sessions end with the block; None without the extra ``mcp``."""
     if find_spec("mcp") is None:
         yield None
         return
     from ragcorp.interface.http.protocol.principal import caller_of
     from ragcorp.interface.mcp.endpoint import EndpointLimits, McpEndpoint
     from ragcorp.interface.mcp.server import make_mcp_server
+    from ragcorp.interface.mcp.services import McpServices
 
     def caller_by(request: Request | None) -> Caller:
-        """Tell who calls as for any other path; a message that no request carried, of which there is none, has none."""
+        """Return the caller of the request, as for any other path."""
         return NOBODY if request is None else caller_of(request.scope)
 
-    services = replace(mcp_services(container), counts=counts)
+    services = McpServices(use_cases=container.use_cases, counts=counts)
     stopping = asyncio.Event()
 
     async def opened() -> McpServices:
@@ -75,21 +75,8 @@ async def mounted_mcp(
         yield endpoint
 
 
-def mcp_services(container: Container) -> McpServices:
-    from ragcorp.interface.mcp.services import McpServices
-
-    use_cases = container.use_cases
-    return McpServices(
-        search=use_cases.search,
-        answer=use_cases.answer,
-        context=use_cases.context,
-        grep=use_cases.grep,
-        read=use_cases.read_file,
-    )
-
-
 def mcp_limits(settings: Settings) -> McpLimits:
-    """A tool has the time of its route."""
+    """Return the deadlines of the tools, which equal those of the routes."""
     from ragcorp.interface.mcp.services import McpLimits
 
     return McpLimits(

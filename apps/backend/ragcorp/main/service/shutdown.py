@@ -1,4 +1,4 @@
-"""The end of a service within its grace, whatever hangs: shares of the time, and the last resort."""
+"""Ends the service within its grace period, whatever hangs."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from typing import Self
 logger = logging.getLogger(__name__)
 
 FINISHING_SHARE = 0.5
-"""So much of the grace open requests and streams may take to end by themselves; then streams are told."""
+"""Share of the grace in which open requests and streams may end by themselves; then streams are told to end."""
 
 CANCELLING_SHARE = 0.65
-"""After so much of the grace what still runs is cancelled; the rest is for closing models, connections, database."""
+"""Share of the grace after which running work is cancelled; the rest is for closing models and the database."""
 
 WORD_SECONDS = 0.2
 
 
 class Shutdown:
-    """How a service ends. ``hurry`` cuts the grace short; from ``begin`` on the process ends within the grace.
+    """The end of a service. ``hurry`` cuts the grace short; after ``begin`` the process ends within the grace.
 
-    The block is all that must be closed in order. Where that does not come to its end in time, the process ends with
-    code 1 as it is; the storage takes that as it takes a kill. Once the block is left, code 0: a thread that cannot be
-    interrupted has nothing left to do that anyone waits for.
+    The block contains everything that must be closed in order. If it is still open at the end of the grace, the process
+    exits with code 1, which the storage survives as it survives a kill. If only an uninterruptible thread is left, the
+    process exits with code 0.
     """
 
     def __init__(self, grace_seconds: float) -> None:
@@ -56,7 +56,7 @@ class Shutdown:
             with suppress(OSError):
                 sys.stdout.flush()
             os._exit(0)
-        # from a thread of its own: the log itself may be what hangs
+        # in another thread: the log itself may hang
         word = threading.Thread(
             target=logger.critical,
             args=("the service did not end within SHUTDOWN_GRACE_SECONDS: the process ends as it is",),

@@ -1,4 +1,4 @@
-"""Builds what tells a caller how the service is: which parts are off, what was looked at, which settings are shown."""
+"""Builds the status report: parts that are off, readiness findings and visible settings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import ragcorp
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
 from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, name_of
 from ragcorp.application.status.report import ReportStatus, ServiceFacts
+from ragcorp.domain.diagnosis import Finding, NotReadyError
 from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES, GREP
 from ragcorp.domain.status import Flag, PartState, PartStatus
 from ragcorp.infrastructure.postgres.collections.content_counts import PostgresContentCounts
-from ragcorp.interface.http.monitoring.readiness import Finding, NotReadyError
 from ragcorp.main.settings.rows import setting_rows
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container
@@ -74,8 +74,8 @@ SHOWN = (
     "daily_token_budget",
     "enable_tracing",
 )
-"""What any caller may see: what shapes its searches and answers, and its own limits. Addresses, folders, workspaces,
-hosts and secrets are none of them, and a new setting is not unless it is named here."""
+"""Settings that every caller may see: those that shape searches and answers, and the caller's limits; no addresses,
+folders, workspaces, hosts or secrets."""
 
 BEHIND_FINDINGS = {
     "schema": ((DATABASE,), PartState.OUT),
@@ -83,7 +83,7 @@ BEHIND_FINDINGS = {
     "vectors": (DENSE_SOURCES, PartState.OUT),
     "text_search": (FULL_TEXT_SOURCES, PartState.OUT),
 }
-"""Which parts suffer from what /readyz found wrong, and how much."""
+"""Sources that a failed check of /readyz affects, and their state."""
 
 
 def make_status(container: Container, *, readiness: Callable[[], Awaitable[None]]) -> ReportStatus:
@@ -112,7 +112,7 @@ def make_status(container: Container, *, readiness: Callable[[], Awaitable[None]
 
 
 def shown_flags(settings: Settings) -> tuple[Flag, ...]:
-    """Return the settings of ``SHOWN`` in that order; a model's name as it is in force where none was given."""
+    """Return the settings of ``SHOWN`` in that order; the default model by name."""
     rows = {row.name: row for row in setting_rows(settings, {})}
     return tuple(
         Flag(
@@ -126,7 +126,7 @@ def shown_flags(settings: Settings) -> tuple[Flag, ...]:
 
 
 def _written(value: str | float | bool | None) -> str | None:
-    """Return a value as its variable would have it."""
+    """Return a value as its environment variable is written."""
     if value is None:
         return None
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Where the service listens, and who may call it there."""
+"""The address of the service, and who may call it."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def address_of(host: str) -> tuple[socket.AddressFamily, str]:
 
 
 def is_loopback(address: str) -> bool:
-    """Say whether only this machine reaches a numeric address."""
+    """Return whether only this machine reaches a numeric address."""
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
 def allowed_hosts(settings: Settings) -> frozenset[str] | None:
     """Return the names that a Host header may have: ALLOWED_HOSTS, else on loopback its own, else None for any.
 
-    Without a key the Host header is all that tells a page of a stranger, in a browser of this machine, from its user.
-    With one, which no browser sends by itself, any name may stand there.
+    Without a key only the Host header distinguishes this machine's user from a foreign page in its browser. With a
+    key, which no browser sends by itself, any name is allowed.
     """
     named = frozenset(name for name in (each.strip().lower() for each in settings.allowed_hosts.split(",")) if name)
     if named:
@@ -63,10 +63,9 @@ def allowed_hosts(settings: Settings) -> frozenset[str] | None:
 
 
 async def access_over(listener: socket.socket, any_key_exists: Callable[[], Awaitable[bool]]) -> str:
-    """Return who may call a service that listens there, in words for its operator.
+    """Describe for the operator who may call the service.
 
-    Raises ConfigurationError for an address that others reach while there is no key: they could read and delete
-    everything.
+    Raises ConfigurationError for a network address without a key: everyone could read and delete everything.
     """
     exists = await any_key_exists()
     if is_loopback(listener.getsockname()[0]):

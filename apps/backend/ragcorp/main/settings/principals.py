@@ -1,4 +1,4 @@
-"""Who calls where no credential says it: the user of this machine, in RAGCORP_WORKSPACE."""
+"""The caller without a credential: the local user, in RAGCORP_WORKSPACE."""
 
 from __future__ import annotations
 

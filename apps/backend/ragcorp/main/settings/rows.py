@@ -1,4 +1,4 @@
-"""The settings as they may be shown: with origin, without secrets."""
+"""Settings for display: with their origin, without secrets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pydantic import SecretStr
 
-from ragcorp.interface.cli.console.services import SettingRow
+from ragcorp.interface.cli.console.services import SettingRow, Target
+from ragcorp.main.settings.for_commands import overrides_for, settings_for
 from ragcorp.main.settings.schema import Settings, origin_of
 
 MASK = "***"
@@ -20,7 +21,7 @@ DSN_SECRETS = frozenset({"password", "sslpassword", "sslkey", "oauth_client_secr
 
 
 def setting_rows(settings: Settings, overrides: Mapping[str, Any]) -> list[SettingRow]:
-    """Return every setting in the order of the class."""
+    """Return every setting, in the order of the class."""
     return [
         SettingRow(
             name=name.upper(),
@@ -32,8 +33,13 @@ def setting_rows(settings: Settings, overrides: Mapping[str, Any]) -> list[Setti
     ]
 
 
+def rows_for(target: Target) -> list[SettingRow]:
+    """Return the settings of a command."""
+    return setting_rows(settings_for(target), overrides_for(target))
+
+
 def masked_dsn(dsn: str) -> str:
-    """Return a connection string with its secrets masked; what cannot be read is masked as a whole."""
+    """Return a connection string with its secrets masked; an invalid one is masked as a whole."""
     try:
         parts = conninfo_to_dict(dsn.replace("postgresql+psycopg://", "postgresql://", 1))
         return make_conninfo(**{key: MASK if key in DSN_SECRETS else str(value) for key, value in parts.items()})

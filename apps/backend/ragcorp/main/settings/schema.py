@@ -39,7 +39,7 @@ class RerankProvider(StrEnum):
 
 
 ALIASES = {"rrf_constant": "rrf_k", "max_hybrid_search_results": "max_limit"}
-"""Names of the design documents for settings of ours: both set and different is refused."""
+"""Aliases from the design documents; two different values are refused."""
 
 
 class Settings(BaseSettings):
@@ -334,9 +334,9 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
             for item in error.errors(include_input=False, include_url=False)
         }
         for name in {ALIASES[name] for name in found if name in ALIASES}:
-            found.pop(name, None)  # it was given the alias's value
+            found.pop(name, None)  # it has the alias's value
         raise ConfigurationError(
-            f"The settings are not valid. {'; '.join(f'{name.upper()}: {said}' for name, said in found.items())}.",
+            f"The settings are not valid. {'; '.join(f'{name.upper()}: {text}' for name, text in found.items())}.",
             field=", ".join(sorted(name.upper() for name in found)),
             remedy=REMEDY,
         ) from None
@@ -345,7 +345,7 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
 def origin_of(name: str, overrides: Mapping[str, Any]) -> str:
     """Return where a setting's value comes from: ``argument``, ``environment`` or ``default``.
 
-    What comes under another name is said with it: ``environment: RRF_CONSTANT``.
+    An alias is appended: ``environment: RRF_CONSTANT``.
     """
     for given in (name, *(alias for alias, real in ALIASES.items() if real == name)):
         also = "" if given == name else f": {given.upper()}"
@@ -357,18 +357,18 @@ def origin_of(name: str, overrides: Mapping[str, Any]) -> str:
 
 
 def _equal(one: object, other: object) -> bool:
-    """Say whether two values are one number, however written, or else one text."""
+    """Return whether two values are the same number, or else the same text."""
     try:
         return float(str(one)) == float(str(other))
     except ValueError:
         return str(one).strip() == str(other).strip()
 
 
-def _invalid(said: str, *names: str) -> ConfigurationError:
-    """Return the error of settings that do not fit together. It is none of pydantic's, which name no field there."""
+def _invalid(problem: str, *names: str) -> ConfigurationError:
+    """Return the error of settings that contradict each other; pydantic's would name no field."""
     named = " and ".join(name.upper() for name in names)
     return ConfigurationError(
-        f"The settings are not valid. {named} {said}.",
+        f"The settings are not valid. {named} {problem}.",
         field=", ".join(name.upper() for name in names),
         remedy=REMEDY,
     )

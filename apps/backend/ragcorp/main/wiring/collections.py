@@ -12,14 +12,13 @@ from ragcorp.application.memory.delete_items import DeleteItems
 from ragcorp.application.memory.import_history import ImportHistory
 from ragcorp.application.memory.list_items import ListItems
 from ragcorp.application.memory.save_items import SaveItems
-from ragcorp.application.retrieval.search.count_facets import CountFacets
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.ports.storage import DocumentRepository, DocumentStore
 from ragcorp.infrastructure.postgres.chunks.catalogue import PostgresChunkCatalogue
 from ragcorp.infrastructure.postgres.collections.facet_counts import PostgresFacetCounts
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
-from ragcorp.interface.collection_use_cases import CollectionUseCases, ItemUseCases
+from ragcorp.interface.use_cases import CollectionUseCases, ItemUseCases
 
 
 def make_collections(
@@ -42,7 +41,7 @@ def make_collections(
         chunks=ListChunks(repository=repository, catalogue=catalogue),
         edit_chunk=EditChunk(repository=repository, store=store, catalogue=catalogue, revision=revision),
         revise_document=ReviseDocument(revision=revision),
-        facets=CountFacets(counts=PostgresFacetCounts(database, timeout_ms=max(1, int(search_timeout_seconds * 1000)))),
+        facets=PostgresFacetCounts(database, timeout_ms=max(1, int(search_timeout_seconds * 1000))),
     )
 
 

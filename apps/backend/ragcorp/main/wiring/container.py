@@ -14,16 +14,12 @@ from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.application.documents.delete import DeleteDocument
 from ragcorp.application.documents.list import ListDocuments
 from ragcorp.application.documents.restore import RestoreDocument
-from ragcorp.application.embedding.prune import PruneEmbeddings
-from ragcorp.application.folders.distinct_names import RequireDistinctNames
-from ragcorp.application.folders.watch import WatchFolder
 from ragcorp.application.keys.authenticate import Authenticate
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.rollout.observers import RolloutObservers
 from ragcorp.application.retrieval.search_chunks import SearchChunks
 from ragcorp.application.status.model_health import ModelHealth
-from ragcorp.application.structure.refresh import RefreshStructure
 from ragcorp.application.upkeep.purge_worker import PurgeWorker
 from ragcorp.application.workspaces.choose_language import ChooseLanguage
 from ragcorp.domain.observers import EmbeddingCacheObservers, TokenObservers
@@ -46,7 +42,7 @@ from ragcorp.infrastructure.postgres.models.registry import active_model
 from ragcorp.infrastructure.postgres.workspaces.languages import WorkspaceLanguages
 from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSearchStatistics
 from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
-from ragcorp.interface.library.use_cases import UseCases
+from ragcorp.interface.use_cases import UseCases
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.collections import make_collections
 from ragcorp.main.wiring.conversations import make_context, make_conversations
@@ -77,9 +73,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Parts of the user's own: sources by name (asked beside ours where several are), models, fusion by rank.
+    """The user's own parts: sources by name, models, fusion by rank.
 
-    ``profiles`` stand beside the standard ones, or in their place.
+    ``profiles`` are added to the standard ones, or replace them.
     """
 
     sources: Mapping[str, RetrievalSource] = field(default_factory=dict)
@@ -90,7 +86,7 @@ class Parts:
     profiles: Mapping[str, RetrievalProfile] = field(default_factory=dict)
 
     def embedding(self, settings: Settings) -> tuple[str, int] | None:
-        """Return name and width of the model in use: the embedder's of the user's own, else the settings'."""
+        """Return name and width of the embedding model: the user's own, else the configured one."""
         if self.embedder is None:
             return settings.embedding
         return self.embedder.model.name, self.embedder.model.dimensions
@@ -98,21 +94,17 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """The use cases, wired, with what interfaces need beside them."""
+    """The wired use cases, and what the service needs besides."""
 
     settings: Settings
     database: Database
     embedder: Embedder
     parser: DocumentParser
     use_cases: UseCases
-    distinct_names: RequireDistinctNames
-    watch_folder: WatchFolder
-    refresh_structure: RefreshStructure
     profiles: tuple[str, ...]
     file_roots: tuple[str, ...]
     purge_workers: tuple[PurgeWorker, ...]
     authenticator: Authenticate
-    prune_embeddings: PruneEmbeddings
     rollout_observers: RolloutObservers
     model_health: ModelHealth
     cache_observers: EmbeddingCacheObservers
@@ -244,6 +236,8 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             read_file=files.read,
             ingest=ingestion.ingest,
             ingest_folder=ingestion.ingest_folder,
+            watch_folder=ingestion.watch_folder,
+            distinct_names=ingestion.distinct_names,
             delete=DeleteDocument(store=store),
             restore=RestoreDocument(store=store, preparation=ingestion.preparation),
             documents=ListDocuments(store=store),
@@ -257,7 +251,9 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
                 max_metadata_bytes=settings.max_metadata_bytes,
             ),
             graph=make_graph(settings, stack, database=database, tokens=token_observers, budget=budget),
+            refresh_structure=ingestion.refresh_structure,
             embed_pending=embedding.embed_pending,
+            prune_embeddings=embedding.prune,
             language=ChooseLanguage(
                 languages=WorkspaceLanguages(database=database), default_language=settings.default_language
             ),
@@ -269,13 +265,9 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             embedder=embedder,
             parser=ingestion.parser,
             use_cases=use_cases,
-            distinct_names=ingestion.distinct_names,
-            watch_folder=ingestion.watch_folder,
-            refresh_structure=ingestion.refresh_structure,
             profiles=tuple(profiles),
             file_roots=files.roots,
             authenticator=authenticator,
-            prune_embeddings=embedding.prune,
             rollout_observers=rollout_observers,
             model_health=model_health,
             cache_observers=cache_observers,

@@ -1,4 +1,4 @@
-"""How long a caller's request may take, by what it asks for, in seconds."""
+"""Deadlines of requests, in seconds."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ GREP_MARGIN_SECONDS = 1.0
 
 
 def grep_seconds(settings: Settings) -> float:
-    """A search in files ends by itself, with what it has."""
+    """Return the deadline of a search in files, which ends earlier by itself with partial results."""
     return max(settings.request_timeout_seconds, settings.grep_timeout_seconds + GREP_MARGIN_SECONDS)
 
 
 def ask_seconds(settings: Settings) -> float:
-    """A language model may take longer for an answer than a request takes otherwise."""
+    """Return the deadline of a question: a language model may take longer than another request."""
     if settings.answer_provider is AnswerProvider.EXTRACTIVE:
         return settings.request_timeout_seconds
     answer_seconds = settings.search_timeout_seconds + settings.answer_timeout_seconds + ASK_MARGIN_SECONDS

@@ -1,4 +1,4 @@
-"""Builds what makes vectors, and the caches that spare the model work."""
+"""Builds the embedding of stored texts, and the caches of vectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import Statist
 from ragcorp.main.settings.schema import Settings
 
 PASSAGES_IN_MEMORY = 2048
-"""Vectors of passages that are kept in memory: 25 MB of those of 1,536 numbers, 6 MB of 384."""
+"""Vectors of passages in memory: 25 MB at 1,536 dimensions, 6 MB at 384."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

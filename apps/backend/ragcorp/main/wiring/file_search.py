@@ -1,4 +1,4 @@
-"""Builds the search in files and their reading; nothing in here needs a database."""
+"""Builds search and reading of files; needs no database."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def make_grep(settings: Settings, files: FileRepository, documents: FileDocument
 
 
 def logical_path(roots: tuple[Root, ...], path: Path) -> str | None:
-    """Return how a file below a root is called, None for any other."""
+    """Return ``root/relative`` of a file below a root, None for any other."""
     for root in roots:
         if path.is_relative_to(root.path):
             return f"{root.name}/{path.relative_to(root.path).as_posix()}"

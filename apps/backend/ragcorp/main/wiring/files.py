@@ -1,4 +1,4 @@
-"""Builds what searches and reads files where they lie: roots, use cases, the source."""
+"""Builds search and reading of files in place: roots, use cases and the source."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ragcorp.main.wiring.file_search import make_grep, make_repository
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileParts:
-    """``source`` is None where no roots are allowed: profiles then name it as not configured."""
+    """``source`` is None without allowed roots: profiles then report it as not configured."""
 
     repository: FileRepository
     grep: GrepFiles
@@ -35,12 +35,12 @@ class FileParts:
         return self.repository.roots
 
     def stored_with(self, store: CandidateStore) -> CandidateStore:
-        """Return a store that knows the passages of files beside those of ``store``."""
+        """Return a store of the passages of files and of ``store``."""
         return RoutedCandidateStore(default=store, by_collection={FILES: self.candidates})
 
 
 def make_files(settings: Settings, database: Database) -> FileParts:
-    """Raises ConfigurationError for roots that are none."""
+    """Raises ConfigurationError for invalid roots."""
     repository = make_repository(settings)
     documents = PostgresFileDocuments(database=database, place_of=repository.place)
     access = FileAccess(workspace=settings.files_workspace, sensitivity=Sensitivity.parse(settings.files_sensitivity))

@@ -8,10 +8,10 @@ from ragcorp.application.graph.delete import DeleteFromGraph
 from ragcorp.application.graph.extract_facts import ExtractFacts
 from ragcorp.application.graph.load import LoadGraph
 from ragcorp.application.graph.read import ReadGraph
-from ragcorp.application.graph.save_entities import SaveEntities
-from ragcorp.application.graph.save_facts import SaveFacts
+from ragcorp.application.graph.save import SaveDrafts
 from ragcorp.application.limits.token_budget import ExtractsWithinBudget, TokenBudget
 from ragcorp.application.retrieval.sources.graph import GraphSource
+from ragcorp.domain.graph import EntityDraft, FactDraft
 from ragcorp.domain.ports.graph import FactExtractor
 from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.observers import TokenObserver
@@ -22,11 +22,11 @@ from ragcorp.infrastructure.postgres.graph.extractions import PostgresExtraction
 from ragcorp.infrastructure.postgres.graph.repository import PostgresGraphRepository
 from ragcorp.infrastructure.postgres.graph.search import GraphSearchOptions, PostgresGraphSearch
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
-from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.use_cases import GraphUseCases
 from ragcorp.main.settings.schema import AnswerProvider, Settings
 
 SHARE_OF_DEADLINE = 0.8
-"""A look ends itself so long before the deadline of its source that its connection is clean again."""
+"""The statement timeout as a share of the source's deadline, so that its connection is clean by then."""
 
 
 def make_graph(
@@ -38,8 +38,10 @@ def make_graph(
         stack.push_async_callback(extractor.aclose)
         extractor = ExtractsWithinBudget(extractor=extractor, budget=budget)
     repository = PostgresGraphRepository(database=database)
-    save_entities = SaveEntities(repository=repository, max_metadata_bytes=settings.max_metadata_bytes)
-    save_facts = SaveFacts(repository=repository, max_metadata_bytes=settings.max_metadata_bytes)
+    save_entities = SaveDrafts[EntityDraft](
+        save=repository.save_entities, max_metadata_bytes=settings.max_metadata_bytes
+    )
+    save_facts = SaveDrafts[FactDraft](save=repository.save_facts, max_metadata_bytes=settings.max_metadata_bytes)
     return GraphUseCases(
         save_entities=save_entities,
         save_facts=save_facts,

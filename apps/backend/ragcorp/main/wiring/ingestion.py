@@ -1,4 +1,4 @@
-"""Builds what takes documents in: from requests, from folders, from folders that are watched."""
+"""Builds the ingestion of documents: from requests, folders and watched folders."""
 
 from __future__ import annotations
 

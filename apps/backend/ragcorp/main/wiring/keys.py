@@ -1,4 +1,4 @@
-"""Builds what tells callers by their keys."""
+"""Builds the authentication of keys."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ async def talking(
 ) -> AsyncIterator[httpx.AsyncClient]:
     services = world.services()
     answer = AnswerQuery(
-        search=services.search,
+        search=services.use_cases.search,
         answerer=world.answerer,
         languages=Spanish(),
         pages=NO_PAGES,

@@ -121,7 +121,7 @@ async def test_nul_in_a_name_is_refused_before_the_database(
 
 @pytest.mark.parametrize("name", ["\ud800", "a\x00b"])
 async def test_use_cases_refuse_what_can_name_no_document(world: World, name: str) -> None:
-    services, caller = world.services(), Principal()
+    services, caller = world.services().use_cases, Principal()
     for call in (
         services.documents.get(name, principal=caller),
         services.documents.get_source(name, principal=caller),

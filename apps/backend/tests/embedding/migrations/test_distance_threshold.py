@@ -6,9 +6,11 @@ import pytest
 from alembic import command
 
 from ragcorp.domain.embeddings import EmbeddingModel
+from ragcorp.evaluation.calibration import Calibration
 from ragcorp.infrastructure.postgres.administration.migrations import alembic_config, migrate
+from ragcorp.infrastructure.postgres.models.calibration import PostgresCalibrationStore
 from ragcorp.infrastructure.postgres.models.embedding_models import DEFAULT_MODEL, DISTANCE_THRESHOLDS
-from ragcorp.infrastructure.postgres.models.registry import ActiveModel, active_model, store_weights
+from ragcorp.infrastructure.postgres.models.registry import ActiveModel, active_model
 from support.storage.migrations import MODEL, connected, one
 from support.storage.postgres import open_database
 
@@ -58,8 +60,11 @@ async def test_a_calibrated_distance_stays_and_is_told_with_the_active_model(emp
     migrate(empty_owner_dsn, embedding_model=DEFAULT_MODEL)
     model = EmbeddingModel(name=DEFAULT_MODEL[0], dimensions=DEFAULT_MODEL[1])
     async with open_database(empty_owner_dsn) as database:
-        await store_weights(database, model=model, evidence_weight=0.2, identifier_weight=0.1, distance_threshold=0.25)
-        await store_weights(database, model=model, evidence_weight=0.3, identifier_weight=0.1)
+        store = PostgresCalibrationStore(database=database)
+        measured = Calibration(deviation=0.05, queries=10, passages=50, distance_threshold=0.25)
+        await store.store_calibration(measured, model=model)
+        unmeasured = Calibration(deviation=0.075, queries=10, passages=50)
+        await store.store_calibration(unmeasured, model=model)
         migrate(empty_owner_dsn, embedding_model=DEFAULT_MODEL)
         found = await active_model(database, configured=model)
     assert isinstance(found, ActiveModel)

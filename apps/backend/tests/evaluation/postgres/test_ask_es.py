@@ -42,7 +42,7 @@ def measured(
         folder = eval_dir / "ask-es"
         async with open_evaluation(Target(), EvaluationOptions(cache_dir=tmp_path, chunk_tokens=None)) as opened:
             principal = opened.session.principal
-            totals = await opened.session.ingest_folder.ingest(folder / "documents", principal=principal)
+            totals = await opened.session.use_cases.ingest_folder.ingest(folder / "documents", principal=principal)
             assert (totals.created, totals.failures) == (24, ())
             await opened.settle.settle(principal=principal)
             return await opened.answers.evaluate(

@@ -135,7 +135,7 @@ async def test_a_tree_is_ingested_and_searched_where_it_lies(owner: str, folder:
         await opened.load.load(evaluation_set, principal=principal, language="es")
         (folder / "files" / "not_ingested.md").write_text("calcular_total no está en el índice\n")
         await opened.settle.settle(principal=principal)
-        documents, _ = await opened.session.documents.list(DocumentSelection(), principal=principal)
+        documents, _ = await opened.session.use_cases.documents.list(DocumentSelection(), principal=principal)
         grep, sparse = await opened.retrieve.evaluate(
             evaluation_set, [parse_profile("grep"), parse_profile("sparse")], principal=principal
         )

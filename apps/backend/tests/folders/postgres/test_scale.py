@@ -10,8 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragcorp.domain.ports.files import FileEntry
-from ragcorp.domain.ports.folders import FileStamp, SyncCounts, WatchKind
+from ragcorp.domain.ports.folders import FileEntry, FileStamp, SyncCounts, WatchKind
 from support.files.watched_trees import Events, Folder, options_of, put
 
 pytestmark = pytest.mark.anyio

@@ -150,7 +150,7 @@ async def test_a_node_with_ten_thousand_facts_is_bounded_and_still_answers(
         ],
         principal=ANYONE,
     )
-    async with database.driver_transaction(EVERY_WORKSPACE) as connection:
+    async with database.transaction(EVERY_WORKSPACE) as connection:
         await connection.execute("""
             INSERT INTO entities (workspace, external_id, name, content_hash)
             SELECT 'default', 'customer:' || n, 'Cliente ' || n, '' FROM generate_series(11, 10_008) AS n

@@ -115,7 +115,7 @@ async def build(database: Database, world: World, workspace: str, *, only: set[i
         return {"s": policy.sensitivity, "v": policy.scope, "o": policy.owner, "w": workspace}
 
     change = "UPDATE {} SET sensitivity = %(s)s, visibility_scope = %(v)s, owner = %(o)s WHERE workspace = %(w)s AND {}"
-    async with database.driver_transaction(EVERY_WORKSPACE) as connection:
+    async with database.transaction(EVERY_WORKSPACE) as connection:
         for name, policy in world.declared.items():
             await connection.execute(
                 change.format("entities", "declared AND name = %(name)s"), columns(policy) | {"name": name}

@@ -36,7 +36,9 @@ async def stored(client: httpx.AsyncClient) -> None:
 
 @pytest.fixture
 async def held(world: World) -> HeldSearch:
-    return HeldSearch(await world.services().search.search(SearchRequest(query="plazo"), principal=Principal()))
+    return HeldSearch(
+        await world.services().use_cases.search.search(SearchRequest(query="plazo"), principal=Principal())
+    )
 
 
 def app_over(world: World, held: HeldSearch, **limits: Any) -> Any:

@@ -18,9 +18,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
+from ragcorp.interface.mcp.services import McpServices
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.service.app import run_app
-from ragcorp.main.service.mcp import mcp_services
 from ragcorp.main.service.serving import listening_socket, serve_container
 from ragcorp.main.wiring.container import Container
 from support.mcp.fakes import Log, server_over, text_of
@@ -44,7 +44,7 @@ class Place:
     tree: Path
 
     def client(self, principal: Principal | None = None, **options: Any) -> Client:
-        return Client(server_over(mcp_services(self.container), principal=principal), **options)
+        return Client(server_over(McpServices(use_cases=self.container.use_cases), principal=principal), **options)
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ async def test_a_call_that_runs_when_the_service_stops_has_the_time_of_any_reque
             headers = {**JSON_AND_EVENTS, SESSION: session, "MCP-Protocol-Version": "2025-11-25"}
             listening = {**headers, "Accept": "text/event-stream"}
             stream = await stack.enter_async_context(client.stream("GET", endpoint, headers=listening))
-            async with place.container.database.driver_transaction(EVERY_WORKSPACE) as connection:
+            async with place.container.database.transaction(EVERY_WORKSPACE) as connection:
                 await connection.execute("LOCK TABLE chunk_embeddings IN ACCESS EXCLUSIVE MODE")
                 calling = asyncio.create_task(client.post(endpoint, json=call, headers=headers))
                 waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'chunk_embeddings'::regclass"

@@ -106,7 +106,7 @@ async def test_what_fails_is_marked_by_its_reason(
         monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")  # only the end sends
         container = await make_container(enable_tracing=True)
         with pytest.raises(ValueError, match=CANARY):
-            async with container.database.driver_transaction("default"):
+            async with container.database.transaction("default"):
                 raise ValueError(CANARY)
         await container.tracing.aclose()
     assert [attributes(span)["error.type"] for span in collector.spans if is_failed(span)] == ["ValueError"]

@@ -10,14 +10,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragcorp.infrastructure.postgres.administration.service_inspection import ServiceFacts, inspect_service
-from ragcorp.interface.cli.console.services import Check, CheckStatus
+from ragcorp.domain.diagnosis import Check, CheckStatus, NetworkFacts
+from ragcorp.infrastructure.postgres.administration.service_inspection import inspect_service
 from ragcorp.main.commands import service_checks
 from ragcorp.main.commands.service_checks import disk_check
 from ragcorp.main.settings.schema import load_settings
 from support.processes.command_line import run_here
 
-SOUND = ServiceFacts(
+SOUND = NetworkFacts(
     keys=1,
     active_keys=1,
     sees_every_row=False,
@@ -34,7 +34,7 @@ ADD_KEY = """
 """
 
 
-def checks(facts: ServiceFacts, **given: Any) -> dict[str, Check]:
+def checks(facts: NetworkFacts, **given: Any) -> dict[str, Check]:
     return {check.name: check for check in service_checks.service_checks(facts, load_settings(given))}
 
 
@@ -108,7 +108,7 @@ def test_a_sound_service_has_no_finding() -> None:
     ],
 )
 def test_what_is_wrong_is_told_with_its_remedy(
-    facts: ServiceFacts, given: dict[str, str], name: str, status: CheckStatus, remedy: str
+    facts: NetworkFacts, given: dict[str, str], name: str, status: CheckStatus, remedy: str
 ) -> None:
     found = checks(facts, **given)
     assert found[name].status is status

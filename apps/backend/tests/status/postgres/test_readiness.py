@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from conftest import TestServer
 
+from ragcorp.application.status.readiness import KEPT_SECONDS, Readiness
+from ragcorp.domain.diagnosis import SearchFacts
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import head_revision
-from ragcorp.infrastructure.postgres.administration.readiness import Sight
 from ragcorp.main.service.app import run_app
-from ragcorp.main.service.readiness import KEPT_SECONDS, Readiness
 from ragcorp.main.wiring.container import Container
 
 pytestmark = pytest.mark.anyio
@@ -101,10 +101,10 @@ async def test_a_service_of_the_model_before_serves_on(make_container: Callable[
 async def test_one_look_serves_all_who_ask_within_a_second() -> None:
     looks, clock = 0, 100.0
 
-    async def look() -> Sight:
+    async def look() -> SearchFacts:
         nonlocal looks
         looks += 1
-        return Sight(revision="002" if looks == 1 else "001", widths=(4,), invalid_indexes=(), has_spanish=True)
+        return SearchFacts(revision="002" if looks == 1 else "001", widths=(4,), invalid_indexes=(), has_spanish=True)
 
     readiness = Readiness(look=look, model=EmbeddingModel(name="m", dimensions=4), head="002", now=lambda: clock)
     assert readiness.seen() is None

@@ -53,7 +53,7 @@ async def test_the_workspace_is_known_after_a_rollback_an_error_and_a_cancelled_
     for _ in range(2):
         assert await workspace_of(database, "a") == "a"
     with pytest.raises(ValueError, match="mine"):
-        async with database.driver_transaction("a") as connection:
+        async with database.transaction("a") as connection:
             await connection.execute("SELECT 1", prepare=True)
             raise ValueError("mine")  # psycopg forgets what was prepared, here and on the server
     for workspace in ("b", "c"):
@@ -101,7 +101,7 @@ async def test_who_is_cancelled_at_whatever_turn_leaves_nothing_to_the_next(
                 assert await (await connection.execute(WHOSE)).fetchone() == ("nested",)
 
     async def begun() -> None:
-        async with database.driver_transaction("begun") as connection:
+        async with database.transaction("begun") as connection:
             assert await (await connection.execute(WHOSE)).fetchone() == ("begun",)
 
     for work in (piped, nested, begun):

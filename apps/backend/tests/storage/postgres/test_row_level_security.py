@@ -129,7 +129,7 @@ async def test_a_statement_without_a_condition_changes_and_deletes_only_rows_of_
     database: Database, everything: psycopg.Connection[TupleRow]
 ) -> None:
     before = everything.execute("SELECT count(*), min(title) FROM documents WHERE workspace = 'theirs'").fetchone()
-    async with database.driver_transaction("ours") as connection:
+    async with database.transaction("ours") as connection:
         assert (await connection.execute("UPDATE documents SET title = 'changed'")).rowcount == 2
         assert (await connection.execute("DELETE FROM documents")).rowcount == 2
     after = everything.execute("SELECT count(*), min(title) FROM documents WHERE workspace = 'theirs'").fetchone()
@@ -172,11 +172,11 @@ async def test_the_workspace_ends_with_its_transaction(database: Database) -> No
     setting = "SELECT coalesce(current_setting('ragcorp.workspace', true), ''), count(*)::int FROM documents"
     for _ in range(3):
         assert await fetch(database, "ours", setting) == [("ours", 2)]
-        async with database.driver_transaction("theirs") as connection:
+        async with database.transaction("theirs") as connection:
             assert await (await connection.execute(setting)).fetchall() == [("theirs", 2)]
-        async with database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with database.transaction(EVERY_WORKSPACE) as connection:
             assert await (await connection.execute(setting)).fetchall() == [("*", 4)]
-        for broken in (database.autocommit("ours"), database.driver_transaction("ours")):
+        for broken in (database.autocommit("ours"), database.transaction("ours")):
             with pytest.raises(StorageUnavailableError):
                 async with broken as connection:
                     await connection.execute("SELECT 1 / 0")
@@ -190,7 +190,7 @@ async def test_sessions_of_two_workspaces_share_a_pool(database: Database) -> No
         seen: set[str] = set()
         for _ in range(20):
             seen |= {row[0] for row in await fetch(database, workspace, "SELECT workspace FROM documents")}
-            async with database.driver_transaction(workspace) as connection:
+            async with database.transaction(workspace) as connection:
                 rows = await (await connection.execute("SELECT workspace FROM chunks")).fetchall()
             seen |= {row[0] for row in rows}
         return seen

@@ -126,7 +126,7 @@ async def test_what_documents_lack_leaves_nothing(database: Database) -> None:
 
 async def test_of_the_stored_models_the_active_one_is_asked(database: Database) -> None:
     await stored(database, code("a.py", "one"), vectors={"def one in a.py": towards(0.9)})
-    async with database.driver_transaction(EVERY_WORKSPACE) as connection:
+    async with database.transaction(EVERY_WORKSPACE) as connection:
         await connection.execute("INSERT INTO embedding_models (name, dimensions) VALUES ('next', 8)")
         await connection.execute("""
             INSERT INTO structural_entity_embeddings (item_id, model_id, workspace, embedding)

@@ -225,7 +225,7 @@ async def test_a_worker_of_another_model_takes_nothing_and_leaves_the_entity_wai
 ) -> None:
     await repository.save_many([code("a.py", "one")], principal=ANYONE)
     (claimed,) = await vectors.claim(limit=9, lease_seconds=0, model=TEST_MODEL)
-    async with database.driver_transaction(EVERY_WORKSPACE) as connection:
+    async with database.transaction(EVERY_WORKSPACE) as connection:
         await connection.execute("UPDATE embedding_models SET active = false")
         await connection.execute("INSERT INTO embedding_models (name, dimensions, active) VALUES ('next', 3, true)")
     assert await vectors.claim(limit=9, lease_seconds=0, model=TEST_MODEL) == []

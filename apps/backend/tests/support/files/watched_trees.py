@@ -16,7 +16,15 @@ from ragcorp.application.folders.ingest import IngestFolder
 from ragcorp.application.folders.sync import SyncFolder
 from ragcorp.application.folders.watch import WatchFolder, WatchTimes
 from ragcorp.domain.documents import DocumentAttributes
-from ragcorp.domain.ports.folders import FolderOptions, SyncCounts, SyncOutcome, WatchEvent, WatchKind, WatchMemory
+from ragcorp.domain.ports.folders import (
+    FolderOptions,
+    FolderTask,
+    SyncCounts,
+    SyncOutcome,
+    WatchEvent,
+    WatchKind,
+    WatchMemory,
+)
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.files.watching import LocalWatching
@@ -92,14 +100,14 @@ class Folder:
         **options: Any,
     ) -> SyncOutcome:
         """Bring the documents in step once."""
-        return await self.sync.sync(
-            self.files.locate(self.root),
+        task = FolderTask(
+            tree=self.files.locate(self.root),
             principal=Principal(),
             options=options_of(**options),
             memory=memory or WatchMemory(),
-            below=below,
             on_event=events or Events(),
         )
+        return await self.sync.sync(task, below=below)
 
     async def once(self, *, events: Events | None = None, below: set[str] | None = None, **options: Any) -> SyncCounts:
         """Do so with the memory of a process that has just started, and return what became of the files."""

@@ -45,6 +45,7 @@ from support.hydration.in_memory import MemoryEpisodes
 from support.memory.conversations import NO_PAGES
 from support.models.embedders import HashingEmbedder
 from support.retrieval.searches import search_over
+from support.use_cases import USE_CASES, use_cases
 
 
 class NothingCached:
@@ -184,7 +185,7 @@ class World:
         ingest = IngestDocument(
             store=self.repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0
         )
-        services = HttpServices(
+        bundle = use_cases(
             search=search,
             answer=AnswerQuery(
                 search=search,
@@ -194,7 +195,6 @@ class World:
                 limits=AnswerLimits(timeout_seconds=30.0),
             ),
             context=LoadContext(search=search, limits=ContextLimits()),
-            status=self._status(),
             introspect=IntrospectHydration(episodes=MemoryEpisodes()),
             ingest=ingest,
             graph=self.graph.use_cases(),
@@ -205,6 +205,10 @@ class World:
             documents=ListDocuments(store=self.repository),
             collections=self.collections.use_cases(preparation=preparation, ingest=ingest),
             embed_pending=EmbedPending(embedder=embedder, backlogs=[self.backlog], cache=NothingCached()),
+        )
+        services = HttpServices(
+            use_cases=replace(bundle, **{name: changes.pop(name) for name in USE_CASES & changes.keys()}),
+            status=self._status(),
             readiness=self.readiness.strike,
             pool_statistics=lambda: {"pool_size": 4},
             wake_embedding=self._wake,

@@ -10,8 +10,7 @@ from ragcorp.application.graph.delete import DeleteFromGraph
 from ragcorp.application.graph.extract_facts import ExtractFacts
 from ragcorp.application.graph.load import LoadGraph
 from ragcorp.application.graph.read import ReadGraph
-from ragcorp.application.graph.save_entities import SaveEntities
-from ragcorp.application.graph.save_facts import SaveFacts
+from ragcorp.application.graph.save import SaveDrafts
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.exceptions import InvalidInputError, NotFoundError
 from ragcorp.domain.extraction import Extraction, ExtractionTask, ExtractorVersion
@@ -32,7 +31,7 @@ from ragcorp.domain.graph import (
     fact_name,
 )
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.use_cases import GraphUseCases
 from support.http.memory_repository import Fault
 
 Stored = TypeVar("Stored", Entity, Fact)
@@ -49,7 +48,7 @@ class InMemoryGraph:
         self.stored_facts: dict[str, Fact] = {}
 
     def use_cases(self) -> GraphUseCases:
-        entities, facts = SaveEntities(repository=self), SaveFacts(repository=self)
+        entities, facts = SaveDrafts[EntityDraft](save=self.save_entities), SaveDrafts[FactDraft](save=self.save_facts)
         return GraphUseCases(
             save_entities=entities,
             save_facts=facts,

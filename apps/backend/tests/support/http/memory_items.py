@@ -18,7 +18,6 @@ from ragcorp.application.memory.delete_items import DeleteItems
 from ragcorp.application.memory.import_history import ImportHistory
 from ragcorp.application.memory.list_items import ListItems
 from ragcorp.application.memory.save_items import SaveItems
-from ragcorp.application.retrieval.search.count_facets import CountFacets
 from ragcorp.domain.collections import (
     Collection,
     Facets,
@@ -33,7 +32,7 @@ from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import METADATA, Filters
 from ragcorp.domain.ports.chunks import ChunkPage, ChunkPosition, ChunkSelection
 from ragcorp.domain.principal import Principal
-from ragcorp.interface.collection_use_cases import CollectionUseCases, ItemUseCases
+from ragcorp.interface.use_cases import CollectionUseCases, ItemUseCases
 from support.http.memory_repository import Fault, InMemoryRepository
 
 STORED_AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -190,7 +189,7 @@ class InMemoryCollections:
                 repository=self.documents, store=self.documents, catalogue=catalogue, revision=revision
             ),
             revise_document=ReviseDocument(revision=revision),
-            facets=CountFacets(counts=self),
+            facets=self,
         )
 
 

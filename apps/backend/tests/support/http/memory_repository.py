@@ -13,6 +13,7 @@ from ragcorp.domain.documents import Chunk, Document, IngestStatus, ParsedText, 
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
 from ragcorp.domain.filters import FILTER_FIELDS, METADATA, Filters
+from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.storage import (
     DocumentPage,
     DocumentSelection,
@@ -21,7 +22,6 @@ from ragcorp.domain.ports.storage import (
     LexicalChunks,
     SimilarChunks,
     VisibleFrequencies,
-    WriteOutcome,
 )
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
@@ -131,7 +131,7 @@ class InMemoryRepository:
 
     async def find_unchanged(
         self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
-    ) -> dict[str, WriteOutcome]:
+    ) -> dict[str, IngestResult]:
         await self.fault.strike()
         return {
             name: _outcome(self.documents[name], IngestStatus.UNCHANGED)
@@ -141,7 +141,7 @@ class InMemoryRepository:
             and self.documents[name].write.content_hash == content_hash
         }
 
-    async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[WriteOutcome]:
+    async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
         await self.fault.strike()
         outcomes = []
         for write in writes:
@@ -156,14 +156,14 @@ class InMemoryRepository:
             outcomes.append(_outcome(stored, status))
         return outcomes
 
-    async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> WriteOutcome:
+    async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> IngestResult:
         stored = self.documents.get(write.external_id)
         if stored is None or stored.deleted_at is not None or stored.write.content_hash != expected:
             raise ConflictError("The document was written or deleted meanwhile.", field="external_id")
         (outcome,) = await self.save_many([write], principal=principal)
         return outcome
 
-    async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
+    async def restore(self, write: DocumentWrite, *, principal: Principal) -> IngestResult:
         stored = self._one(write.external_id, deleted=True)
         if stored.write.content_hash != write.content_hash:
             raise NotFoundError("There is no such document.", field="external_id")
@@ -251,9 +251,11 @@ def _fields(stored: Stored) -> dict[str, object]:
     return {**described, **own, METADATA: attributes.metadata}
 
 
-def _outcome(stored: Stored, status: IngestStatus) -> WriteOutcome:
+def _outcome(stored: Stored, status: IngestStatus) -> IngestResult:
     chunks = len(stored.write.chunks)
-    return WriteOutcome(document_id=stored.id, status=status, chunks=chunks, pending=chunks)
+    return IngestResult(
+        external_id=stored.write.external_id, document_id=stored.id, status=status, chunks=chunks, pending=chunks
+    )
 
 
 def _document(stored: Stored) -> Document:

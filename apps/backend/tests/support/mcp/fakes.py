@@ -22,6 +22,7 @@ from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchRequest,
 from ragcorp.interface.mcp.server import make_mcp_server
 from ragcorp.interface.mcp.services import McpLimits, McpServices
 from support.memory.conversations import turn
+from support.use_cases import use_cases
 
 GATE_SECONDS = 60.0
 
@@ -109,11 +110,13 @@ class FakeReading:
 def fake_services(behaviour: Behaviour) -> McpServices:
     search = FakeSearch(behaviour)
     return McpServices(
-        search=search,
-        answer=FakeAnswers(behaviour),
-        context=LoadContext(search=search, limits=ContextLimits(timeout_seconds=GATE_SECONDS)),
-        grep=FakeGrep(behaviour),
-        read=FakeReading(behaviour),
+        use_cases=use_cases(
+            search=search,
+            answer=FakeAnswers(behaviour),
+            context=LoadContext(search=search, limits=ContextLimits(timeout_seconds=GATE_SECONDS)),
+            grep=FakeGrep(behaviour),
+            read_file=FakeReading(behaviour),
+        )
     )
 
 

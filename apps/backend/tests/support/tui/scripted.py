@@ -15,6 +15,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Contribution, SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchRequest, SearchResponse
 from ragcorp.interface.tui.services import TuiServices
+from support.use_cases import use_cases
 
 
 def passage(
@@ -157,16 +158,14 @@ def services(
     read: Files | None = None,
     profiles: tuple[str, ...] = ("auto", "dense", "files", "grep"),
     profile: str = "files",
-    words: tuple[str, ...] = (),
+    facts: tuple[str, ...] = (),
 ) -> TuiServices:
     return TuiServices(
-        search=search or Search(),
-        answer=answer or Answering(),
-        read=read or Files(),
+        use_cases=use_cases(search=search or Search(), answer=answer or Answering(), read_file=read or Files()),
         principal=Principal(),
         profiles=profiles,
         profile=profile,
-        words=words,
+        facts=facts,
     )
 
 

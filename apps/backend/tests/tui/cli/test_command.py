@@ -52,14 +52,14 @@ def test_json_is_refused() -> None:
 def test_without_its_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     found = cli.find_spec
     monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "textual" else found(name))
-    monkeypatch.setattr("ragcorp.interface.cli.servers.tui_command.on_terminal", lambda: True)
+    monkeypatch.setattr("ragcorp.interface.cli.servers.commands.on_terminal", lambda: True)
     done = run_here("tui")
     assert done.code == 2
     assert "pip install 'ragcorp[tui]'" in done.err
 
 
 def test_a_profile_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragcorp.interface.cli.servers.tui_command.on_terminal", lambda: True)
+    monkeypatch.setattr("ragcorp.interface.cli.servers.commands.on_terminal", lambda: True)
     done = run_here("tui", "--profile", "s3cret")
     assert done.code == 2
     assert "There is no such profile." in done.err

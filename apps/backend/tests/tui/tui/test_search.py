@@ -282,7 +282,7 @@ async def test_small_terminals(size: tuple[int, int]) -> None:
 
 
 async def test_the_keys_are_in_the_footer_and_the_help() -> None:
-    async with running(RagTui(services(words=("embeddings: none",))), size=(80, 24)) as pilot:
+    async with running(RagTui(services(facts=("embeddings: none",))), size=(80, 24)) as pilot:
         await sees(pilot, "^q Quit")
         footer = screen(pilot).splitlines()[-1]
         for key in ("Enter", "Open", "Ask", "Profile", "F1", "Help", "Quit"):

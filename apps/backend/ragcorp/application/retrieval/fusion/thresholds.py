@@ -105,8 +105,14 @@ def above_thresholds(lists: Sequence[RankedList], thresholds: Sequence[Threshold
     """
     kept = []
     for ranked in lists:
-        ours = [each for each in thresholds if each.source == ranked.source and _tells(ranked, each.score_type)]
-        hits = tuple(hit for hit in ranked.hits if all(each.admits(_score(hit, ranked, each)) for each in ours))
+        applied = [
+            threshold
+            for threshold in thresholds
+            if threshold.source == ranked.source and _tells(ranked, threshold.score_type)
+        ]
+        hits = tuple(
+            hit for hit in ranked.hits if all(threshold.admits(_score(hit, ranked, threshold)) for threshold in applied)
+        )
         kept.append(replace(ranked, hits=hits) if len(hits) < len(ranked) else ranked)
     return kept
 

@@ -134,7 +134,7 @@ class RetrievalProfile:
             return self.with_memory().overridden_by(replace(request, include_memory=False))
         thresholds = self.thresholds
         if request.vector_score_threshold is not None:
-            others = [each for each in thresholds if not each.is_distance]
+            others = [threshold for threshold in thresholds if not threshold.is_distance]
             dense = [source for source in self.sources if source in DENSE_SOURCES]
             thresholds = (*others, *distance_thresholds(dense, request.vector_score_threshold))
         asked = [name for source in self.sources for name in LISTS.get(source, (source,))]

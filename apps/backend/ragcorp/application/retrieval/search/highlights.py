@@ -100,7 +100,7 @@ def literal(text: str, terms: Sequence[str]) -> Iterator[Highlight]:
 def disjoint(marks: Iterable[Highlight]) -> tuple[Highlight, ...]:
     """Return the marks in order, those that overlap as one."""
     merged: list[Highlight] = []
-    for mark in sorted(marks, key=lambda each: (each.start, each.end)):
+    for mark in sorted(marks, key=lambda mark: (mark.start, mark.end)):
         if merged and mark.start < merged[-1].end:
             merged[-1] = Highlight(start=merged[-1].start, end=max(mark.end, merged[-1].end))
         else:

@@ -39,7 +39,7 @@ class RoutedCandidateStore:
         """Return what the stores say; of passages of two of them there is no cosine."""
         found = await self._asked(keys, lambda store, own: store.features(own, principal=principal))
         return Features(
-            cosines=_merged([each.cosines for each in found]), lexemes=_merged([each.lexemes for each in found])
+            cosines=_merged([item.cosines for item in found]), lexemes=_merged([item.lexemes for item in found])
         )
 
     async def read(self, keys: Sequence[HitKey], *, principal: Principal) -> dict[HitKey, Chunk]:
@@ -72,4 +72,4 @@ class RoutedCandidateStore:
 
 
 def _merged(found: Sequence[Mapping[Key, Value]]) -> dict[Key, Value]:
-    return {key: value for each in found for key, value in each.items()}
+    return {key: value for item in found for key, value in item.items()}

@@ -143,10 +143,10 @@ class LexicalScorer:
             chunk_id: lexical_evidence(
                 self._found.terms,
                 factors,
-                each.counts,
-                length=each.length,
+                item.counts,
+                length=item.length,
                 average_length=self._found.average_length,
                 tell_idf=self._tell_idf,
             )
-            for chunk_id, each in counted.items()
+            for chunk_id, item in counted.items()
         }

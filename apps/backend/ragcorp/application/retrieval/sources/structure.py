@@ -28,7 +28,9 @@ class StructureSource:
         found = await self._anchors.find(mentions(query.text), principal=query.principal, filters=query.filters)
         anchors = found.anchors[: query.limit]
         texts = (
-            await self._index.texts([each.entity.id for each in anchors], principal=query.principal) if anchors else {}
+            await self._index.texts([anchor.entity.id for anchor in anchors], principal=query.principal)
+            if anchors
+            else {}
         )
         hits: dict[str, Hit] = {}
         for anchor in anchors:

@@ -89,12 +89,12 @@ def _is_chunk(candidate: Candidate) -> bool:
 
 
 def _noted(candidate: Candidate, group: Sequence[Candidate]) -> Candidate:
-    dropped = [each for each in group if each is not candidate]
+    dropped = [other for other in group if other is not candidate]
     if not dropped:
         return candidate
     duplicates = tuple(
-        Duplicate(collection=each.description.collection, id=each.key[0], score=each.score)
-        for each in dropped[:MAX_NOTED]
+        Duplicate(collection=other.description.collection, id=other.key[0], score=other.score)
+        for other in dropped[:MAX_NOTED]
     )
-    collections = tuple(dict.fromkeys(each.description.collection for each in (candidate, *dropped)))
+    collections = tuple(dict.fromkeys(member.description.collection for member in (candidate, *dropped)))
     return candidate.noted(STEP, duplicates=duplicates, removed=len(dropped), collections=collections)

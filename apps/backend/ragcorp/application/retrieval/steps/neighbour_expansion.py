@@ -65,10 +65,10 @@ def expanded(chunk: Chunk, neighbours: Mapping[tuple[UUID, int], Chunk], *, dist
     return replace(
         chunk,
         content=BOUNDARY.join(part for part in (*reversed(lead), chunk.content, *rest) if part),
-        line_start=min(each.line_start for each in joined),
-        line_end=max(each.line_end for each in joined),
-        page_start=min((each.page_start for each in joined if each.page_start is not None), default=None),
-        page_end=max((each.page_end for each in joined if each.page_end is not None), default=None),
+        line_start=min(item.line_start for item in joined),
+        line_end=max(item.line_end for item in joined),
+        page_start=min((item.page_start for item in joined if item.page_start is not None), default=None),
+        page_end=max((item.page_end for item in joined if item.page_end is not None), default=None),
     )
 
 

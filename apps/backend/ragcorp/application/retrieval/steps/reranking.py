@@ -53,12 +53,14 @@ class Reranking:
         if not all(math.isfinite(score) for score in scores.values()):
             raise InvalidRankingError("A reranker's score must be finite.", field="score")
         judged = [
-            each.noted(STEP, scores[each.key], rerank_score=scores[each.key], previous_score=each.score)
-            for each in candidates
-            if each.key in scores
+            candidate.noted(
+                STEP, scores[candidate.key], rerank_score=scores[candidate.key], previous_score=candidate.score
+            )
+            for candidate in candidates
+            if candidate.key in scores
         ]
         judged.sort(key=lambda candidate: (-candidate.score, candidate.key))
-        others = [each for each in candidates if each.key not in scores]
+        others = [candidate for candidate in candidates if candidate.key not in scores]
         return StepOutcome(
             candidates=(*judged, *others),
             report=StepReport(

@@ -70,7 +70,7 @@ class VisibilityPolicy:
 
     def apply(self, candidates: Sequence[Candidate], *, principal: Principal) -> StepOutcome:
         """Return the candidates that the principal may read, in their order."""
-        kept = tuple([each for each in candidates if readable(principal, each.description)])
+        kept = tuple([candidate for candidate in candidates if readable(principal, candidate.description)])
         return StepOutcome(
             candidates=kept,
             report=StepReport(step=STEP, before=len(candidates), after=len(kept), formula=FORMULA),

@@ -1,4 +1,4 @@
-"""What an entity stands in, by its path and its key. Pure."""
+"""What contains an entity, by its path and key. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _AGAIN = re.compile(r" \(\d+\)$")
 
 
 def is_within(entity: EntityRef, qualifiers: Sequence[str], *, itself: bool = False) -> bool:
-    """Say whether folders, file and classes of an entity hold the qualifiers in their order.
+    """Return whether the folders, file and classes of an entity include the qualifiers in order.
 
-    With ``itself`` its own name counts, too: what is named is a member of it that is no entity.
+    With ``itself`` its own name counts too: the query names a member of it that is not stored.
     """
     steps = steps_of(entity.path)
     containers: list[frozenset[str]] = [frozenset({step, bare(step)}) for step in steps[:-1]]
@@ -23,17 +23,17 @@ def is_within(entity: EntityRef, qualifiers: Sequence[str], *, itself: bool = Fa
         containers.append(frozenset({steps[-1], bare(steps[-1].rpartition(".")[0] or steps[-1])}))
     if entity.kind in CODE_KINDS:
         parts = qualified(entity)
-        containers += [frozenset({bare(each)}) for each in (parts if itself else parts[:-1])]
+        containers += [frozenset({bare(part)}) for part in (parts if itself else parts[:-1])]
     left = iter(containers)
     return all(any(qualifier in container for container in left) for qualifier in qualifiers)
 
 
 def qualified(entity: EntityRef) -> list[str]:
-    """Return the parts of a symbol's qualified name, which its key ends with."""
+    """Return the parts of a symbol's qualified name, the end of its key."""
     whole = without_count(entity.key.removeprefix(f"{entity.path}::"))
     return [part for part in re.split(r"::|[.#]", whole) if part]
 
 
 def without_count(key: str) -> str:
-    """Return a key without the `` (2)`` of a repeated one."""
+    """Return a key without the `` (2)`` of a duplicate."""
     return _AGAIN.sub("", key)

@@ -1,6 +1,6 @@
-"""Words that say what the word beside them is: "la función login", "the auth module". Pure, by rules.
+"""Cues: words that say the kind of the name next to them, as in "la función login", "the auth module". Pure.
 
-Behind a cue stands a name in any writing: quoted, compound, or plain words of which as many count as name something.
+The name is quoted, a compound, or the longest run of plain words that names something.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import Enum
 from types import MappingProxyType
 
-from ragcorp.application.structure.mentions.shapes import Mention, file_mention, known, shaped, symbol_mention
+from ragcorp.application.structure.mentions.shapes import Mention, distinct, file_mention, shaped, symbol_mention
 from ragcorp.application.structure.mentions.tokens import Token, plain_word, says_something
 from ragcorp.domain.text.entity_names import file_name, heading_name, stem_name, symbol_name
 from ragcorp.domain.text.utterances import content_words
@@ -19,7 +19,7 @@ from ragcorp.domain.text.utterances import content_words
 MAX_NAME_WORDS = 4
 MAX_HEADING_WORDS = 8
 MAX_LISTED = 8
-"""Names behind one cue in the plural."""
+"""Maximum names after one plural cue."""
 
 
 class Cue(Enum):
@@ -50,7 +50,7 @@ _WORDS_BEHIND = "file files module modules script function func method class str
 _BEHIND = frozenset(_WORDS_BEHIND.split())
 _WORDS_BEHIND_HEADINGS = "section sections chapter clause clauses annex appendix schedule heading"
 _BEHIND_HEADINGS = frozenset(_WORDS_BEHIND_HEADINGS.split())
-"""English puts the name first: "the login function"."""
+"""English cues follow the name: "the login function"."""
 
 _WORDS_THAT_CALL = "llamada llamado llamadas llamados denominada denominado named called titulado titulada nombre"
 _CALLING = frozenset(_WORDS_THAT_CALL.split())
@@ -74,7 +74,7 @@ _ENGLISH_CUES = """
     constant constants symbol symbols decorator component def script hook
 """
 _ENGLISH = frozenset(_ENGLISH_CUES.split())
-"""Behind these an English word may go on with the sentence; behind a Spanish cue it is a name: "la función next"."""
+"""After these, an English word may continue the sentence; after a Spanish cue it is a name: "la función next"."""
 _AND = frozenset({"y", "e", "o", "u", "and", "or"})
 _GAP = re.compile(r"(?!\Z)[ \t\u00a0:*_(=#]{0,8}\n?[ \t\u00a0:*_(=#>]{0,8}")
 _LIST = re.compile(r"\s{0,3}(?:,|\b(?:y|e|o|u|and|or|&))\s{1,3}")
@@ -85,60 +85,60 @@ def cue_of(token: Token) -> Cue | None:
     return None if token.quote or token.called else _KINDS.get(plain_word(token.text))
 
 
-def cued(text: str, found: Sequence[Token], place: int) -> Iterator[tuple[Mention, int]]:
-    """Yield what the cue at a place names, with the place behind it; nothing where it names nothing."""
-    cue, token = cue_of(found[place]), found[place]
-    target, joined = _target(text, found, place + 1)
+def cued(text: str, tokens: Sequence[Token], place: int) -> Iterator[tuple[Mention, int]]:
+    """Yield the mentions of the cue at an index, each with the index after it."""
+    cue, token = cue_of(tokens[place]), tokens[place]
+    target, joined = _target(text, tokens, place + 1)
     if cue is None or target is None:
         return
     if cue is Cue.HEADING:
-        yield from _heading(text, found, place, target)
+        yield from _heading(text, tokens, place, target)
         return
-    if joined and _is_plain(found[target]):  # "la función de login"
-        for mention, behind in _plain_names(text, cue, found, target, weak=True):
-            yield replace(mention, word=found[target].text if cue is Cue.SYMBOL else None), behind
+    if joined and _is_plain(tokens[target]):  # "la función de login"
+        for mention, behind in _plain_names(text, cue, tokens, target, weak=True):
+            yield replace(mention, word=tokens[target].text if cue is Cue.SYMBOL else None), behind
         return
     for _ in range(MAX_LISTED if plain_word(token.text).endswith("s") else 1):
-        named = list(_named(text, cue, found, target, english=plain_word(token.text) in _ENGLISH))
+        named = list(_named(text, cue, tokens, target, english=plain_word(token.text) in _ENGLISH))
         yield from named
-        behind = named[-1][1] if named else len(found)
-        follower = behind + (behind < len(found) and plain_word(found[behind].text) in _AND)
-        if follower >= len(found):
+        behind = named[-1][1] if named else len(tokens)
+        follower = behind + (behind < len(tokens) and plain_word(tokens[behind].text) in _AND)
+        if follower >= len(tokens):
             return
-        if not _LIST.fullmatch(text, found[behind - 1].outer_end, found[follower].outer_start):
+        if not _LIST.fullmatch(text, tokens[behind - 1].outer_end, tokens[follower].outer_start):
             return
         target = follower
 
 
-def cued_behind(text: str, found: Sequence[Token], place: int) -> Mention | None:
-    """Return what the words before an English cue name, weakly: ``login`` of "the login function"."""
-    word = plain_word(found[place].text)
-    if found[place].quote or word not in _BEHIND | _BEHIND_HEADINGS:
+def cued_behind(text: str, tokens: Sequence[Token], place: int) -> Mention | None:
+    """Return the weak mention of the words before an English cue: ``login`` in "the login function"."""
+    word = plain_word(tokens[place].text)
+    if tokens[place].quote or word not in _BEHIND | _BEHIND_HEADINGS:
         return None
     begin = place
-    while begin > 0 and place - begin < MAX_NAME_WORDS and found[begin].glued and _names_something(found[begin - 1]):
-        if plain_word(found[begin - 1].text) in _QUALIFYING_IN_ENGLISH:
+    while begin > 0 and place - begin < MAX_NAME_WORDS and tokens[begin].glued and _names_something(tokens[begin - 1]):
+        if plain_word(tokens[begin - 1].text) in _QUALIFYING_IN_ENGLISH:
             break
         begin -= 1
     if begin == place:
         return None
-    runs = [found[start:place] for start in range(begin, place)]
+    runs = [tokens[start:place] for start in range(begin, place)]
     if word in _BEHIND_HEADINGS:
         return _spanning(text, runs, heading_name, weak=True)
     return _spanning(text, runs, _NAMED_BY[_KINDS[word]], weak=True)
 
 
-def with_words_before(text: str, found: Sequence[Token], place: int, file: Mention) -> Mention:
-    """Return the mention of a file whose name may have blanks (``Contrato Acme.pdf``): the longest that there is."""
+def with_words_before(text: str, tokens: Sequence[Token], place: int, file: Mention) -> Mention:
+    """Return the mention of a file whose name may have spaces (``Contrato Acme.pdf``), longest name first."""
     runs: list[Sequence[Token]] = []
     for number in range(1, MAX_NAME_WORDS + 1):
-        if place < number or not found[place - number + 1].glued or found[place - number].quote:
+        if place < number or not tokens[place - number + 1].glued or tokens[place - number].quote:
             break
-        before = found[place - number].text
-        if any(not each.weak for each in shaped(found[place - number])):
+        before = tokens[place - number].text
+        if any(not mention.weak for mention in shaped(tokens[place - number])):
             break
         if says_something(before) or before.isdecimal():
-            runs.append(found[place - number : place + 1])
+            runs.append(tokens[place - number : place + 1])
     if not runs:
         return file
     runs.reverse()
@@ -153,11 +153,11 @@ def with_words_before(text: str, found: Sequence[Token], place: int, file: Menti
     )
 
 
-def _target(text: str, found: Sequence[Token], place: int) -> tuple[int | None, bool]:
-    """Return the place of what a cue is about, and whether a preposition leads to it."""
+def _target(text: str, tokens: Sequence[Token], place: int) -> tuple[int | None, bool]:
+    """Return the index of a cue's name, and whether a preposition precedes it."""
     joined = False
-    for target in range(place, min(place + 4, len(found))):
-        before, token = found[target - 1], found[target]
+    for target in range(place, min(place + 4, len(tokens))):
+        before, token = tokens[target - 1], tokens[target]
         if token.outer_start < before.outer_end or not _GAP.fullmatch(text, before.outer_end, token.outer_start):
             return None, joined
         word = plain_word(token.text)
@@ -167,39 +167,41 @@ def _target(text: str, found: Sequence[Token], place: int) -> tuple[int | None, 
     return None, joined
 
 
-def _named(text: str, cue: Cue, found: Sequence[Token], target: int, *, english: bool) -> Iterator[tuple[Mention, int]]:
-    token = found[target]
+def _named(
+    text: str, cue: Cue, tokens: Sequence[Token], target: int, *, english: bool
+) -> Iterator[tuple[Mention, int]]:
+    token = tokens[target]
     if _is_plain(token):
-        yield from _plain_names(text, cue, found, target, weak=False, english=english)
+        yield from _plain_names(text, cue, tokens, target, weak=False, english=english)
         return
-    said = shaped(token)
-    if said and (said[0].folders or said[0].extension):
-        yield from ((each, target + 1) for each in said)
+    mentions = shaped(token)
+    if mentions and (mentions[0].folders or mentions[0].extension):
+        yield from ((mention, target + 1) for mention in mentions)
         return
     name = token.text.rstrip("()")
     if not any(character.isalpha() for character in name):
         return
     mention = file_mention(token, name) if cue is Cue.FILE else symbol_mention(token, "".join(name.split()))
     of_file = ("file:", "stem:")
-    names = [each for each in mention.names if each.startswith(of_file) is (cue is Cue.FILE)]
-    yield replace(mention, text=token.text, end=token.end, names=known(*names)), target + 1
+    names = [name for name in mention.names if name.startswith(of_file) is (cue is Cue.FILE)]
+    yield replace(mention, text=token.text, end=token.end, names=distinct(*names)), target + 1
 
 
 def _plain_names(
-    text: str, cue: Cue, found: Sequence[Token], target: int, *, weak: bool, english: bool = True
+    text: str, cue: Cue, tokens: Sequence[Token], target: int, *, weak: bool, english: bool = True
 ) -> Iterator[tuple[Mention, int]]:
-    goes_on = english and plain_word(found[target].text) in _QUALIFYING_IN_ENGLISH
-    if goes_on or not _names_something(found[target]) or cue_of(found[target]) is not None:
+    goes_on = english and plain_word(tokens[target].text) in _QUALIFYING_IN_ENGLISH
+    if goes_on or not _names_something(tokens[target]) or cue_of(tokens[target]) is not None:
         return
     end = target + 1
-    while end < len(found) and end - target < MAX_NAME_WORDS and found[end].glued and _goes_on(found[end]):
+    while end < len(tokens) and end - target < MAX_NAME_WORDS and tokens[end].glued and _goes_on(tokens[end]):
         end += 1
-    runs = [found[target:behind] for behind in range(end, target, -1)]
+    runs = [tokens[target:behind] for behind in range(end, target, -1)]
     yield _spanning(text, runs, _NAMED_BY[cue], weak=weak), target + 1
 
 
-def _heading(text: str, found: Sequence[Token], place: int, target: int) -> Iterator[tuple[Mention, int]]:
-    first = found[target]
+def _heading(text: str, tokens: Sequence[Token], place: int, target: int) -> Iterator[tuple[Mention, int]]:
+    first = tokens[target]
     if first.quote:
         yield _spanning(text, [[first]], heading_name, weak=False), target + 1
         return
@@ -207,16 +209,16 @@ def _heading(text: str, found: Sequence[Token], place: int, target: int) -> Iter
         return
     end = target
     runs: list[Sequence[Token]] = []
-    while end < len(found) and end - target < MAX_HEADING_WORDS and (end == target or found[end].glued):
-        if found[end].quote or found[end].called:
+    while end < len(tokens) and end - target < MAX_HEADING_WORDS and (end == target or tokens[end].glued):
+        if tokens[end].quote or tokens[end].called:
             break
         end += 1
-        if _goes_on(found[end - 1]):
-            runs.insert(0, found[target:end])
+        if _goes_on(tokens[end - 1]):
+            runs.insert(0, tokens[target:end])
     if not runs:
         return
     mention = _spanning(text, runs, heading_name, weak=False)
-    label = plain_word(found[place].text)
+    label = plain_word(tokens[place].text)
     if label.startswith(_WITH_LABEL):
         labelled = [heading_name(f"{label} {text[start:end]}") for start, end in mention.spans]
         mention = replace(mention, names=(*labelled, *mention.names), spans=(*mention.spans, *mention.spans))
@@ -224,12 +226,12 @@ def _heading(text: str, found: Sequence[Token], place: int, target: int) -> Iter
 
 
 def _is_plain(token: Token) -> bool:
-    """Say whether a token is a word that has nothing of a name: neither quoted nor called nor written as in code."""
-    return token.is_word and all(each.weak for each in shaped(token))
+    """Return whether a token is an ordinary word: not quoted, called or written as in code."""
+    return token.is_word and all(mention.weak for mention in shaped(token))
 
 
 def _names_something(token: Token) -> bool:
-    """Say whether a word beside a cue may be a name, as ``close`` and ``get`` are there."""
+    """Return whether a word next to a cue may be a name, such as ``close`` or ``get``."""
     return token.is_word and bool(content_words(token.text)) and plain_word(token.text) not in _QUALIFYING
 
 
@@ -238,8 +240,8 @@ def _goes_on(token: Token) -> bool:
 
 
 def _spanning(text: str, runs: Sequence[Sequence[Token]], named: Callable[[str], str], *, weak: bool) -> Mention:
-    """Return the mention of the first of some runs of words that names something."""
-    spans = {named(" ".join(each.text for each in run)): (run[0].start, run[-1].end) for run in runs}
+    """Return one mention with the names of all the runs of words."""
+    spans = {named(" ".join(token.text for token in run)): (run[0].start, run[-1].end) for run in runs}
     start, end = min(span[0] for span in spans.values()), max(span[1] for span in spans.values())
     return Mention(
         text=text[start:end], start=start, end=end, names=tuple(spans), weak=weak, spans=tuple(spans.values())

@@ -1,4 +1,4 @@
-"""From the symbols, clauses, headings and codes that a query mentions to entities: the best of each by path. Pure."""
+"""Resolves mentioned symbols, clauses, headings and codes to entities: the nearest of each name. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragcorp.application.structure.mentions.files import (
     crosses,
     is_rare,
     longest_first,
-    told_of,
+    nearness_of,
 )
 from ragcorp.application.structure.mentions.path_proximity import surroundings
 from ragcorp.application.structure.mentions.scopes import NUMBERED, Scopes, not_found
@@ -27,7 +27,7 @@ from ragcorp.domain.structure.hydration import AnchorReason, HydrationWarning
 from ragcorp.domain.text.entity_names import article_name, clause_name, heading_name, is_empty, symbol_name
 
 NEARER_BEHIND = 10
-"""Characters by which a file that is named behind a mention is nearer than one before it."""
+"""Characters by which a file named after a mention is nearer than one before it."""
 
 _REASONS: Mapping[str, AnchorReason] = MappingProxyType(
     {
@@ -46,7 +46,7 @@ _COMPOUND = re.compile(r"[\W_]|[^\W_A-Z][A-Z]|[A-Z]{2}[^\W_A-Z]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentionedEntity:
-    """An entity with the reason for which it is one, and the place of its mention among the others."""
+    """An entity with the reason for its anchor, and the index of its mention."""
 
     entity: EntityRef
     reason: AnchorReason
@@ -62,7 +62,7 @@ class MentionedEntities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What was looked up for a query: entities by name, those of its files, what was shown, and how rare words are."""
+    """The lookups of a query: entities by name, entities of its files, earlier entities, and word frequencies."""
 
     named: Mapping[str, Named[EntityRef]]
     of_documents: Mapping[UUID, tuple[EntityRef, ...]]
@@ -73,7 +73,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Choice:
-    """``entities`` are one, or the overloads of one in the order of the text; ``others`` says that there are more."""
+    """One entity, or its overloads in text order; ``others``: more entities match."""
 
     name: str
     entities: tuple[EntityRef, ...]
@@ -85,23 +85,23 @@ class _Choice:
 
 
 def mentioned_entities(mentions: Sequence[Mention], files: MentionedFiles, evidence: Evidence) -> MentionedEntities:
-    """Return one entity (all overloads of a symbol) for each mention that finds any, in the order of the mentions; one
-    of each file for a mention that is bound to several.
+    """Return one entity (with all overloads of a symbol) for each mention that matches any, in the order of the
+    mentions; for a mention bound to several files, one of each.
 
-    Of several the nearest is taken: in a file that the query names (the one that is named nearest to it), in what the
-    query says that it stands in, of the kind that it says, one that is written just so, in a file that is near, then by
-    ``Surroundings.nearness``. What a file in question does not hold is not taken from elsewhere (``Scopes``), and a
-    warning says so. A weak mention counts where exactly one entity of a file that the query names has its name, or
-    exactly one of all: for words together, of a compound name; for a word, a rare one, if the query speaks of code.
+    The nearest match is taken: in a named file (the one named nearest to it), within the owner, of the kind, with the
+    exact spelling, in a near file, then by ``Surroundings.nearness``. An entity missing from the file that a mention is
+    bound to is not taken from elsewhere (``Scopes``); a warning says so. A weak mention counts if exactly one entity of
+    a named file has its name, or exactly one of all: for a run of words only with a compound name, for a single word
+    only if it is rare and the query is about code.
     """
     chooser = _Chooser(mentions, files, evidence)
-    found: list[MentionedEntity] = []
+    taken_entities: list[MentionedEntity] = []
     warnings: dict[str, HydrationWarning] = {}
-    taken: list[tuple[int, int]] = [(each.start, each.end) for each in files.files]
+    taken: list[tuple[int, int]] = [(file.start, file.end) for file in files.files]
 
     def take(order: int, mention: Mention, choice: _Choice) -> None:
         reason = _REASONS[choice.name.partition(":")[0]]
-        found.extend(
+        taken_entities.extend(
             MentionedEntity(entity=entity, reason=reason, order=order, weak=mention.weak) for entity in choice.entities
         )
         taken.append(mention.span_of(choice.name) if choice.name in mention.names else (mention.start, mention.end))
@@ -126,12 +126,12 @@ def mentioned_entities(mentions: Sequence[Mention], files: MentionedFiles, evide
         weak = chooser.weak(mention, taken)
         if weak is not None:
             take(order, mention, weak)
-    found.sort(key=lambda each: each.order)
-    return MentionedEntities(entities=tuple(found), warnings=tuple(warnings.values()))
+    taken_entities.sort(key=lambda entity: entity.order)
+    return MentionedEntities(entities=tuple(taken_entities), warnings=tuple(warnings.values()))
 
 
 def names_of(entity: EntityRef) -> frozenset[str]:
-    """Return the stored names that an entity's key and name tell; those of constants and codes are not among them."""
+    """Return the stored names that follow from an entity's key and name; files and codes have none."""
     if entity.kind in CODE_KINDS:
         parts = qualified(entity)
         return frozenset(symbol_name(".".join(parts[start:])) for start in range(len(parts)))
@@ -151,17 +151,17 @@ class _Chooser:
         self._evidence = evidence
         self._around = surroundings(mentions, evidence.previous)
         self._scopes = Scopes(mentions, files)
-        self._files = frozenset(each.order for each in files.files)
+        self._files = frozenset(file.order for file in files.files)
         self._orders = {id(mention): order for order, mention in enumerate(mentions)}
         self._places: dict[UUID, list[tuple[int, int]]] = {}
-        for each in files.files:
-            self._places.setdefault(each.file.document_id, []).append((each.start, each.end))
+        for item in files.files:
+            self._places.setdefault(item.file.document_id, []).append((item.start, item.end))
         self._near = frozenset(files.near)
         self._shown = frozenset(entity.identity for entity in evidence.previous)
         self._owners: set[tuple[int, int]] = set()
-        self._told: dict[EntityRef, float] = {}
+        self._nearness: dict[EntityRef, float] = {}
         for named in evidence.named.values():
-            self._told.update(told_of(named))
+            self._nearness.update(nearness_of(named))
         self._by_name: dict[str, list[EntityRef]] = {}
         here = (entity for entities in evidence.of_documents.values() for entity in entities)
         for entity in _each_once((*here, *evidence.previous)):
@@ -169,7 +169,7 @@ class _Chooser:
                 self._by_name.setdefault(name, []).append(entity)
 
     def strong(self, mention: Mention) -> tuple[list[_Choice], list[HydrationWarning]]:
-        """Return what a mention names, in each file to which it is bound; and what of them lacks it."""
+        """Return the choices of a mention in each file that it is bound to, and warnings for files without a match."""
         scopes = {name: self._scopes.of(mention, name) for name in mention.names if not name.startswith(FILE_NAMES)}
         bound = next((scope for scope in scopes.values() if scope is not None), None)
         if bound is None:
@@ -200,15 +200,15 @@ class _Chooser:
         return [found] if found else []
 
     def _first(self, mention: Mention, names: Sequence[str], document: UUID) -> _Choice | None:
-        """Return the first of the names that the document has; what it calls an article may be called its clause."""
+        """Return the choice for the first name that the document has; an article may be called a clause."""
         either = [*names, *(other for name in names if (other := _otherwise(name)))]
         return next((choice for name in either if (choice := self._choice(mention, name, document))), None)
 
     def _outer(self, mention: Mention, name: str) -> _Choice | None:
-        """Return the class of a member that is no entity: ``Role`` of ``Role.Admin``, written just so."""
+        """Return the class of an unknown member, spelled exactly: ``Role`` of ``Role.Admin``."""
         written = frozenset(_IDENTIFIER.findall(mention.text))
         fits, _ = self._fitting(replace(mention, qualifiers=mention.qualifiers[:-1]), name)
-        classes = [each for each in fits if each.kind is EntityKind.CLASS and qualified(each)[-1] in written]
+        classes = [entity for entity in fits if entity.kind is EntityKind.CLASS and qualified(entity)[-1] in written]
         if not classes:
             return None
         ranked = sorted(classes, key=self._rank(mention, mention.text))
@@ -252,7 +252,7 @@ class _Chooser:
         )
 
     def _narrowed(self, mention: Mention, fits: list[EntityRef], matches: int) -> tuple[list[EntityRef], int]:
-        """Return those in what the query says that they stand in, and of the kind that it says, where there are any."""
+        """Return the entities within the mention's owner and of its kind, where there are any."""
         owned = [entity for entity in fits if mention.owners and is_within(entity, mention.owners)]
         if owned and mention.owner_span:
             self._owners.add(mention.owner_span)
@@ -263,14 +263,14 @@ class _Chooser:
 
     def _fitting(self, mention: Mention, name: str) -> tuple[list[EntityRef], int]:
         of_name = self._evidence.named.get(name)
-        found = of_name.found if of_name else ()
-        known = _each_once((*found, *self._by_name.get(name, ())))
+        by_name = of_name.found if of_name else ()
+        entities = _each_once((*by_name, *self._by_name.get(name, ())))
         fits = [
             entity
-            for entity in known
+            for entity in entities
             if not mention.qualifiers or is_within(entity, mention.qualifiers, itself=name not in names_of(entity))
         ]
-        matches = of_name.matches if of_name and len(fits) == len(known) else len(fits)
+        matches = of_name.matches if of_name and len(fits) == len(entities) else len(fits)
         return fits, max(matches, len(fits))
 
     def _rank(self, mention: Mention, written: str) -> Callable[[EntityRef], tuple[object, ...]]:
@@ -283,7 +283,7 @@ class _Chooser:
                 min((_gap(mention, start, end) for start, end in places), default=0) if places else 0,
                 entity.kind in CODE_KINDS and qualified(entity)[-1] not in identifiers,  # Animator is not animator
                 entity.document_id not in self._near,
-                *self._around.nearness(entity.path, self._told.get(entity)),
+                *self._around.nearness(entity.path, self._nearness.get(entity)),
                 entity.identity not in self._shown,
                 entity.external_id,
                 entity.position,
@@ -294,7 +294,7 @@ class _Chooser:
 
 
 def _otherwise(name: str) -> str | None:
-    """Return the article of a clause's number and the other way round: a document has the one or the other."""
+    """Return the article name for a clause name and vice versa: a document uses one or the other."""
     kind, _, number = name.partition(":")
     if kind == NameKind.CLAUSE:
         return article_name(number)
@@ -302,17 +302,19 @@ def _otherwise(name: str) -> str | None:
 
 
 def _overloads(entities: Sequence[EntityRef]) -> tuple[EntityRef, ...]:
-    """Return the first of some entities with those of the same qualified name in its file: ``work``, ``work (2)``."""
+    """Return the first entity with its overloads in the same file: ``work``, ``work (2)``."""
     first = entities[:1]
     if not first or first[0].kind not in CODE_KINDS:
         return tuple(first)
     key = without_count(first[0].key)
-    same = [each for each in entities if each.document_id == first[0].document_id and without_count(each.key) == key]
-    return tuple(sorted(same, key=lambda each: (each.position, each.key)))
+    same = [
+        entity for entity in entities if entity.document_id == first[0].document_id and without_count(entity.key) == key
+    ]
+    return tuple(sorted(same, key=lambda entity: (entity.position, entity.key)))
 
 
 def _gap(mention: Mention, start: int, end: int) -> int:
-    """Return how far a file is from a mention in the query: behind it ("login in auth.go") is nearer than before."""
+    """Return the distance of a file from a mention; after it ("login in auth.go") is nearer than before."""
     return start - mention.end if start >= mention.end else mention.start - end + NEARER_BEHIND
 
 

@@ -1,4 +1,4 @@
-"""Names of files with signs that no token has: ``Contrato Ñandú (firmado).md``, ``contrato-d'or.md``. Pure."""
+"""Finds file names with signs that no token has: ``Contrato Ñandú (firmado).md``, ``contrato-d'or.md``. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ragcorp.application.structure.mentions.shapes import Mention, is_file
 from ragcorp.domain.text.entity_names import file_name, is_empty
 
 MAX_WORDS = 5
-"""Of a name with blanks."""
+"""Maximum words of a name with spaces."""
 
 MAX_WORD = 80
-"""Characters of one of its words."""
+"""Maximum characters of each word."""
 
 _CHUNK = re.compile(r"\S+")
 _LEADING = "¿¡\"'`«\u201c\u201e\u2018([<*"
@@ -22,7 +22,7 @@ _BARE_WORD = re.compile(r"[(\"'`\u201c\u201e\u2018[*«]?[\w&+][\w'\u2019&+.-]*[)
 
 
 def files_with_signs(text: str) -> Iterator[tuple[Mention, int, int]]:
-    """Yield each with the span of its last word, which belongs to nothing else; the longest name first."""
+    """Yield each mention, longest name first, with the span of its last word, which it claims."""
     before: list[re.Match[str]] = []
     for chunk in _CHUNK.finditer(text):
         word = chunk[0]
@@ -35,7 +35,7 @@ def files_with_signs(text: str) -> Iterator[tuple[Mention, int, int]]:
 
 
 def _named(text: str, before: list[re.Match[str]], start: int, end: int) -> Mention:
-    starts = [_opened(text, each.start(), end) for each in before if "\n" not in text[each.start() : start]]
+    starts = [_opened(text, match.start(), end) for match in before if "\n" not in text[match.start() : start]]
     names = {file_name(text[begin:end]): (begin, end) for begin in (*starts, start)}
     names = {name: span for name, span in names.items() if not is_empty(name)}
     first = min(begin for begin, _ in names.values())
@@ -50,7 +50,7 @@ def _named(text: str, before: list[re.Match[str]], start: int, end: int) -> Ment
 
 
 def _opened(text: str, start: int, end: int) -> int:
-    """Return where a name begins behind quotation marks and a parenthesis that does not close before its end."""
+    """Return the start of a name after quotation marks and an unclosed parenthesis."""
     while start < end and text[start] in _LEADING:
         if text[start] == "(" and text.count("(", start, end) <= text.count(")", start, end):
             break

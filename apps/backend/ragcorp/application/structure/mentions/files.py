@@ -1,4 +1,4 @@
-"""From the files that a query mentions to documents: the best by path, and a warning where there are others. Pure."""
+"""Resolves mentioned files to documents: the nearest by path, with a warning if there are others. Pure."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ragcorp.domain.structure.hydration import HydrationWarning, WarningCode
 from ragcorp.domain.text.entity_names import file_name
 
 FEW_CHUNKS, FEW_SHARE = 10, 0.01
-"""Chunks that may hold a plain word that is a name: so many, or so large a share of all."""
+"""A word is rare in at most this many chunks, or this share of all chunks."""
 
 MAX_NEAR = 3
-"""Documents that a weak mention may bring near without anchoring them."""
+"""Maximum documents that a weak mention marks as near without anchoring them."""
 
 MANY = 1000
-"""Matches are counted so far."""
+"""Matches are counted up to this number."""
 
 MAX_SHOWN = 80
-"""Characters of a mention in a warning."""
+"""Maximum characters of a mention in a warning."""
 
 FILE_NAMES = ("file:", "stem:")
 
@@ -62,12 +62,12 @@ class MentionedFiles:
 
     @property
     def near(self) -> tuple[UUID, ...]:
-        return tuple(dict.fromkeys(each.file.document_id for each in self.beside))
+        return tuple(dict.fromkeys(file.file.document_id for file in self.beside))
 
     @property
     def documents(self) -> tuple[UUID, ...]:
-        """The documents whose entities are asked for."""
-        return tuple(dict.fromkeys((*(each.file.document_id for each in self.files), *self.near)))
+        """The documents whose entities are looked up."""
+        return tuple(dict.fromkeys((*(file.file.document_id for file in self.files), *self.near)))
 
 
 def mentioned_files(
@@ -79,12 +79,12 @@ def mentioned_files(
     frequencies: Mapping[str, int] = _UNKNOWN,
     chunks: int = 0,
 ) -> MentionedFiles:
-    """Return the documents that are mentioned, in the order of their mentions.
+    """Return the mentioned documents in the order of their mentions.
 
-    A path finds the documents whose path ends with it. Of several, the nearest is taken. The stem of something that
-    may be a symbol too (`` `login` ``) counts where no symbol has that name. A weak mention counts where exactly one
-    code file has that stem, a plain word only if it is rare (``is_rare``), the query speaks of code, and the word does
-    not say what a symbol stands in ("close de Client"); up to MAX_NEAR documents of its name are near.
+    A path matches the documents whose path ends with it; the nearest of them is taken. The stem of something that may
+    also be a symbol (`` `login` ``) counts only if no symbol has that name. A weak mention counts if exactly one code
+    file has that stem; a plain word must also be rare (``is_rare``), in a query about code, and not the owner of a
+    symbol ("close de Client"). Up to MAX_NEAR documents of its name are near.
     """
     around = surroundings(mentions, previous)
     strong: list[MentionedFile] = []
@@ -95,8 +95,8 @@ def mentioned_files(
         name, fits, matches = _fitting(mention, files, symbols=_names_a_symbol(mention, named))
         if not fits:
             continue
-        told = told_of(files[name])
-        chosen = min(fits, key=lambda file: (*around.nearness(file.path, told.get(file)), file.external_id))
+        nearness = nearness_of(files[name])
+        chosen = min(fits, key=lambda file: (*around.nearness(file.path, nearness.get(file)), file.external_id))
         start, end = mention.span_of(name)
         strong.append(MentionedFile(file=chosen, order=order, start=start, end=end))
         if matches > 1 and not _is_whole(mention, chosen):
@@ -105,12 +105,12 @@ def mentioned_files(
             warnings.setdefault(warning.message, warning)
     owners = _owners(mentions, named)
     meant = [
-        each
-        for each in mentions
-        if each.word is None
-        or (each.code and (each.start, each.end) not in owners and is_rare(each.word, frequencies, chunks))
+        mention
+        for mention in mentions
+        if mention.word is None
+        or (mention.code and (mention.start, mention.end) not in owners and is_rare(mention.word, frequencies, chunks))
     ]
-    taken = [(each.start, each.end) for each in strong]
+    taken = [(file.start, file.end) for file in strong]
     weak, beside = _weak(mentions, files, named, frozenset(map(id, meant)), taken)
     return MentionedFiles(
         files=_each_once([*strong, *weak]),
@@ -120,13 +120,13 @@ def mentioned_files(
     )
 
 
-def told_of(named: Named[Found]) -> Mapping[Found, float]:
-    """Return how near the index says that each is; nothing where it was not asked."""
+def nearness_of(named: Named[Found]) -> Mapping[Found, float]:
+    """Return the nearness given by the index; empty where it gave none."""
     return dict(zip(named.found, named.nearness, strict=False))
 
 
 def is_rare(word: str, frequencies: Mapping[str, int], chunks: int) -> bool:
-    """Say whether so few of the chunks hold a plain word that it may be meant as a name."""
+    """Return whether few enough chunks contain a plain word for it to be a name."""
     return frequencies.get(word, 0) <= max(FEW_CHUNKS, FEW_SHARE * chunks)
 
 
@@ -143,20 +143,20 @@ def ambiguous(
 
 
 def short(written: str) -> str:
-    """Return a mention as a warning shows it."""
+    """Return a mention shortened for a warning."""
     text = " ".join(written.replace("`", "'").split())
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
 def crosses(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
-    """Say whether a span overlaps one of others without being it."""
+    """Return whether a span overlaps a different one of ``spans``."""
     return any(begin < end and start < finish and (begin, finish) != (start, end) for begin, finish in spans)
 
 
 def longest_first(mentions: Sequence[Mention]) -> list[tuple[int, Mention]]:
-    """Return the weak mentions with their order, the longest first."""
+    """Return the weak mentions with their index, longest first."""
     weak = [(order, mention) for order, mention in enumerate(mentions) if mention.weak]
-    return sorted(weak, key=lambda each: (each[1].start - each[1].end, each[1].start, each[0]))
+    return sorted(weak, key=lambda entry: (entry[1].start - entry[1].end, entry[1].start, entry[0]))
 
 
 def _weak(
@@ -191,13 +191,13 @@ def _weak(
 
 
 def _owners(mentions: Sequence[Mention], named: Mapping[str, Named[EntityRef]]) -> frozenset[tuple[int, int]]:
-    """Return the places of words that say what a symbol stands in, where one does."""
-    found: set[tuple[int, int]] = set()
-    for each in mentions:
-        known = [entity for name in each.names if name in named for entity in named[name].found]
-        if each.owner_span and any(is_within(entity, each.owners) for entity in known):
-            found.add(each.owner_span)
-    return frozenset(found)
+    """Return the spans of words that name the owner of a found symbol."""
+    owners: set[tuple[int, int]] = set()
+    for mention in mentions:
+        entities = [entity for name in mention.names if name in named for entity in named[name].found]
+        if mention.owner_span and any(is_within(entity, mention.owners) for entity in entities):
+            owners.add(mention.owner_span)
+    return frozenset(owners)
 
 
 def _fitting(mention: Mention, files: Mapping[str, Named[FileRef]], *, symbols: bool) -> tuple[str, list[FileRef], int]:
@@ -212,7 +212,7 @@ def _fitting(mention: Mention, files: Mapping[str, Named[FileRef]], *, symbols: 
 
 
 def _fits(mention: Mention, name: str, file: FileRef) -> bool:
-    """Say whether a document's path ends with the folders of a mention, or a rooted mention with all of the path."""
+    """Return whether a document's path ends with the folders of a mention, or a rooted mention ends with the path."""
     if mention.extension and name.startswith("stem:") and not file.path.casefold().endswith(f".{mention.extension}"):
         return False
     return any(_ends_alike(mention, steps_of(path)) for path in (file.path, file.external_id))
@@ -228,7 +228,7 @@ def _ends_alike(mention: Mention, steps: tuple[str, ...]) -> bool:
 
 
 def _nearest_tail(mention: Mention, files: Sequence[FileRef]) -> list[FileRef]:
-    """Return the documents that share most folders with the end of an absolute path: they lie under another prefix."""
+    """Return the documents that share most folders with the end of an absolute path: their prefix may differ."""
     if not mention.rooted or not mention.extension:
         return []
     shared = {file: _shared_tail(steps_of(file.path)[:-1], mention.folders) for file in files}
@@ -244,7 +244,7 @@ def _shared_tail(one: tuple[str, ...], other: tuple[str, ...]) -> int:
 
 
 def _is_whole(mention: Mention, file: FileRef) -> bool:
-    """Say whether a mention is a path in full, so that no other is meant."""
+    """Return whether a mention is the full path of the file."""
     return bool(mention.folders) and steps_of(file.path) == (*mention.folders, steps_of(mention.text)[-1])
 
 
@@ -254,6 +254,6 @@ def _names_a_symbol(mention: Mention, named: Mapping[str, Named[EntityRef]]) -> 
 
 def _each_once(files: Sequence[MentionedFile]) -> tuple[MentionedFile, ...]:
     kept: dict[UUID, MentionedFile] = {}
-    for each in sorted(files, key=lambda each: (each.order, file_name(each.file.path))):
-        kept.setdefault(each.file.document_id, each)
+    for item in sorted(files, key=lambda file: (file.order, file_name(file.file.path))):
+        kept.setdefault(item.file.document_id, item)
     return tuple(kept.values())

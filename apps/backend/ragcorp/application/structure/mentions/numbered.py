@@ -1,17 +1,17 @@
-"""Clauses and articles that a query mentions by their numbers. Pure, by rules; Spanish, English and Portuguese."""
+"""Finds clauses and articles mentioned by number, in Spanish, English and Portuguese. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from ragcorp.application.structure.mentions.shapes import Mention, known
+from ragcorp.application.structure.mentions.shapes import Mention, distinct
 from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.domain.text.clause_numbers import NumberSpan, clause_numbers, enclosing_numbers, number_at
 from ragcorp.domain.text.entity_names import article_name, clause_name, heading_name
 
 _KINDS = {"clause": frozenset({EntityKind.CLAUSE}), "article": frozenset({EntityKind.ARTICLE})}
-"""A numbered section of a manual answers to ``cláusula 2`` only where no clause does."""
+"""A numbered section of a manual matches ``cláusula 2`` only where no clause does."""
 
 _SPACE = "[ \t\u00a0\u202f]"
 _ARTICLE_CUE = "articulos?|articles?|artigos?|arts?"
@@ -42,7 +42,7 @@ _COUNTED = re.compile(rf"{_SPACE}+(?:veces|times|dias?|meses|a[nñ]os?|days?|mon
 
 
 def numbered(text: str, plain: str) -> Iterator[tuple[Mention, int, int]]:
-    """Yield mentions by number with the span that each takes with its cue; ``plain`` is the text's plain form."""
+    """Yield the mentions by number with their spans, cues included; ``plain`` is the text's plain form."""
     end = 0
     for cue in _CUE.finditer(plain):
         if cue.start() < end:
@@ -59,7 +59,7 @@ def numbered(text: str, plain: str) -> Iterator[tuple[Mention, int, int]]:
 def _mention(
     text: str, plain: str, cue: re.Match[str], number: NumberSpan, start: int, *, last: bool
 ) -> tuple[Mention, int]:
-    """Return the mention of one number, and where it ends: ``cuarta, apartado 2`` is 4.2, and so is its reverse."""
+    """Return the mention of one number and its end: ``cuarta, apartado 2`` and its reverse are 4.2."""
     whole, end = number.number, number.end
     kind = cue.lastgroup or "part"
     if kind == "part" and last and (outer := _OF.match(plain, end)):
@@ -94,22 +94,22 @@ def _with_part(text: str, plain: str, number: str, end: int) -> tuple[str, int]:
 def _names(kind: str, number: str, cue: str, written: str, own: str) -> tuple[str, ...]:
     numbers = (number, *enclosing_numbers(number))
     if kind == "article":
-        return known(*map(article_name, numbers))
+        return distinct(*map(article_name, numbers))
     if kind == "sign":
-        return known(*(name(each) for each in numbers for name in (article_name, clause_name)))
+        return distinct(*(name(item) for item in numbers for name in (article_name, clause_name)))
     clauses = tuple(map(clause_name, numbers))
     if kind == "clause":
-        return known(*clauses)
+        return distinct(*clauses)
     label = re.sub(r"[^\w ].*", "", cue).strip()
     roman = _ROMAN[int(own) - 1] if own.isdecimal() and 0 < int(own) <= len(_ROMAN) else own
     headings = [heading_name(f"{label} {spelt}") for spelt in (written, own, roman)]
     singular = [heading_name(f"{label[:-1]} {spelt}") for spelt in (written, own, roman) if label.endswith("s")]
     by_heading = label.startswith(("cap", "cha", "tit", "ane", "ann", "app", "ape", "dis", "sch", "exh"))
-    return known(*headings, *singular, *(() if by_heading else clauses))
+    return distinct(*headings, *singular, *(() if by_heading else clauses))
 
 
 def _is_number(text: str, plain: str, cue: re.Match[str], number: NumberSpan) -> bool:
-    """Say whether what follows a cue is its number: not "the article I wrote", "una cláusula dos veces"."""
+    """Return whether the number belongs to the cue, unlike in "the article I wrote", "una cláusula dos veces"."""
     written = text[number.start : number.end]
     if cue.lastgroup == "sign" and not written[0].isdigit():
         return False

@@ -1,4 +1,4 @@
-"""How near a path is to what a query and an episode speak of. Pure; every order is total."""
+"""Orders paths by nearness to a query and to an episode. Pure; every order is total."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragcorp.domain.structure.entities import EntityRef
 from ragcorp.domain.text.place_words import place_words
 
 MAX_PREVIOUS = 50
-"""Paths of an episode that are compared, the latest."""
+"""Latest paths of an episode that are compared."""
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
@@ -23,65 +23,65 @@ _WORDS_OF_KIND = """
     fichero file files src lib app test tests
 """
 _OF_KIND = frozenset(_WORDS_OF_KIND.split())
-"""Words that say what a document is, not which."""
+"""Words for kinds of documents: they identify none."""
 
 Nearness = tuple[bool, float, int, int, int, int, str]
-"""The smaller, the nearer."""
+"""Smaller is nearer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """Folders that a query names, its words, and the paths that were shown before, the latest first; all folded."""
+    """Folders and words of a query, and the paths shown before, latest first; all folded."""
 
     folders: tuple[tuple[str, ...], ...] = ()
     words: frozenset[str] = frozenset()
     previous: tuple[tuple[str, ...], ...] = ()
 
-    def nearness(self, path: str, told: float | None = None) -> Nearness:
-        """Order paths: in a folder that the query names; with more of its words (as the index told, which knows titles
-        and how rare each is; else those of the path); with more leading folders shared with what was shown before (the
-        file itself counts as one more), the latest first; then fewer folders, a shorter path, the path.
+    def nearness(self, path: str, given: float | None = None) -> Nearness:
+        """Return the sort key of a path: in a named folder; with more words of the query (``given`` by the index, which
+        knows titles and rarity, else counted in the path); with more leading steps shared with a path shown before, the
+        latest first; then fewer folders, a shorter path, the path.
         """
         steps = steps_of(path)
         named = any(_holds(steps, folders) for folders in self.folders)
-        shared = [_shared(steps, each) for each in self.previous]
+        shared = [_shared(steps, earlier) for earlier in self.previous]
         most = max(shared, default=0)
         latest = shared.index(most) if most else len(shared)
-        words = float(len(self.words & _words(path))) if told is None else round(told, 6)
+        words = float(len(self.words & _words(path))) if given is None else round(given, 6)
         return (not named, -words, -most, latest, len(steps), len(path), path)
 
 
 def surroundings(mentions: Iterable[Mention], previous: Sequence[EntityRef]) -> Surroundings:
-    """Gather what is near: ``previous`` is what an episode showed, the latest turn first."""
-    said = tuple(mentions)
+    """Return the surroundings of a query; ``previous`` are the entities of the episode, latest turn first."""
+    all_mentions = tuple(mentions)
     paths = dict.fromkeys(entity.path for entity in previous)
     return Surroundings(
-        folders=tuple((*each.folders, *_last_step(each)) for each in said if each.folders),
-        words=frozenset(word for each in said if each.word for word in [part(each.word)]) - _OF_KIND,
+        folders=tuple((*mention.folders, *_last_step(mention)) for mention in all_mentions if mention.folders),
+        words=frozenset(word for mention in all_mentions if mention.word for word in [part(mention.word)]) - _OF_KIND,
         previous=tuple(steps_of(path) for path in list(paths)[:MAX_PREVIOUS]),
     )
 
 
 def near_words(mentions: Iterable[Mention]) -> tuple[str, ...]:
-    """Return the words by which the index orders what has one name: those that are left, and those of files."""
+    """Return the words by which the index orders entities of one name: plain words, and those of files and owners."""
     words: dict[str, None] = {}
-    for each in mentions:
-        if each.word is not None:
-            words[part(each.word)] = None
-        elif each.folders or each.extension or (each.weak and " " not in each.text):
-            words.update(dict.fromkeys(place_words(" ".join((*each.folders, each.text)))))
-        if each.owners:
-            words.update(dict.fromkeys(each.owners))
+    for mention in mentions:
+        if mention.word is not None:
+            words[part(mention.word)] = None
+        elif mention.folders or mention.extension or (mention.weak and " " not in mention.text):
+            words.update(dict.fromkeys(place_words(" ".join((*mention.folders, mention.text)))))
+        if mention.owners:
+            words.update(dict.fromkeys(mention.owners))
     return tuple(word for word in words if word not in _OF_KIND)
 
 
 def steps_of(path: str) -> tuple[str, ...]:
-    """Return the folders and the file of a path, folded."""
+    """Return the folded folders and file of a path."""
     return tuple(part(step) for step in path.replace("\\", "/").split("/") if step not in {"", "."})
 
 
 def _last_step(mention: Mention) -> tuple[str, ...]:
-    """Return the last part of a path that may be a folder: that of a file with its extension is none."""
+    """Return the last step of a path if it may be a folder: it has no file extension."""
     return () if mention.extension else (part(re.split(r"[/\\]", mention.text)[-1]),)
 
 

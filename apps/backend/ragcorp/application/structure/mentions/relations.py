@@ -1,4 +1,4 @@
-"""What the words between two names say: "the method close of Session", "clause 9 of lease.txt". Pure, by rules."""
+"""Relations between names: "the method close of Session", "clause 9 of lease.txt". Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.domain.text.folding import folded_in_place
 
 MAX_GAP = 90
-"""Characters between a name and the file to which a preposition binds it."""
+"""Maximum characters between a name and the file that a preposition binds it to."""
 
 _OF = "del?|do|da|dos|das|of|from"
 _IN = "en|in|inside|within|em|no|na|segun|dentro de"
@@ -60,50 +60,45 @@ _OF_CODE = frozenset(_WORDS_OF_CODE.split())
 
 
 def kinds_of(cue: str) -> frozenset[EntityKind]:
-    """Return the kind of entity that a cue names: a method of "método", any of "símbolo" (none is said)."""
+    """Return the entity kind of a cue: method for "método"; empty, for any, where the cue is general ("símbolo")."""
     kind = _KIND_OF.get(plain_word(cue))
     return frozenset({kind}) if kind else frozenset()
 
 
-def with_owner(text: str, found: Sequence[Token], behind: int, mention: Mention) -> Mention:
-    """Return a symbol with what it is said to stand in by the words behind it: ``Session`` of "close de Session"."""
-    if behind >= len(found) or plain_word(found[behind].text) not in _OWNING or not found[behind].glued:
+def with_owner(text: str, tokens: Sequence[Token], behind: int, mention: Mention) -> Mention:
+    """Return a symbol with the owner that follows it: ``Session`` in "close de Session"."""
+    if behind >= len(tokens) or plain_word(tokens[behind].text) not in _OWNING or not tokens[behind].glued:
         return mention
     place = behind + 1
-    while place < len(found) and found[place].glued and plain_word(found[place].text) in _BEFORE_OWNERS:
+    while place < len(tokens) and tokens[place].glued and plain_word(tokens[place].text) in _BEFORE_OWNERS:
         place += 1
-    if place >= len(found) or text[found[place - 1].outer_end : found[place].outer_start].strip():
+    if place >= len(tokens) or text[tokens[place - 1].outer_end : tokens[place].outer_start].strip():
         return mention
-    owner = found[place]
+    owner = tokens[place]
     if is_file(owner.text) or len(owner.text.split()) > 1 or not bare(owner.text):
         return mention
-    parts = tuple(bare(each) for each in re.split(r"::|->|[./\\#]", owner.text) if bare(each))
+    parts = tuple(bare(word) for word in re.split(r"::|->|[./\\#]", owner.text) if bare(word))
     return replace(mention, owners=parts, owner_span=(owner.start, owner.end))
 
 
-def speaks_of_code(found: Sequence[Token], strong: Iterable[Mention]) -> bool:
-    """Say whether a query is about code: a word of the trade, a name written as in code, a file of code, or a word
-    alone.
-    """
-    if len(found) == 1 or any(not token.quote and plain_word(token.text) in _OF_CODE for token in found):
+def speaks_of_code(tokens: Sequence[Token], strong: Iterable[Mention]) -> bool:
+    """Return whether a query is about code: a technical term, a name in code, a source file, or a single word."""
+    if len(tokens) == 1 or any(not token.quote and plain_word(token.text) in _OF_CODE for token in tokens):
         return True
     return any(
-        is_code_file(each.text) if each.extension else each.names[0].startswith("symbol:") and not each.weak
-        for each in strong
+        is_code_file(item.text) if item.extension else item.names[0].startswith("symbol:") and not item.weak
+        for item in strong
     )
 
 
-def bound_to_files(text: str, said: Sequence[Mention]) -> list[Mention]:
-    """Return the mentions with the files to which the words between bind each: "clauses 3 and 4 of a.md and b.md".
-
-    ``files`` are the places of the one that the words lead to and of those that are listed with it.
-    """
-    files = [each for each in said if _names_a_file(each)]
+def bound_to_files(text: str, mentions: Sequence[Mention]) -> list[Mention]:
+    """Return the mentions with the files that the words between bind each to: "clauses 3 and 4 of a.md and b.md"."""
+    files = [mention for mention in mentions if _names_a_file(mention)]
     if not files:
-        return list(said)
+        return list(mentions)
     folded = folded_in_place(text)
-    loose = [each.weak or each in files for each in said]
-    return [each if free else _bound(folded, each, files) for each, free in zip(said, loose, strict=True)]
+    loose = [mention.weak or mention in files for mention in mentions]
+    return [mention if free else _bound(folded, mention, files) for mention, free in zip(mentions, loose, strict=True)]
 
 
 def _bound(text: str, mention: Mention, files: Sequence[Mention]) -> Mention:
@@ -165,5 +160,5 @@ def _names_a_file(mention: Mention) -> bool:
 
 
 def _holds(mention: Mention, file: Mention) -> bool:
-    """Say whether a mention says itself that it stands in a file: ``auth.go::login``."""
+    """Return whether a mention is written as a member of a file: ``auth.go::login``."""
     return file.end < mention.start <= file.end + 2

@@ -1,4 +1,4 @@
-"""In which documents a mention may be found: what a query asks of one file is not taken from another. Pure."""
+"""Limits each mention to the documents that it can refer to. Pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from ragcorp.domain.structure.hydration import HydrationWarning, WarningCode
 NUMBERED = ("clause:", "article:")
 
 Scope = tuple[tuple[str, UUID | None], ...]
-"""Files in the order of the query, as they are called, with their documents; None: there is no such file."""
+"""Files in query order by name, with their documents; None for an unknown file."""
 
 
 class Scopes:
-    """The files to which the words of a query bind its mentions.
+    """The files that the words of a query bind its mentions to.
 
-    Clauses, headings and codes are bound by "of" and "in"; symbols by "of" alone, for what is used in a file may be
-    defined in another. Clauses and headings that nothing binds belong to the texts (no code) that the query names and
-    that nothing else is bound to.
+    "of" and "in" bind clauses, headings and codes. Symbols are bound by "of" only: a symbol used in a file may be
+    defined in another. Unbound clauses and headings belong to the named texts (not code) that nothing else is bound to.
     """
 
     def __init__(self, mentions: Sequence[Mention], files: MentionedFiles) -> None:
@@ -32,12 +31,12 @@ class Scopes:
             if mention.extension and not any(_overlaps(mention, file) for file in files.strong)
             for name in [max(mention.names, key=lambda name: mention.span_of(name)[0])]
         }
-        bound = {place for each in mentions for place in each.files}
-        free = [each for each in self._strong if not each.file.is_code and (each.start, each.end) not in bound]
+        bound = {place for mention in mentions for place in mention.files}
+        free = [file for file in self._strong if not file.file.is_code and (file.start, file.end) not in bound]
         self._left = _scope(free)
 
     def of(self, mention: Mention, name: str) -> Scope | None:
-        """Return where a name of a mention may be found; None: anywhere."""
+        """Return the files where a name of a mention may be found, None for any."""
         if name.startswith("symbol:"):
             return self._bound(mention, self._strong) if mention.files and mention.owned else None
         if mention.files:
@@ -46,12 +45,12 @@ class Scopes:
         return None if elsewhere else self._left or None
 
     def _bound(self, mention: Mention, files: Sequence[MentionedFile]) -> Scope | None:
-        found: dict[str, UUID | None] = {}
+        scope: dict[str, UUID | None] = {}
         for place in mention.files:
-            found.update(_scope([each for each in files if (each.start, each.end) == place]))
+            scope.update(_scope([file for file in files if (file.start, file.end) == place]))
             if place in self._unknown:
-                found[self._unknown[place]] = None
-        return tuple(found.items()) or None
+                scope[self._unknown[place]] = None
+        return tuple(scope.items()) or None
 
 
 def not_found(written: str, file: str, document_id: UUID | None) -> HydrationWarning:
@@ -63,7 +62,7 @@ def not_found(written: str, file: str, document_id: UUID | None) -> HydrationWar
 
 
 def _scope(files: Sequence[MentionedFile]) -> Scope:
-    called = {each.file.path or each.file.external_id: each.file.document_id for each in files}
+    called = {file.file.path or file.file.external_id: file.file.document_id for file in files}
     return tuple(called.items())
 
 

@@ -1,9 +1,9 @@
-"""What the shape of a token mentions: a file, a symbol, a code; what quotation marks make of it. Pure, by rules."""
+"""Classifies tokens by their shape or quotation marks: file, symbol or code. Pure."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragcorp.application.structure.mentions.tokens import Token
 from ragcorp.domain.structure.entities import EntityKind
@@ -17,10 +17,10 @@ from ragcorp.domain.text.entity_names import (
 )
 
 MAX_QUALIFIED = 3
-"""Names by which a qualified symbol is looked up: the whole, its last two parts, and the last."""
+"""Lookup names of a qualified symbol: all parts, the last two, the last."""
 
 MIN_LETTERS = 3
-"""Of a code that may be the name of a file or symbol as well."""
+"""Minimum letters of a code that may also name a file or symbol."""
 
 MIN_KEBAB = 5
 
@@ -37,7 +37,7 @@ _BARE_FILES = frozenset({"makefile", "dockerfile", "jenkinsfile", "procfile", "g
 _LINE = re.compile(r"(?::\d{1,6}){1,2}$|#L\d{1,6}(?:-L?\d{1,6})?$")
 _MEMBER = re.compile(r"::|#|->|:")
 _DIGITS_JOINED = re.compile(r"\d{4,8}(?:[-_]\d{2,8}){1,3}")
-"""A file that is named by numbers alone: ``2024-0031``."""
+"""A file name of numbers only: ``2024-0031``."""
 _SLASH = re.compile(r"[/\\]+")
 _DRIVE = re.compile(r"^[A-Za-z]:(?=[\\/])")
 _EXTENSION = re.compile(r".\.([A-Za-z][A-Za-z0-9]{0,9})$")
@@ -55,16 +55,19 @@ _BLANK_QUALIFIERS = frozenset({"self", "this", "cls", "super", "me"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """A place of a query that names something, with the stored names to look up, the likeliest first.
+    """A span of a query that names something, with the stored names to look up, likeliest first.
 
-    Places are those of the query in its composed form (NFC); ``spans`` are those of each name where they differ.
-    ``weak``: it counts only where one thing has that name, and, with ``word``, where few chunks hold that word.
-    ``folders`` are those of a path, ``extension`` that of a file; ``qualifiers`` are what a symbol is said to stand
-    in: folders, a file or its stem, classes. All are folded. ``outer`` are the stored names of the classes that are
-    meant where the last part of a qualified name is not found. ``kinds`` and ``owners`` are what the words around say
-    ("método close de Session"): they choose where they can. ``files`` are the places of the files to which a
-    preposition binds it, ``owned`` where that is "of" (without files: of something else).
-    ``code``: the query speaks of code.
+    Offsets refer to the query in NFC. Folders, extension, qualifiers and owners are folded.
+
+    spans: the span of each name, where they differ
+    weak: it counts only for a unique name, and with ``word`` only if few chunks contain that word
+    folders, rooted, extension: of a path
+    qualifiers: what contains a symbol: folders, a file or its stem, classes
+    outer: stored names of the classes to use where the last part of a qualified name is unknown
+    kinds, owners, owner_span: from the surrounding words ("método close de Session"); they break ties
+    files: spans of the files that a preposition binds it to
+    owned: that preposition is "of"; without ``files``, of something else
+    code: the query is about code
     """
 
     text: str
@@ -87,7 +90,7 @@ class Mention:
     code: bool = False
 
     def span_of(self, name: str) -> tuple[int, int]:
-        """Return where a name of this mention is written."""
+        """Return the span of one of the names."""
         return self.spans[self.names.index(name)] if self.spans else (self.start, self.end)
 
     def written(self, name: str) -> str:
@@ -96,22 +99,22 @@ class Mention:
 
 
 def part(text: str) -> str:
-    """Return a folder or file as paths are compared: without case and accents."""
+    """Return a folder or file without case and accents, for comparison."""
     return file_name(text).partition(":")[2]
 
 
 def bare(text: str) -> str:
-    """Return a name as symbols and stems are compared: letters and digits only."""
+    """Return the letters and digits of a name, for comparison of symbols and stems."""
     return symbol_name(text).partition(":")[2]
 
 
-def known(*names: str) -> tuple[str, ...]:
-    """Return each name once, without those that name nothing."""
+def distinct(*names: str) -> tuple[str, ...]:
+    """Return the names without duplicates and empty ones."""
     return tuple(name for name in dict.fromkeys(names) if not is_empty(name))
 
 
 def shaped(token: Token) -> tuple[Mention, ...]:
-    """Return what a token mentions by its shape; nothing for plain words, numbers, dates, amounts and versions."""
+    """Return the mentions of a token; none for plain words, numbers, dates, amounts and versions."""
     text = _LINE.sub("", token.text)
     if not any(character.isalpha() and character not in "ºª" for character in text) or _is_quantity(text):
         return (_stem(token, text),) if _DIGITS_JOINED.fullmatch(text) and not token.quote else ()
@@ -132,12 +135,12 @@ def shaped(token: Token) -> tuple[Mention, ...]:
 
 
 def is_file(text: str) -> bool:
-    """Say whether a text ends as the name of a file does."""
+    """Return whether a text ends like a file name."""
     last = _SLASH.split(text)[-1]
-    found = _EXTENSION.search(last)
-    if found is None:
+    match = _EXTENSION.search(last)
+    if match is None:
         return last.lower() in _BARE_FILES
-    extension = found[1].lower()
+    extension = match[1].lower()
     return extension in _EXTENSIONS and len(last) - len(extension) > 1 + (len(extension) == 1)
 
 
@@ -146,7 +149,7 @@ def is_code_file(text: str) -> bool:
 
 
 def is_symbol(text: str) -> bool:
-    """Say whether a text is written as only names in code are: ``a_b``, ``aB``, ``__a__``, ``A.b``, ``a::b``."""
+    """Return whether a text is written like a name in code: ``a_b``, ``aB``, ``__a__``, ``A.b``, ``a::b``."""
     text = text.lstrip("$@")
     if "." in text or _MEMBER.search(text):
         pieces = _pieces(text)
@@ -168,14 +171,14 @@ def file_mention(token: Token, text: str, *, weak: bool = False) -> Mention:
     """Return the mention of a file by its path or name."""
     steps = [step for step in _SLASH.split(_DRIVE.sub("", text)) if step not in {"", ".", "..", "~"}]
     last = steps[-1] if steps else text
-    extension = found[1].lower() if (found := _EXTENSION.search(last)) and is_file(last) else ""
+    extension = match[1].lower() if (match := _EXTENSION.search(last)) and is_file(last) else ""
     names = (file_name(last), stem_name(last)) if extension else (file_name(last), stem_name(f"{last}.x"))
     code = (identifier_name(text),) if not extension and any(character.isdigit() for character in text) else ()
     return Mention(
         text=text,
         start=token.start,
         end=token.start + len(text),
-        names=known(*names, *code),
+        names=distinct(*names, *code),
         weak=weak,
         folders=tuple(part(step) for step in steps[:-1]),
         rooted=text[:1] in {"/", "\\", "~"} or _DRIVE.match(text) is not None,
@@ -184,7 +187,7 @@ def file_mention(token: Token, text: str, *, weak: bool = False) -> Mention:
 
 
 def symbol_mention(token: Token, text: str, *, weak: bool = False, container: tuple[str, ...] = ()) -> Mention:
-    """Return the mention of a symbol, a file of that stem where no symbol is found, unless it stands in a container."""
+    """Return the mention of a symbol; outside a container also of a file with that stem, as second choice."""
     start = token.start + len(text) - len(text.lstrip("$@"))
     text = text.lstrip("$@")
     pieces = _pieces(text)
@@ -198,10 +201,10 @@ def symbol_mention(token: Token, text: str, *, weak: bool = False, container: tu
         text=text,
         start=start,
         end=start + len(text),
-        names=known(*names),
+        names=distinct(*names),
         weak=weak,
         qualifiers=(*container, *(bare(piece) for piece in pieces[:-1] if bare(piece))),
-        outer=known(symbol_name(pieces[-2])) if len(pieces) > 1 and pieces[-2][:1].isupper() else (),
+        outer=distinct(symbol_name(pieces[-2])) if len(pieces) > 1 and pieces[-2][:1].isupper() else (),
     )
 
 
@@ -221,36 +224,33 @@ def _quoted(token: Token, text: str) -> tuple[Mention, ...]:
     names = [*code, *symbol, stem, heading] if token.quote == "`" else [*code, heading, *symbol, stem]
     if len(words) == 1 and len(_pieces(text.rstrip("()"))) > 1:
         inner = symbol_mention(token, text.rstrip("()"))
-        return (Mention(
-            text=text, start=token.start, end=token.end, names=known(*inner.names, *names), qualifiers=inner.qualifiers,
-            outer=inner.outer,
-        ),)  # fmt: skip
-    return (Mention(text=text, start=token.start, end=token.end, names=known(*names)),)
+        return (replace(inner, text=text, start=token.start, end=token.end, names=distinct(*inner.names, *names)),)
+    return (Mention(text=text, start=token.start, end=token.end, names=distinct(*names)),)
 
 
 def _member(token: Token, text: str) -> tuple[Mention, ...]:
-    """Return a file and a symbol in it (``auth.go::login``, ``src/auth.py:Session.close``), where a token is that."""
+    """Return the mentions of a file and of a symbol in it (``auth.go::login``, ``src/auth.py:Session.close``)."""
     drive = 2 if _DRIVE.match(text) else 0
-    found = _MEMBER.search(text, drive)
-    if not found or not (is_file(text[: found.start()]) or _is_path(text[: found.start()])):
+    match = _MEMBER.search(text, drive)
+    if not match or not (is_file(text[: match.start()]) or _is_path(text[: match.start()])):
         return ()
-    file = file_mention(token, text[: found.start()])
-    name = text[found.end() :]
+    file = file_mention(token, text[: match.start()])
+    name = text[match.end() :]
     pieces = _pieces(name)
     if not pieces or not all(_NAME.fullmatch(piece.strip("()")) for piece in pieces):
         return (file,)
-    start = token.start + found.end()
+    start = token.start + match.end()
     inner = Token(text=name, start=start, end=start + len(name), outer_start=start, outer_end=token.outer_end)
     within = (*file.folders, part(_SLASH.split(file.text)[-1]))
     return (file, symbol_mention(inner, name.rstrip("()"), container=within))
 
 
 def _code(token: Token, text: str) -> tuple[Mention, ...]:
-    """Return a code (``FAC-2024-0113``), and weakly the symbol that is written so (``sha256``)."""
+    """Return the mention of a code (``FAC-2024-0113``), and a weak one of a symbol (``sha256``)."""
     letters = sum(character.isalpha() for character in text)
     if _VERSION.fullmatch(text) or len(text) < 2 or not letters or text[0] in "$@":
         return ()
-    code = Mention(text=text, start=token.start, end=token.start + len(text), names=known(identifier_name(text)))
+    code = Mention(text=text, start=token.start, end=token.start + len(text), names=distinct(identifier_name(text)))
     if "_" in text.strip("_"):
         named = is_symbol(text)
         return ((symbol_mention(token, text),) if named else (_stem(token, text),)) + (
@@ -265,7 +265,7 @@ def _code(token: Token, text: str) -> tuple[Mention, ...]:
 
 
 def _labelled(token: Token, text: str) -> tuple[Mention, ...]:
-    """Return the code behind a label that is written together with it: ``REF:AB-12``."""
+    """Return the mentions of the code after a label: ``REF:AB-12``."""
     label, _, code = text.rpartition(":")
     if not label.isalpha() or not any(character.isdigit() for character in code):
         return ()
@@ -275,18 +275,18 @@ def _labelled(token: Token, text: str) -> tuple[Mention, ...]:
 
 def _stem(token: Token, text: str) -> Mention:
     """Return the weak mention of a file by its name without an extension: ``01-introduccion``, ``contrato_v1.2``."""
-    names = known(file_name(text), stem_name(f"{text}.x"))
+    names = distinct(file_name(text), stem_name(f"{text}.x"))
     return Mention(text=text, start=token.start, end=token.start + len(text), names=names, weak=True)
 
 
 def _is_quantity(text: str) -> bool:
-    found = _QUANTITY.fullmatch(text)
+    match = _QUANTITY.fullmatch(text)
     digits = sum(character.isdigit() for character in text)
-    return found is not None and text[0].isdigit() and found[1].lower() in _UNITS and digits <= 6
+    return match is not None and text[0].isdigit() and match[1].lower() in _UNITS and digits <= 6
 
 
 def _is_path(text: str) -> bool:
-    """Say whether a text without an extension is a path for certain: two slashes, or one at its beginning."""
+    """Return whether a text without an extension must be a path: two slashes, or one at its start."""
     steps = _SLASH.split(text)
     if len(steps) < 2 or not all(re.search(r"\w", step) for step in steps[1:]):
         return False

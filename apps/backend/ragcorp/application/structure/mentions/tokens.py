@@ -1,6 +1,6 @@
-"""A query cut into words, compounds and quotations, with their places. Pure; linear in the length of the query.
+"""Tokenizes a query into words, compounds and quotations, without addresses (URLs, e-mail). Pure; linear time.
 
-Addresses (URLs, e-mail) are left out. A text is taken in its composed form (NFC), which places refer to.
+Offsets refer to the text in NFC.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.domain.text.utterances import content_words
 
 MAX_TOKEN = 200
-"""Characters: what is longer (an encoded blob) names nothing."""
+"""Maximum characters; a longer token (an encoded blob) is ignored."""
 
 _QUOTED = re.compile(
     r"«([^«»\n]{1,200})»|“([^“”\n]{1,200})”|„([^„“”\n]{1,200})[\u201c\u201d]|\"([^\"\n]{1,200})\""
@@ -52,14 +52,14 @@ _WORDS_THAT_ASK = """
     corrija mostre explique procure preciso quero faz fazer
 """
 _ASKING = frozenset(_WORDS_THAT_ASK.split())
-"""Words that say what to do with something, in lower case without accents: they name nothing."""
+"""Words of instructions, in lower case without accents: they never name anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A word or compound of a query, or what stands between quotes. ``outer_*`` are its places with them.
+    """A word, compound or quoted text of a query. ``outer_*`` include the quotation marks.
 
-    ``called``: parentheses follow, as those of a function do. ``glued``: only blanks lie between it and the one before.
+    ``called``: parentheses of a call follow. ``glued``: only spaces separate it from the previous token.
     """
 
     text: str
@@ -86,19 +86,19 @@ def plain_word(word: str) -> str:
     return folded_in_place(word)
 
 
-def tokens(text: str) -> tuple[Token, ...]:
-    """Return the tokens of a composed text in its order. Of several quoted words, the quotation comes before them."""
-    found = sorted(_found(_without_addresses(text)), key=lambda each: (each.outer_start, -each.end))
-    return tuple(_joined(text, found))
+def tokenize(text: str) -> tuple[Token, ...]:
+    """Return the tokens of a composed text in order; a quotation precedes its words."""
+    tokens = sorted(_scan(_without_addresses(text)), key=lambda token: (token.outer_start, -token.end))
+    return tuple(_joined(text, tokens))
 
 
 @lru_cache(maxsize=4096)
 def says_something(word: str) -> bool:
-    """Say whether a word speaks of something: no function word, no word that asks, three letters at least."""
+    """Return whether a word has content: at least three letters, no function word, no word of instructions."""
     return len(word) > 2 and plain_word(word) not in _ASKING and bool(content_words(word))
 
 
-def _found(text: str) -> Iterator[Token]:
+def _scan(text: str) -> Iterator[Token]:
     whole: list[tuple[int, int]] = []
     for quoted in _QUOTED.finditer(text):
         number = quoted.lastindex or 1
@@ -135,10 +135,10 @@ def _found(text: str) -> Iterator[Token]:
         )
 
 
-def _joined(text: str, found: list[Token]) -> Iterator[Token]:
-    """Mark tokens that only blanks separate from the one before; words in a call are left to it."""
+def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
+    """Mark glued tokens, and drop the words inside a call."""
     end, called_until = 0, 0
-    for token in found:
+    for token in tokens:
         if token.start < called_until:
             continue
         if token.called:

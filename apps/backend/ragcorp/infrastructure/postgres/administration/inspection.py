@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from ragcorp.domain.diagnosis import Contents, ServerFacts, StoredModel
 from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
 from ragcorp.infrastructure.postgres.connections.errors import translate
 from ragcorp.infrastructure.postgres.connections.indexes import INVALID_INDEXES_IN_USE
@@ -51,35 +50,6 @@ UNPROTECTED = """
                AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
     ORDER BY c.relname
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerFacts:
-    """``vector`` is the version of pgvector, None without the extension."""
-
-    version: str
-    version_number: int
-    vector: str | None
-    has_spanish: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredModel:
-    name: str
-    dimensions: int
-    has_vectors: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """Contents of a migrated database; ``failed`` of the ``pending`` texts are no longer retried."""
-
-    documents: int
-    chunks: int
-    pending: int
-    failed: int
-    invalid_indexes: tuple[str, ...]
-    model: StoredModel | None
 
 
 def inspect_server(dsn: str) -> ServerFacts:

@@ -1,9 +1,8 @@
-"""Checks in one statement that a database is ready to serve searches."""
+"""Reads what a search requires of the database, in one statement."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ragcorp.domain.diagnosis import SearchFacts
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.infrastructure.postgres.administration.migrations import VERSION
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
@@ -17,18 +16,10 @@ LOOK = f"""
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
-    """State of the database. ``widths`` are the stored dimensions of the service's model."""
-
-    revision: str | None
-    widths: tuple[int, ...]
-    invalid_indexes: tuple[str, ...]
-    has_spanish: bool
-
-
-async def look(database: Database, *, model: EmbeddingModel) -> Sight:
+async def look(database: Database, *, model: EmbeddingModel) -> SearchFacts:
     """Raises StorageUnavailableError, with reason ``schema`` for a database without a schema."""
     rows = await database.fetch(LOOK, {"name": model.name}, workspace=EVERY_WORKSPACE)
     revision, widths, invalid, has_spanish = rows[0] if rows else (None, [], [], False)
-    return Sight(revision=revision, widths=tuple(widths), invalid_indexes=tuple(invalid), has_spanish=bool(has_spanish))
+    return SearchFacts(
+        revision=revision, widths=tuple(widths), invalid_indexes=tuple(invalid), has_spanish=bool(has_spanish)
+    )

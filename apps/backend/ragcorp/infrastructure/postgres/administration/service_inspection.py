@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import psycopg
 
+from ragcorp.domain.diagnosis import NetworkFacts
 from ragcorp.infrastructure.postgres.administration.inspection import (
     CONNECT_TIMEOUT_SECONDS,
     IS_BOUND,
@@ -30,26 +30,7 @@ PASSAGES = f"SELECT count(*) FROM (SELECT FROM chunks LIMIT {MOST_COUNTED}) AS c
 NOW = "SELECT clock_timestamp()"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceFacts:
-    """Facts about the database of a service.
-
-    ``row_level_security`` is False if it is off for every table, all of which are then ``unprotected``. ``unmarked``
-    are statements for a superuser: without them conditions under policies use no index. ``passages`` are counted up to
-    ``MOST_COUNTED``; ``skew_seconds`` is how far the database's clock is ahead of this machine's.
-    """
-
-    keys: int
-    active_keys: int
-    sees_every_row: bool
-    unprotected: tuple[str, ...]
-    row_level_security: bool
-    unmarked: tuple[str, ...]
-    passages: int
-    skew_seconds: float
-
-
-def inspect_service(dsn: str) -> ServiceFacts:
+def inspect_service(dsn: str) -> NetworkFacts:
     """Inspect a database at this version's schema. Raises as ``inspect_server``. Blocking."""
     try:
         with psycopg.connect(
@@ -66,7 +47,7 @@ def inspect_service(dsn: str) -> ServiceFacts:
             here = before + (datetime.now(UTC) - before) / 2
     except psycopg.Error as error:
         raise translate(error) from error
-    return ServiceFacts(
+    return NetworkFacts(
         keys=keys,
         active_keys=active,
         sees_every_row=not is_bound,

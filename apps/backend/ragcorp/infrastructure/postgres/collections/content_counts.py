@@ -38,7 +38,7 @@ WAITING = (CHUNK_COLLECTION, Collection.MEMORY, Collection.HISTORY, GRAPH, "stru
 
 
 class PostgresContentCounts:
-    """Ended by the server after ``timeout_ms``."""
+    """Counts in one statement, cancelled after ``timeout_ms``."""
 
     def __init__(self, database: Database, *, timeout_ms: int = 1_500) -> None:
         self._database = database

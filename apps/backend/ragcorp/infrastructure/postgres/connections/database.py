@@ -193,9 +193,9 @@ class Database:
                 await asyncio.shield(self._pool.putconn(connection))
 
     @asynccontextmanager
-    async def driver_transaction(self, workspace: str) -> AsyncIterator[DriverConnection]:
+    async def transaction(self, workspace: str) -> AsyncIterator[DriverConnection]:
         """A connection in a transaction that commits at the end of the block."""
-        async with self._guarded("driver_transaction"), self._pool.connection() as connection:
+        async with self._guarded("transaction"), self._pool.connection() as connection:
             await _begin(connection, workspace)
             yield connection
 

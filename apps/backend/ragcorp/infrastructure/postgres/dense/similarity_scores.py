@@ -37,11 +37,14 @@ MEAN_IS_STALE = """
         WHERE m.active AND now.chunks > 0 AND abs(now.chunks - coalesce(stored.chunks, 0)) > 0.05 * now.chunks)
 """
 
-STORE_MEAN = """
+_STORE_MEAN = """
     INSERT INTO workspace_means (workspace, model_id, chunks, mean_vector)
     SELECT %(workspace)s, m.id, count(*), avg(e.embedding)
     FROM embedding_models m JOIN chunk_embeddings e ON e.model_id = m.id
-    WHERE m.active AND e.workspace = %(workspace)s
+    WHERE {model} AND e.workspace = %(workspace)s
     GROUP BY m.id
     ON CONFLICT (workspace, model_id) DO UPDATE SET chunks = excluded.chunks, mean_vector = excluded.mean_vector
 """
+
+STORE_MEAN, STORE_MEAN_OF_MODEL = (_STORE_MEAN.format(model=model) for model in ("m.active", "m.id = %(model_id)s"))
+"""Store the mean vector of a workspace: of the active model, and of any model."""

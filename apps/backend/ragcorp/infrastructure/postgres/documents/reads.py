@@ -9,7 +9,13 @@ from ragcorp.domain.ports.storage import DocumentSelection
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
 from ragcorp.infrastructure.postgres.tables.attributes import attribute_columns, read_attributes
-from ragcorp.infrastructure.postgres.visibility.predicates import DOCUMENTS, Predicate, filtered, visibility
+from ragcorp.infrastructure.postgres.visibility.predicates import (
+    DOCUMENTS,
+    Predicate,
+    filtered,
+    named,
+    visibility,
+)
 
 COLUMNS = f"""
     d.id, d.external_id, d.title, d.path, d.content_hash, d.media_type, d.filename, d.size_bytes, d.chunk_count,
@@ -64,26 +70,18 @@ purged documents had. So a deleted document that is restored later is embedded a
 
 def one(external_id: str, *, principal: Principal, deleted: bool = False) -> Predicate:
     """Return the condition that selects a readable document by name."""
-    selected = _readable(principal, deleted=deleted)
-    selected.clauses.append("d.external_id = %(external_id)s")
-    selected.values["external_id"] = external_id
-    return selected
+    return _readable(principal, deleted=deleted) & Predicate.of(
+        "d.external_id = %(external_id)s", external_id=external_id
+    )
 
 
 def several(selection: DocumentSelection, *, principal: Principal, after: str | None = None) -> Predicate:
     """Return the condition that selects readable documents, from behind the name ``after``."""
-    selected = _readable(principal, deleted=selection.deleted)
-    narrowed = filtered(selection.filters, table=DOCUMENTS, alias="d")
-    selected.clauses += narrowed.clauses
-    selected.values |= narrowed.values
-    if selection.prefix:
-        # an index serves the bound even if the prefix is not known at planning
-        selected.clauses += ["d.external_id >= %(prefix)s", "starts_with(d.external_id, %(prefix)s)"]
-        selected.values["prefix"] = selection.prefix
-    if after is not None:
-        selected.clauses.append("d.external_id > %(after)s")
-        selected.values["after"] = after
-    return selected
+    return (
+        _readable(principal, deleted=selection.deleted)
+        & filtered(selection.filters, table=DOCUMENTS, alias="d")
+        & named("d", prefix=selection.prefix, after=after)
+    )
 
 
 async def hide(connection: DriverConnection, selection: DocumentSelection, *, principal: Principal) -> int:
@@ -129,6 +127,4 @@ def document(row: TupleRow) -> Document:
 
 
 def _readable(principal: Principal, *, deleted: bool) -> Predicate:
-    readable = visibility(principal, alias="d")
-    readable.clauses.append(f"d.deleted_at IS {'NOT ' if deleted else ''}NULL")
-    return readable
+    return visibility(principal, alias="d") & Predicate.of(f"d.deleted_at IS {'NOT ' if deleted else ''}NULL")

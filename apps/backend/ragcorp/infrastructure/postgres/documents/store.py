@@ -9,11 +9,11 @@ from psycopg.rows import TupleRow
 from ragcorp.domain.documents import Document, IngestStatus, ParsedText, SourceFile
 from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.filters import Condition
+from ragcorp.domain.ingestion import IngestResult
 from ragcorp.domain.ports.storage import (
     DocumentPage,
     DocumentSelection,
     DocumentWrite,
-    WriteOutcome,
 )
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
@@ -41,7 +41,7 @@ class PostgresDocumentStore:
 
     async def find_unchanged(
         self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
-    ) -> dict[str, WriteOutcome]:
+    ) -> dict[str, IngestResult]:
         visible = visibility(principal, alias="d")
         rows = await self._database.fetch(
             FIND_UNCHANGED.format(visible=visible.sql),
@@ -49,26 +49,30 @@ class PostgresDocumentStore:
             workspace=principal.workspace,
         )
         return {
-            external_id: WriteOutcome(
-                document_id=document_id, status=IngestStatus.UNCHANGED, chunks=chunk_count, pending=pending
+            external_id: IngestResult(
+                external_id=external_id,
+                document_id=document_id,
+                status=IngestStatus.UNCHANGED,
+                chunks=chunk_count,
+                pending=pending,
             )
             for external_id, document_id, chunk_count, pending in rows
         }
 
-    async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[WriteOutcome]:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+    async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
+        async with self._database.transaction(principal.workspace) as connection:
             outcomes = await save_documents(connection, writes, principal=principal)
         self._changed(principal)
         return outcomes
 
-    async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> WriteOutcome:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+    async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> IngestResult:
+        async with self._database.transaction(principal.workspace) as connection:
             (outcome,) = await save_documents(connection, [write], principal=principal, expected=expected)
         self._changed(principal)
         return outcome
 
-    async def restore(self, write: DocumentWrite, *, principal: Principal) -> WriteOutcome:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+    async def restore(self, write: DocumentWrite, *, principal: Principal) -> IngestResult:
+        async with self._database.transaction(principal.workspace) as connection:
             (outcome,) = await save_documents(connection, [write], principal=principal, restoring=True)
         self._changed(principal)
         return outcome
@@ -105,7 +109,7 @@ class PostgresDocumentStore:
         return DocumentPage(documents=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def soft_delete(self, selection: DocumentSelection, *, principal: Principal) -> int:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             hidden = await reads.hide(connection, selection, principal=principal)
         self._changed(principal)
         return hidden
@@ -117,7 +121,7 @@ class PostgresDocumentStore:
 
     async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
         workspace = principal.workspace if principal else EVERY_WORKSPACE
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             return await reads.purge(connection, older_than_days=older_than_days, principal=principal)
 
     async def _one(self, statement: str, selected: Predicate, principal: Principal) -> TupleRow:

@@ -11,7 +11,8 @@ from psycopg.types.json import Jsonb
 
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.exceptions import ConflictError, NotFoundError
-from ragcorp.domain.ports.storage import DocumentWrite, WriteOutcome
+from ragcorp.domain.ingestion import IngestResult
+from ragcorp.domain.ports.storage import DocumentWrite
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.array_insert import insert_rows
 from ragcorp.infrastructure.postgres.connections.database import DriverConnection
@@ -98,7 +99,7 @@ async def save_documents(
     principal: Principal,
     restoring: bool = False,
     expected: bytes | None = None,
-) -> list[WriteOutcome]:
+) -> list[IngestResult]:
     """Create or swap the documents inside the connection's transaction; outcomes in the order of ``writes``.
 
     Rows are locked in the order of external_id, so that parallel batches never deadlock. Raises ConflictError for an
@@ -144,8 +145,12 @@ async def save_documents(
             found = existing[write.external_id]
             document_id, chunk_count, status = found.document_id, found.chunk_count, IngestStatus.UNCHANGED
         outcomes.append(
-            WriteOutcome(
-                document_id=document_id, status=status, chunks=chunk_count, pending=pending.get(document_id, 0)
+            IngestResult(
+                external_id=write.external_id,
+                document_id=document_id,
+                status=status,
+                chunks=chunk_count,
+                pending=pending.get(document_id, 0),
             )
         )
     return outcomes

@@ -124,7 +124,7 @@ class PostgresEmbeddingBacklog:
     async def complete(self, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
         common = {"name": model.name, "dimensions": model.dimensions}
         rows = [values | common for values in vector_rows(vectors)]
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             locked = await self._locked(connection, [row["id"] for row in rows])
             await connection.cursor().executemany(self._table.sql(STORE_VECTOR), rows)
             await self._refresh(connection, [row[0] for row in locked])
@@ -138,14 +138,14 @@ class PostgresEmbeddingBacklog:
         values: dict[str, object] = {"reason": reason, "delay": retry_in_seconds, "max_attempts": max_attempts}
         values["ids"] = [chunk.chunk_id for chunk in chunks]
         values["hashes"] = [chunk.index_hash for chunk in chunks]
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             locked = await self._locked(connection, values["ids"])
             await connection.execute(self._table.sql(FAIL), values)
             # documents no longer wait for chunks that failed too often
             await self._refresh(connection, [row[0] for row in locked])
 
     async def release(self, chunk_ids: Sequence[int]) -> None:
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             await self._locked(connection, list(chunk_ids))
             await connection.execute(self._table.sql(RELEASE), {"ids": list(chunk_ids)})
 
@@ -155,7 +155,7 @@ class PostgresEmbeddingBacklog:
         else:
             or_unaveraged = OR_UNAVERAGED if self._table.averaged else ""
             lock = self._table.sql(LOCK_DOCUMENTS_WITHOUT_VECTORS, or_unaveraged=or_unaveraged)
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             groups = [row[0] for row in await (await connection.execute(lock)).fetchall()]
             enqueued = (await connection.execute(self._table.sql(ENQUEUE_MISSING), {"groups": groups})).rowcount
             await self._refresh(connection, groups)

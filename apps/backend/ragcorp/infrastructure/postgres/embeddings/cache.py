@@ -115,12 +115,11 @@ class PostgresEmbeddingCache:
             }
             for key, vector in sorted(vectors.items())  # writers lock in one order
         ]
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             await connection.cursor().executemany(CACHE, rows)
 
     async def status(self) -> list[CachedVectors]:
-        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
-            rows = await (await connection.execute(STATUS)).fetchall()
+        rows = await self._database.fetch(STATUS, workspace=EVERY_WORKSPACE)
         return [
             CachedVectors(
                 model=EmbeddingModel(name=name, dimensions=dimensions),
@@ -133,9 +132,9 @@ class PostgresEmbeddingCache:
         ]
 
     async def count_unused(self, *, days: float, model: str | None) -> int:
-        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
-            row = await (await connection.execute(COUNT_UNUSED, {"days": days, "model": model})).fetchone()
-        return int(row[0]) if row else 0
+        values = {"days": days, "model": model}
+        ((count,),) = await self._database.fetch(COUNT_UNUSED, values, workspace=EVERY_WORKSPACE)
+        return int(count)
 
     async def prune(self, *, days: float, model: str | None, limit: int) -> int:
         async with self._database.autocommit(EVERY_WORKSPACE) as connection:

@@ -18,6 +18,7 @@ from ragcorp.domain.ports.embeddings import ModelState, Rejected
 from ragcorp.domain.ports.storage import PendingChunk
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database, DriverConnection
 from ragcorp.infrastructure.postgres.connections.errors import translated
+from ragcorp.infrastructure.postgres.dense.similarity_scores import STORE_MEAN_OF_MODEL
 from ragcorp.infrastructure.postgres.embeddings import reembedding_statements as statements
 from ragcorp.infrastructure.postgres.embeddings.backlog import pending_texts, vector_rows
 from ragcorp.infrastructure.postgres.embeddings.document_vectors import REFRESH_OF_MODEL
@@ -77,7 +78,7 @@ class PostgresReembedding:
             yield
 
     async def models(self) -> list[ModelState]:
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             found = await (await connection.execute(statements.MODELS)).fetchall()
             states = []
             for model_id, name, dimensions, active in found:
@@ -102,14 +103,14 @@ class PostgresReembedding:
 
     async def register(self, model: EmbeddingModel) -> None:
         require_width(model.dimensions, field="--dimensions")
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(statements.REGISTER, _named(model))
             for column in ("distance_threshold", "similarity_threshold"):
                 for statement, values in known_thresholds(column):
                     await connection.execute(statement, values)
 
     async def count(self, model: EmbeddingModel) -> tuple[int, int]:
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             return await _counted(connection, await _id(connection, model))
 
     async def missing(self, kind: str, *, model: EmbeddingModel, after: int, limit: int) -> list[PendingChunk]:
@@ -120,7 +121,7 @@ class PostgresReembedding:
 
     async def store(self, kind: str, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
         table = EMBEDDED[kind]
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             model_id = await _id(connection, model)
             rows = [values | {"model_id": model_id} for values in vector_rows(vectors)]
             await connection.execute(table.lock, {"ids": [row["id"] for row in rows]})
@@ -134,7 +135,7 @@ class PostgresReembedding:
         values = {"model_id": model_id, "since": self._since(model), "rejected": list(rejected.get("chunks", {}))}
         after = UUID(int=0)
         while True:
-            async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+            async with self._database.transaction(EVERY_WORKSPACE) as connection:
                 document_ids = await _documents(connection, values, after=after)
                 if not document_ids:
                     break
@@ -145,7 +146,7 @@ class PostgresReembedding:
         async with self._database.autocommit(EVERY_WORKSPACE) as connection:
             found = await (await connection.execute(statements.WORKSPACES, values)).fetchall()
             for (workspace,) in found:
-                await connection.execute(statements.STORE_MEAN, {"model_id": model_id, "workspace": workspace})
+                await connection.execute(STORE_MEAN_OF_MODEL, {"model_id": model_id, "workspace": workspace})
 
     async def build_indexes(self, model: EmbeddingModel, *, report: Callable[[int, int], None]) -> None:
         async with self._connection() as connection:
@@ -194,7 +195,7 @@ class PostgresReembedding:
         return 0
 
     async def _activate(self, model: EmbeddingModel, rejected: Rejected) -> None:
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(statements.BEGIN_CHANGE)
             await connection.execute(statements.LOCK_MAINTENANCE)
             await connection.execute(statements.GIVE_WAY)

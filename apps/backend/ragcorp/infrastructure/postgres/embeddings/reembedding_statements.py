@@ -74,14 +74,6 @@ NOW = "SELECT clock_timestamp()"
 
 WORKSPACES = "SELECT DISTINCT workspace FROM chunk_embeddings WHERE model_id = %(model_id)s"
 
-STORE_MEAN = """
-    INSERT INTO workspace_means (workspace, model_id, chunks, mean_vector)
-    SELECT %(workspace)s, %(model_id)s, count(*), avg(embedding)
-    FROM chunk_embeddings WHERE model_id = %(model_id)s AND workspace = %(workspace)s
-    HAVING count(*) > 0
-    ON CONFLICT (workspace, model_id) DO UPDATE SET chunks = excluded.chunks, mean_vector = excluded.mean_vector
-"""
-
 LOCKED = (
     "documents",
     "chunks",

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from ragcorp.domain.exceptions import NotFoundError, StorageUnavailableError
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.structure.entities import EntityIdentity
+from ragcorp.domain.structure.entities import EntityIdentity, EntityRef
 from ragcorp.domain.structure.hydration import (
     SHOWN_CHARACTERS,
     DroppedEntity,
@@ -134,7 +134,7 @@ class PostgresEpisodeStore:
         principal: Principal,
     ) -> int:
         rows = [*map(_shown_row, entities), *map(_dropped_row, dropped)]
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             episode = await (await connection.execute(NEXT_TURN, _whose(episode_id, principal))).fetchone()
             if episode is None:
                 raise StorageUnavailableError("The episode could not be stored.", reason="error")
@@ -188,7 +188,7 @@ class PostgresEpisodeStore:
         )
 
     async def purge(self, *, older_than_days: float) -> int:
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             purged = (await connection.execute(PURGE, {"seconds": older_than_days * 86_400.0})).rowcount
             empty = await (await connection.execute(LOCK_EMPTY)).fetchall()
             await connection.execute(PURGE_EMPTY, {"ids": [row[0] for row in empty]})
@@ -201,30 +201,23 @@ def _whose(episode_id: str, principal: Principal) -> dict[str, object]:
 
 def _shown_row(entity: HydratedEntity) -> dict[str, object]:
     planned = entity.planned
-    return {
-        "document_id": planned.entity.document_id,
-        "key": planned.entity.key,
-        "kind": planned.entity.kind.value,
-        "artifact_hash": entity.text.artifact_hash,
-        "reasons": list(planned.reasons),
-        "priority": planned.priority,
-        "tokens": planned.tokens,
-        "cut": planned.cut,
-        "dropped": None,
-    }
+    row = _entity_row(planned.entity, planned.reasons, priority=planned.priority, tokens=planned.tokens)
+    return row | {"artifact_hash": entity.text.artifact_hash, "cut": planned.cut, "dropped": None}
 
 
 def _dropped_row(dropped: DroppedEntity) -> dict[str, object]:
+    row = _entity_row(dropped.entity, dropped.reasons, priority=dropped.priority, tokens=dropped.tokens)
+    return row | {"artifact_hash": None, "cut": False, "dropped": dropped.budget.value}
+
+
+def _entity_row(entity: EntityRef, reasons: Sequence[str], *, priority: int, tokens: int) -> dict[str, object]:
     return {
-        "document_id": dropped.entity.document_id,
-        "key": dropped.entity.key,
-        "kind": dropped.entity.kind.value,
-        "artifact_hash": None,
-        "reasons": list(dropped.reasons),
-        "priority": dropped.priority,
-        "tokens": dropped.tokens,
-        "cut": False,
-        "dropped": dropped.budget.value,
+        "document_id": entity.document_id,
+        "key": entity.key,
+        "kind": entity.kind.value,
+        "reasons": list(reasons),
+        "priority": priority,
+        "tokens": tokens,
     }
 
 

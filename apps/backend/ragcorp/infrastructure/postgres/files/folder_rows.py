@@ -145,7 +145,7 @@ class PostgresFolderRecords:
             "relatives": [claim.relative for claim in claims],
             "hashes": [claim.content_hash for claim in claims],
         }
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             others = await (await connection.execute(OF_OTHERS, values)).fetchall()
             await connection.execute(CLAIM, values)
         return frozenset(external_id for (external_id,) in others)
@@ -153,7 +153,7 @@ class PostgresFolderRecords:
     async def confirm(self, folder: bytes, records: Sequence[FileRecord], *, principal: Principal) -> None:
         if not records:
             return
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             await connection.execute(
                 CONFIRM,
                 {
@@ -171,7 +171,7 @@ class PostgresFolderRecords:
 
     async def forget(self, folder: bytes, external_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
         values = {"workspace": principal.workspace, "folder": folder, "external_ids": list(external_ids)}
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             owned = tuple(row[0] for row in await (await connection.execute(LOCK_OWNED, values)).fetchall())
             for start in range(0, len(owned), MAX_FILTER_VALUES):
                 some = Condition(name="external_id", values=owned[start : start + MAX_FILTER_VALUES])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
+from typing import Any
 
 from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
@@ -135,7 +136,7 @@ class PostgresExtractionStore:
     ) -> int:
         visible = visibility(principal)
         which = {"workspace": principal.workspace} | asdict(version)
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             await connection.execute(LOCK_DOCUMENT, {"document_id": task.document_id})
             cursor = await connection.execute(
                 LOCK_CHUNK.format(visible=visible.sql),
@@ -158,7 +159,7 @@ class PostgresExtractionStore:
 
     async def remove_stale(self, *, principal: Principal) -> int:
         visible = visibility(principal, alias="f")
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             cursor = await connection.execute(REMOVE_STALE.format(visible=visible.sql), visible.values)
             gone = await cursor.fetchall()
             await connection.execute(FORGET, {"workspace": principal.workspace})
@@ -226,31 +227,16 @@ def _draft(found: ExtractedFact, attributes: DocumentAttributes) -> FactDraft:
 
 
 def _written(found: ExtractedFact) -> dict[str, object]:
-    return {
-        "subject": found.subject,
-        "subject_kind": found.subject_kind,
-        "predicate": found.predicate,
-        "object": found.object,
-        "object_kind": found.object_kind,
-        "quote": found.quote,
+    return asdict(found) | {
         "valid_from": found.valid_from.isoformat() if found.valid_from else None,
         "valid_to": found.valid_to.isoformat() if found.valid_to else None,
     }
 
 
-def _read(answer: Sequence[dict[str, str | None]]) -> tuple[ExtractedFact, ...]:
+def _read(answer: Sequence[dict[str, Any]]) -> tuple[ExtractedFact, ...]:
     return tuple(
-        ExtractedFact(
-            subject=str(one["subject"]),
-            subject_kind=str(one["subject_kind"]),
-            predicate=str(one["predicate"]),
-            object=str(one["object"]),
-            object_kind=str(one["object_kind"]),
-            quote=str(one["quote"]),
-            valid_from=_moment(one["valid_from"]),
-            valid_to=_moment(one["valid_to"]),
-        )
-        for one in answer
+        ExtractedFact(**stored | {"valid_from": _moment(stored["valid_from"]), "valid_to": _moment(stored["valid_to"])})
+        for stored in answer
     )
 
 

@@ -26,7 +26,7 @@ from ragcorp.infrastructure.postgres.graph import facts as graph_facts
 from ragcorp.infrastructure.postgres.graph import rows as graph_rows
 from ragcorp.infrastructure.postgres.graph.names import Called, made_names
 from ragcorp.infrastructure.postgres.visibility.graph import readable_entities, readable_facts
-from ragcorp.infrastructure.postgres.visibility.predicates import ENTITIES, FACTS, Predicate, filtered
+from ragcorp.infrastructure.postgres.visibility.predicates import ENTITIES, FACTS, Predicate, filtered, named
 
 
 class PostgresGraphRepository:
@@ -38,7 +38,7 @@ class PostgresGraphRepository:
     async def save_entities(
         self, drafts: Sequence[EntityDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             usual = await made_names(
                 connection,
                 [
@@ -65,23 +65,22 @@ class PostgresGraphRepository:
     async def list_entities(
         self, selection: GraphSelection, *, principal: Principal, limit: int, after: str | None = None
     ) -> EntityPage:
-        chosen = _page("e", selection, after)
+        chosen = named("e", prefix=selection.prefix, after=after)
         if selection.name is not None:
-            chosen.clauses.append("e.keys && ARRAY[folded_name(%(name)s), name_words(%(name)s)]")
-            chosen.values["name"] = selection.name
-        narrowed = filtered(selection.filters, table=ENTITIES, alias="e")
-        rows = await self._entity_rows(_both(chosen, narrowed), principal=principal, limit=limit + 1)
+            chosen &= Predicate.of("e.keys && ARRAY[folded_name(%(name)s), name_words(%(name)s)]", name=selection.name)
+        chosen &= filtered(selection.filters, table=ENTITIES, alias="e")
+        rows = await self._entity_rows(chosen, principal=principal, limit=limit + 1)
         page = tuple(graph_rows.entity(row) for row in rows[:limit])
         return EntityPage(entities=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def delete_entity(self, external_id: str, *, principal: Principal) -> None:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             await graph_entities.delete_entity(connection, external_id, principal=principal)
 
     async def save_facts(
         self, drafts: Sequence[FactDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             return await graph_facts.save_facts(connection, drafts, principal=principal)
 
     async def get_fact(self, external_id: str, *, principal: Principal) -> Fact:
@@ -93,24 +92,23 @@ class PostgresGraphRepository:
     async def list_facts(
         self, selection: GraphSelection, *, principal: Principal, limit: int, after: str | None = None
     ) -> FactPage:
-        chosen = _page("f", selection, after)
+        chosen = named("f", prefix=selection.prefix, after=after)
         if selection.entity is not None:
-            chosen.clauses.append("%(entity)s IN (s.external_id, o.external_id)")
-            chosen.values["entity"] = selection.entity
-        narrowed = filtered(selection.filters, table=FACTS, alias="f")
-        rows = await self._fact_rows(_both(chosen, narrowed), principal=principal, limit=limit + 1)
+            chosen &= Predicate.of("%(entity)s IN (s.external_id, o.external_id)", entity=selection.entity)
+        chosen &= filtered(selection.filters, table=FACTS, alias="f")
+        rows = await self._fact_rows(chosen, principal=principal, limit=limit + 1)
         page = tuple(graph_rows.fact(row) for row in rows[:limit])
         return FactPage(facts=page, next_after=page[-1].external_id if len(rows) > limit else None)
 
     async def delete_fact(self, external_id: str, *, principal: Principal) -> None:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             await graph_facts.delete_fact(connection, external_id, principal=principal)
 
     async def _entity_rows(self, chosen: Predicate, *, principal: Principal, limit: int) -> list[TupleRow]:
-        return await self._rows(graph_rows.ENTITY_ROWS, _both(readable_entities(principal), chosen), principal, limit)
+        return await self._rows(graph_rows.ENTITY_ROWS, readable_entities(principal) & chosen, principal, limit)
 
     async def _fact_rows(self, chosen: Predicate, *, principal: Principal, limit: int) -> list[TupleRow]:
-        return await self._rows(graph_rows.FACT_ROWS, _both(readable_facts(principal), chosen), principal, limit)
+        return await self._rows(graph_rows.FACT_ROWS, readable_facts(principal) & chosen, principal, limit)
 
     async def _rows(self, statement: str, condition: Predicate, principal: Principal, limit: int) -> list[TupleRow]:
         return await self._database.fetch(
@@ -121,19 +119,4 @@ class PostgresGraphRepository:
 
 
 def _only(alias: str, external_id: str) -> Predicate:
-    return Predicate(clauses=[f"{alias}.external_id = %(external_id)s"], values={"external_id": external_id})
-
-
-def _page(alias: str, selection: GraphSelection, after: str | None) -> Predicate:
-    chosen = Predicate()
-    if selection.prefix:
-        chosen.clauses.append(f"starts_with({alias}.external_id, %(prefix)s)")
-        chosen.values["prefix"] = selection.prefix
-    if after is not None:
-        chosen.clauses.append(f"{alias}.external_id > %(after)s")
-        chosen.values["after"] = after
-    return chosen
-
-
-def _both(first: Predicate, second: Predicate) -> Predicate:
-    return Predicate(clauses=[*first.clauses, *second.clauses], values=first.values | second.values)
+    return Predicate.of(f"{alias}.external_id = %(external_id)s", external_id=external_id)

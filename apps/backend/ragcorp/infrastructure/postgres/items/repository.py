@@ -13,7 +13,7 @@ from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.items.names import read_name_key
 from ragcorp.infrastructure.postgres.items.rows import COLUMNS, TABLES, item
 from ragcorp.infrastructure.postgres.items.writes import save_items
-from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, filtered, visibility
+from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, filtered, named, visibility
 
 GET = """
     SELECT {columns} FROM {items} i WHERE {readable} AND i.external_id = %(external_id)s
@@ -61,7 +61,7 @@ class PostgresItemRepository:
             return await self._save(drafts, principal)
 
     async def _save(self, drafts: Sequence[ItemDraft], principal: Principal) -> list[ItemOutcome]:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             if self._name_key is None and any(draft.external_id is None for draft in drafts):
                 self._name_key = await read_name_key(connection)
             return await save_items(
@@ -72,7 +72,7 @@ class PostgresItemRepository:
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
     ) -> ItemOutcome:
         readable = visibility(principal, alias="i")
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             cursor = await connection.execute(
                 self._sql(LOCK_ONE, readable=readable.sql), readable.values | {"external_id": external_id}
             )
@@ -97,10 +97,7 @@ class PostgresItemRepository:
     async def list_page(
         self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
     ) -> ItemPage:
-        selected = self._selected(selection, principal)
-        if after is not None:
-            selected.clauses.append("i.external_id > %(after)s")
-            selected.values["after"] = after
+        selected = self._selected(selection, principal) & named("i", after=after)
         rows = await self._read(
             self._sql(LIST, selected=selected.sql), selected.values | {"limit": limit + 1}, principal
         )
@@ -117,9 +114,9 @@ class PostgresItemRepository:
         return [item(row, collection=self._collection) for row in reversed(rows)]
 
     async def delete_one(self, external_id: str, *, principal: Principal) -> None:
-        exactly = visibility(principal, alias="i")
-        exactly.clauses.append("i.external_id = %(external_id)s")
-        exactly.values["external_id"] = external_id
+        exactly = visibility(principal, alias="i") & Predicate.of(
+            "i.external_id = %(external_id)s", external_id=external_id
+        )
         if not await self._delete(exactly, principal):
             raise _missing()
 
@@ -127,19 +124,15 @@ class PostgresItemRepository:
         return await self._delete(self._selected(selection, principal), principal)
 
     async def _delete(self, selected: Predicate, principal: Principal) -> int:
-        async with self._database.driver_transaction(principal.workspace) as connection:
+        async with self._database.transaction(principal.workspace) as connection:
             return (await connection.execute(self._sql(DELETE, selected=selected.sql), selected.values)).rowcount
 
     def _selected(self, selection: ItemSelection, principal: Principal) -> Predicate:
-        selected = visibility(principal, alias="i")
-        narrowed = filtered(selection.filters, table=self._filter_table, alias="i")
-        selected.clauses += narrowed.clauses
-        selected.values |= narrowed.values
-        if selection.prefix:
-            # an index serves the bound even if the prefix is not known at planning
-            selected.clauses += ["i.external_id >= %(prefix)s", "starts_with(i.external_id, %(prefix)s)"]
-            selected.values["prefix"] = selection.prefix
-        return selected
+        return (
+            visibility(principal, alias="i")
+            & filtered(selection.filters, table=self._filter_table, alias="i")
+            & named("i", prefix=selection.prefix)
+        )
 
     def _sql(self, statement: str, **predicates: str) -> str:
         columns = COLUMNS.format(backlog=self._tables.backlog)

@@ -69,7 +69,7 @@ class PostgresKeyStore:
             "created_at": key.created_at,
             "expires_at": key.expires_at,
         }
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(ADD, values)
 
     async def find(self, key_id: str) -> StoredKey | None:
@@ -80,11 +80,11 @@ class PostgresKeyStore:
         return [_key(row) for row in await self._rows(LIST, workspace=workspace)]
 
     async def revoke(self, key_id: str, *, at: datetime) -> bool:
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             return (await connection.execute(REVOKE, {"id": key_id, "at": at})).rowcount > 0
 
     async def used(self, key_id: str, *, at: datetime) -> None:
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             await connection.execute(USED, {"id": key_id, "at": at})
 
     async def any_exists(self) -> bool:

@@ -29,9 +29,8 @@ class PostgresTokenUsage:
 
     async def used(self, account: TokenAccount, *, day: date) -> int:
         values = {"workspace": account.workspace, "key_id": account.key_id, "day": day}
-        async with self._database.autocommit(account.workspace) as connection:
-            row = await (await connection.execute(USED, values)).fetchone()
-        return 0 if row is None else int(row[0])
+        rows = await self._database.fetch(USED, values, workspace=account.workspace)
+        return int(rows[0][0]) if rows else 0
 
     async def add(self, tokens: Mapping[tuple[TokenAccount, date], int]) -> None:
         values = {

@@ -43,7 +43,7 @@ class PostgresSparseStatistics:
         return refreshed
 
     async def _alone(self, statement: str, workspace: str) -> bool:
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             await connection.execute(NO_TIMEOUT)
             row: TupleRow | None = await (await connection.execute(statement, {"workspace": workspace})).fetchone()
         return bool(row and row[0])

@@ -28,7 +28,7 @@ SOUND_LETTERS, LETTERS = "abdefgijklmnoprstux", "abcdefghijklmnñopqrstuvwxyz"
 """The letters of nearest_word in migration 006."""
 
 
-def _containing(lexeme: str, key: str, visible: str, *, most: str) -> str:
+def readable_chunks(lexeme: str, key: str, visible: str, *, most: str) -> str:
     """Return the FROM clause of readable chunks with a lexeme, among the first ``most`` with its key."""
     return f"""
         FROM (
@@ -46,7 +46,9 @@ def visible_frequencies(*, visible: str, documents_visible: str) -> str:
     Columns: readable chunks, whether all are readable, lexeme, chunks with it. Values: those of ``visible``,
     ``lexemes``, ``most``.
     """
-    containing = _containing("given.lexeme", "bm25_key(w.id, given.lexeme)", visible, most="(SELECT %(most)s::integer)")
+    containing = readable_chunks(
+        "given.lexeme", "bm25_key(w.id, given.lexeme)", visible, most="(SELECT %(most)s::integer)"
+    )
     return f"""
         WITH seen AS MATERIALIZED (
             SELECT count(*) AS documents, coalesce(sum(d.chunk_count) FILTER (WHERE {documents_visible}), 0) AS chunks,
@@ -69,7 +71,7 @@ def nearest_readable_words(*, visible: str) -> str:
 
     Columns: word, lexeme, document frequency in the workspace, trigram similarity; no row for a word without one.
     """
-    containing = _containing("candidate.lexeme", "bm25_key(w.id, candidate.lexeme)", visible, most=str(MOST_CHUNKS))
+    containing = readable_chunks("candidate.lexeme", "bm25_key(w.id, candidate.lexeme)", visible, most=str(MOST_CHUNKS))
     readable = f"""
         CROSS JOIN LATERAL (SELECT (lexeme_frequencies(%(workspace)s, ARRAY[candidate.lexeme]))[1] AS frequency) AS df
         JOIN bm25_workspaces w ON w.workspace = %(workspace)s

@@ -9,6 +9,7 @@ from functools import lru_cache
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.lexical import bm25
+from ragcorp.infrastructure.postgres.lexical.readable_words import readable_chunks
 from ragcorp.infrastructure.postgres.lexical.text_analysis import COUNT_CHUNKS
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
@@ -27,6 +28,8 @@ def word_frequencies(*, visible: str) -> str:
 
     Columns: word, frequency. A lexeme counts if one of its first ``most`` chunks is readable.
     """
+    key, most = "bm25_key(w.id, counted.lexeme)", "(SELECT %(most)s::integer)"
+    containing = readable_chunks("counted.lexeme", key, visible, most=most)
     return f"""
         WITH analysed AS MATERIALIZED (
             SELECT DISTINCT word, lexeme
@@ -39,15 +42,7 @@ def word_frequencies(*, visible: str) -> str:
             CROSS JOIN LATERAL unnest(every.lexemes, lexeme_frequencies(%(workspace)s, every.lexemes))
                 AS counted (lexeme, frequency)
             JOIN bm25_workspaces w ON w.workspace = %(workspace)s
-            WHERE counted.frequency > 0 AND EXISTS (
-                SELECT
-                FROM (
-                    SELECT b.chunk_id FROM bm25_chunks b
-                    WHERE bm25_impacts(b.terms, b.length) OPERATOR(pg_catalog.&&)
-                        ARRAY[bm25_key(w.id, counted.lexeme)]
-                    LIMIT (SELECT %(most)s::integer)) AS b
-                CROSS JOIN LATERAL (SELECT * FROM chunks WHERE id = b.chunk_id OFFSET 0) AS c
-                WHERE c.lexemes @@ array_to_tsvector(ARRAY[counted.lexeme])::text::tsquery AND {visible}))
+            WHERE counted.frequency > 0 AND EXISTS (SELECT {containing}))
         SELECT analysed.word, max(counted.frequency) FROM analysed JOIN counted USING (lexeme) GROUP BY analysed.word"""
 
 

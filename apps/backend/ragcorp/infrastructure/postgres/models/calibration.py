@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.evaluation.calibration import Calibration
-from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.models.registry import store_weights
+from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE, Database
+
+STORE = """
+    UPDATE embedding_models SET evidence_weight = %(evidence_weight)s, identifier_weight = %(identifier_weight)s,
+        distance_threshold = coalesce(%(distance_threshold)s, distance_threshold)
+    WHERE name = %(name)s AND dimensions = %(dimensions)s
+"""
+"""A calibration without a distance keeps the stored one."""
 
 
 class PostgresCalibrationStore:
@@ -15,10 +21,12 @@ class PostgresCalibrationStore:
         self._database = database
 
     async def store_calibration(self, calibration: Calibration, *, model: EmbeddingModel) -> None:
-        await store_weights(
-            self._database,
-            model=model,
-            evidence_weight=calibration.evidence_weight,
-            identifier_weight=calibration.identifier_weight,
-            distance_threshold=calibration.distance_threshold,
-        )
+        values = {
+            "name": model.name,
+            "dimensions": model.dimensions,
+            "evidence_weight": calibration.evidence_weight,
+            "identifier_weight": calibration.identifier_weight,
+            "distance_threshold": calibration.distance_threshold,
+        }
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
+            await connection.execute(STORE, values)

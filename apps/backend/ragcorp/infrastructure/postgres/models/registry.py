@@ -62,32 +62,3 @@ async def active_model(database: Database, *, configured: EmbeddingModel | None)
         field="EMBEDDING_MODEL, EMBEDDING_DIM",
         remedy="Run `ragcorp migrate`: it prepares the database for the configured model.",
     )
-
-
-STORE_WEIGHTS = """
-    UPDATE embedding_models SET evidence_weight = %(evidence_weight)s, identifier_weight = %(identifier_weight)s,
-        distance_threshold = coalesce(%(distance_threshold)s, distance_threshold)
-    WHERE name = %(name)s AND dimensions = %(dimensions)s
-"""
-
-
-async def store_weights(
-    database: Database,
-    *,
-    model: EmbeddingModel,
-    evidence_weight: float,
-    identifier_weight: float,
-    distance_threshold: float | None = None,
-) -> None:
-    """Store the calibrated weights of linear fusion with the model, and its distance unless that is None."""
-    async with database.driver_transaction(EVERY_WORKSPACE) as connection:
-        await connection.execute(
-            STORE_WEIGHTS,
-            {
-                "name": model.name,
-                "dimensions": model.dimensions,
-                "evidence_weight": evidence_weight,
-                "identifier_weight": identifier_weight,
-                "distance_threshold": distance_threshold,
-            },
-        )

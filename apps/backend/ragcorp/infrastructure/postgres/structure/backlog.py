@@ -15,15 +15,15 @@ from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
 from ragcorp.infrastructure.postgres.structure.writes import StoredStructure, write_structures
 
 FINGERPRINTS = """
-    WITH RECURSIVE known (fingerprint) AS (
+    WITH RECURSIVE stored (fingerprint) AS (
         (SELECT fingerprint FROM structured_documents ORDER BY fingerprint LIMIT 1)
         UNION ALL
         SELECT (SELECT s.fingerprint FROM structured_documents s
-                WHERE s.fingerprint > known.fingerprint ORDER BY s.fingerprint LIMIT 1)
-        FROM known WHERE known.fingerprint IS NOT NULL)
-    SELECT fingerprint FROM known WHERE fingerprint IS NOT NULL
+                WHERE s.fingerprint > stored.fingerprint ORDER BY s.fingerprint LIMIT 1)
+        FROM stored WHERE stored.fingerprint IS NOT NULL)
+    SELECT fingerprint FROM stored WHERE fingerprint IS NOT NULL
 """
-"""Each once, by a step in the index for each: they are few, the documents many."""
+"""A loose index scan: fingerprints are few, documents many."""
 
 REPLACED = """
     (s.fingerprint = ANY(%(replaced)s::text[])
@@ -38,7 +38,7 @@ FIND = f"""
     ORDER BY d.id
     LIMIT %(limit)s
 """
-"""A subquery and no join: whatever is estimated, it is a walk along the key that ends with the last one returned."""
+"""A subquery, not a join: whatever the estimates, the plan walks the key and stops at the last row returned."""
 
 COUNT = f"""
     SELECT count(*)
@@ -54,7 +54,7 @@ LOCK = """
     ORDER BY d.workspace, d.external_id
     FOR NO KEY UPDATE OF d
 """
-"""Those that are still what was read, locked in the order in which saves and deletions lock."""
+"""Locks the documents that are unchanged, in the order in which saves and deletions lock."""
 
 STORED = """
     SELECT document_id, fingerprint, is_code FROM structured_documents WHERE document_id = ANY(%(document_ids)s)
@@ -64,7 +64,7 @@ BEFORE_ALL = UUID(int=0)
 
 
 class PostgresStructureBacklog:
-    """Documents of every workspace, by id. What is saved replaces the entities as a save of the document does."""
+    """Documents of every workspace, by id. Saved entities replace the stored ones, as in a save of the document."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database
@@ -93,9 +93,9 @@ class PostgresStructureBacklog:
             "document_ids": list(structures),
             "hashes": [content_hash for content_hash, _ in structures.values()],
         }
-        async with self._database.driver_transaction(EVERY_WORKSPACE) as connection:
+        async with self._database.transaction(EVERY_WORKSPACE) as connection:
             locked = await (await connection.execute(LOCK, read)).fetchall()
-            # only now: whoever was waited for may have stored what this would not replace
+            # after the lock: the writer that held it may have stored newer entities
             stored = await (await connection.execute(STORED, read)).fetchall()
             kept = {
                 document_id
@@ -131,11 +131,11 @@ class PostgresStructureBacklog:
 
 
 async def _replaced(connection: DriverConnection, fingerprint: str) -> dict[str, object]:
-    """Return the stored fingerprints that give way to this one: always, and where there are no symbols."""
+    """Return the stored fingerprints that this one replaces: always, and for documents without symbols."""
     stored = [row[0] for row in await (await connection.execute(FINGERPRINTS)).fetchall()]
     return {
-        "replaced": [each for each in stored if _replaces(fingerprint, each, has_symbols=True)],
-        "replaced_without_symbols": [each for each in stored if _replaces(fingerprint, each, has_symbols=False)],
+        "replaced": [older for older in stored if _replaces(fingerprint, older, has_symbols=True)],
+        "replaced_without_symbols": [older for older in stored if _replaces(fingerprint, older, has_symbols=False)],
     }
 
 

@@ -29,15 +29,15 @@ from ragcorp.infrastructure.postgres.structure import statements as sql
 from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS
 from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, visibility
 
-Asked = TypeVar("Asked", bound=Hashable)
+Key = TypeVar("Key", bound=Hashable)
 Found = TypeVar("Found")
 
 MAX_CHUNKS = MAX_EF_SEARCH
-"""Nearest chunks that are looked through for other entities, at most."""
+"""Nearest chunks searched for entities, at most."""
 
 CHUNKS_AT_FIRST = 2
 GROWTH = 4
-"""Twice as many chunks as entities are looked through at first, and four times as many where that was too few."""
+"""Chunks searched at first per entity wanted, and the factor of each further search if they were too few."""
 
 RELATIONS = {
     structure_neighbours.CALLS: "calls",
@@ -48,20 +48,20 @@ RELATIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Around:
-    """Words of documents that are near, as they are stored."""
+    """Words of near documents, in their stored form."""
 
     near: list[str]
     shown: list[str]
 
     @property
-    def is_asked(self) -> bool:
+    def has_words(self) -> bool:
         return bool(self.near or self.shown)
 
 
 class PostgresStructureIndex:
-    """Each call is one statement; its settings travel with it in one pipelined round trip.
+    """Each call is one statement in one round trip.
 
-    ``similar`` sends two together, and the second again where a few long entities hold all of the nearest chunks.
+    ``similar`` sends two together, and repeats the second if a few long entities cover all of the nearest chunks.
     Without a model it finds nothing.
     """
 
@@ -111,14 +111,14 @@ class PostgresStructureIndex:
         limit: int,
     ) -> Mapping[str, Named[Found]]:
         passing = _passing(principal, filters)
-        asked = list(dict.fromkeys(names))
-        if passing is None or not asked:
+        distinct = list(dict.fromkeys(names))
+        if passing is None or not distinct:
             return {}
-        values = passing.values | {"names": asked, "limit": limit, "near": around.near, "shown": around.shown}
-        rows = await self._rows(statement(passing.sql, near=around.is_asked), values, principal)
+        values = passing.values | {"names": distinct, "limit": limit, "near": around.near, "shown": around.shown}
+        rows = await self._rows(statement(passing.sql, near=around.has_words), values, principal)
         of_names: dict[str, list[TupleRow]] = {}
         for row in rows:
-            of_names.setdefault(asked[row[0] - 1], []).append(row)
+            of_names.setdefault(distinct[row[0] - 1], []).append(row)
         return {
             name: Named(
                 found=tuple(read(row[3:]) for row in found),
@@ -132,12 +132,12 @@ class PostgresStructureIndex:
         self, document_ids: Sequence[UUID], *, principal: Principal, filters: Filters = (), limit: int
     ) -> Mapping[UUID, tuple[EntityRef, ...]]:
         passing = _passing(principal, filters)
-        asked = list(dict.fromkeys(document_ids))
-        if passing is None or not asked:
+        distinct = list(dict.fromkeys(document_ids))
+        if passing is None or not distinct:
             return {}
-        values = passing.values | {"document_ids": asked, "limit": limit}
+        values = passing.values | {"document_ids": distinct, "limit": limit}
         rows = await self._rows(sql.of_documents(passing.sql), values, principal)
-        return _grouped((asked[number - 1], _entity(reference)) for number, *reference in rows)
+        return _grouped((distinct[number - 1], _entity(reference)) for number, *reference in rows)
 
     async def within(
         self, entities: Sequence[EntityRef], *, principal: Principal, limit: int
@@ -155,10 +155,10 @@ class PostgresStructureIndex:
         passing = _passing(principal, filters)
         if passing is None or not identities:
             return {}
-        asked = tuple(dict.fromkeys(identities))
+        distinct = tuple(dict.fromkeys(identities))
         values = passing.values | {
-            "document_ids": [identity.document_id for identity in asked],
-            "keys": [identity.key for identity in asked],
+            "document_ids": [identity.document_id for identity in distinct],
+            "keys": [identity.key for identity in distinct],
         }
         entities = [_entity(row) for row in await self._rows(sql.known(passing.sql), values, principal)]
         return {entity.identity: entity for entity in entities}
@@ -255,7 +255,7 @@ class PostgresStructureIndex:
 
     async def _similar(
         self,
-        asked: Sequence[str],
+        queries: Sequence[str],
         values: Mapping[str, object],
         scan_settings: Mapping[str, str],
         principal: Principal,
@@ -267,14 +267,14 @@ class PostgresStructureIndex:
                 async with connection.pipeline():
                     await connection.execute(candidate_statements.SETTINGS, prepare=True)
                     await connection.execute(statements.SCAN_SETTINGS, scan_settings, prepare=True)
-                    cursors = [await execute(connection, statement, values) for statement in asked]
+                    cursors = [await execute(connection, statement, values) for statement in queries]
                 return [await cursor.fetchall() for cursor in cursors]
 
         return await self._database.read(work)
 
 
 def _passing(principal: Principal, filters: Filters = ()) -> Predicate | None:
-    """Return what documents d have to meet: their entities are spans of what was cut into chunks."""
+    """Return the condition on documents d; filters apply to them as to chunks, which have the same text."""
     return ARTIFACTS.passing(principal, filters, place=0, collection=CHUNK_COLLECTION)
 
 
@@ -308,11 +308,11 @@ def _words(words: Sequence[str]) -> list[str]:
     return [f"{WORD}{word}" for word in dict.fromkeys(words)][:MAX_WORDS]
 
 
-def _grouped(found: Iterable[tuple[Asked, EntityRef]]) -> dict[Asked, tuple[EntityRef, ...]]:
-    groups: dict[Asked, list[EntityRef]] = {}
-    for asked, entity in found:
-        groups.setdefault(asked, []).append(entity)
-    return {asked: tuple(entities) for asked, entities in groups.items()}
+def _grouped(found: Iterable[tuple[Key, EntityRef]]) -> dict[Key, tuple[EntityRef, ...]]:
+    groups: dict[Key, list[EntityRef]] = {}
+    for distinct, entity in found:
+        groups.setdefault(distinct, []).append(entity)
+    return {distinct: tuple(entities) for distinct, entities in groups.items()}
 
 
 def _place(entity: EntityRef) -> tuple[bytes, bytes, int]:

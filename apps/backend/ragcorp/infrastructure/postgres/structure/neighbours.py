@@ -1,4 +1,4 @@
-"""The SQL of neighbours in the syntax tree: what an entity calls, who calls it, and what stands beside it."""
+"""The SQL of neighbours in the syntax tree: callees, callers and entities of the same file."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from functools import lru_cache
 from ragcorp.infrastructure.postgres.structure.statements import BY_PLACE, ENTITIES, NO_IDENTIFIER, REFERENCE, SYMBOL
 
 COMMON = 500
-"""A name that more have, or call, relates those of one file only."""
+"""A name that more entities have, or call, relates only those of one file."""
 
 CALLERS = 40
-"""The nearest of those that call a name: of each it is looked up whom it means."""
+"""The nearest entities that call a name; each call is resolved."""
 
 CALLS, CALLED_BY, SAME_FILE = range(3)
 
 
 @lru_cache(maxsize=64)
 def neighbours(passing: str) -> str:
-    """Columns: the id of the entity that was asked, the relation, the place, REFERENCE.
+    """Columns: the id of the given entity, the relation, the place, REFERENCE.
 
-    A call is the nearest symbol of its name and language: of the same file, then below as many of the same folders as
-    can be, then in fewer others. It is stored by its name and with what stands before it: ``close`` counts where no
-    symbol is ``session.close``. A caller is one that has none nearer by file and folders.
+    A call resolves to the nearest symbol of its name and language: in the same file, then with the most common folders,
+    then with the fewest others. Calls are stored with and without their qualifier: ``close`` counts only without a
+    symbol ``session.close``. A caller has no other symbol of the name nearer by file and folders.
     """
     return f"""
         WITH asked AS MATERIALIZED (
@@ -97,7 +97,7 @@ def _defining(wanted: str, passing: str) -> str:
 
 
 def _callers(passing: str) -> str:
-    """Return the nearest of those that call a name of ``a``: of the same file, and of all where few call it."""
+    """Return the nearest callers of a name of ``a``: in its file, and anywhere if few entities call it."""
     calling = f"""
         SELECT e.id, e.document_id, s.path, d.external_id, e.position, e.calls
         FROM {ENTITIES}
@@ -129,7 +129,7 @@ def _nearness(of: str, to: str, *, shared: str | None = None) -> str:
 
 
 def _folders(path: str) -> str:
-    """Return the folders that hold a path, each with all above it: ``/``, ``/src/``, ``/src/auth/``."""
+    """Return the folders above a path: ``/``, ``/src/``, ``/src/auth/``."""
     return f"""ARRAY(
         SELECT array_to_string((string_to_array('/' || {path}, '/'))[:depth], '/') || '/'
         FROM generate_series(1, cardinality(string_to_array('/' || {path}, '/')) - 1) AS depth)"""

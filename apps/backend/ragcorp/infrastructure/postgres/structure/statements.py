@@ -1,7 +1,7 @@
-"""The SQL over entities of documents: looked up by name, by place and by similarity.
+"""The SQL over entities of documents: by name, by position and by similarity.
 
-``passing`` is a condition on documents d: what the principal may read, and the filters. Every entity comes with
-``REFERENCE``. Paths are compared byte by byte, so that an order is the same on every server.
+``passing`` is a condition on documents d: visibility and filters. Entities are returned as ``REFERENCE``. Paths are
+compared by byte, so that orders are the same on every server.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ragcorp.infrastructure.postgres.tables.collections import CHUNKS, Collectio
 from ragcorp.infrastructure.postgres.visibility import predicates
 
 MATCHES = 1000
-"""Up to so many matches of a name are counted."""
+"""Matches of a name that are counted at most."""
 
 ENTITIES = """structural_entities e JOIN structured_documents s ON s.document_id = e.document_id
     JOIN documents d ON d.id = e.document_id"""
@@ -37,7 +37,7 @@ OWN_VECTORS = CollectionTable(
     lexemes="NULL::tsvector",
     vectors=Vectors(table="structural_entity_embeddings", key="item_id", backlog="structural_entity_backlog"),
 )
-"""The entities that have vectors of their own."""
+"""Entities with vectors of their own."""
 
 
 @lru_cache(maxsize=64)
@@ -70,10 +70,10 @@ def named(passing: str, *, near: bool = False) -> str:
 
 
 def _of_names(fitting: str, columns: str, *, by: str, near: bool) -> str:
-    """Return what fits each name: the first ``by`` its place, or before that those whose documents hold what is near.
+    """Return the matches of each name, ordered by the near words of their documents, then ``by`` place.
 
-    A word weighs the logarithm of how few of those that fit hold it; one that a language of the workspace stops weighs
-    nothing. Rounded, so that no order of summing shows.
+    A word weighs ln(matches / matches with the word); a stop word of a language of the workspace weighs nothing. Sums
+    are rounded, so that the order of summation does not matter.
     """
     names = ", ".join(column.strip().rpartition(".")[2] for column in columns.split(","))
     fitted = f"""
@@ -86,7 +86,7 @@ def _of_names(fitting: str, columns: str, *, by: str, near: bool) -> str:
             holding AS MATERIALIZED (
                 SELECT fitting.number, word
                 FROM fitting CROSS JOIN LATERAL unnest(fitting.held) AS word
-                WHERE fitting.held && told.words AND word = ANY(told.words)),
+                WHERE fitting.held && near_words.words AND word = ANY(near_words.words)),
             weights AS (
                 SELECT word, ln((SELECT count(*) FROM fitting)::float8 / count(*)) AS weight
                 FROM holding GROUP BY word),
@@ -96,16 +96,17 @@ def _of_names(fitting: str, columns: str, *, by: str, near: bool) -> str:
             SELECT least(count(*) OVER (), {MATCHES}) AS matches,
                    coalesce(near, 0) AS near, coalesce(shown, 0) AS shown, {names}
             FROM fitting LEFT JOIN nearness USING (number)"""
+    near_words = f"({NEAR_WORDS}) AS near_words, " if near else ""
     return f"""
         SELECT asked.number, found.matches, found.near, {_of("found", names)}
-        FROM {f"({TOLD}) AS told, " if near else ""}unnest(%(names)s::text[]) WITH ORDINALITY AS asked (name, number)
+        FROM {near_words}unnest(%(names)s::text[]) WITH ORDINALITY AS asked (name, number)
         CROSS JOIN LATERAL ({fitted}
             ORDER BY near DESC, shown DESC, {by}
             LIMIT %(limit)s) AS found
         ORDER BY asked.number, found.near DESC, found.shown DESC, {_of("found", by)}"""
 
 
-TOLD = f"""SELECT array_agg(word) AS words
+NEAR_WORDS = f"""SELECT array_agg(word) AS words
         FROM (SELECT DISTINCT unnest(%(near)s::text[] || %(shown)s::text[]) AS word OFFSET 0) AS given
         WHERE NOT EXISTS (
             SELECT FROM unnest(workspace_languages(%(workspace)s)) AS language
@@ -133,7 +134,7 @@ def of_documents(passing: str) -> str:
 
 @lru_cache(maxsize=64)
 def within(passing: str) -> str:
-    """Columns: the id of the entity that was asked, REFERENCE. Found by containers: a method may stand elsewhere."""
+    """Columns: the id of the given entity, REFERENCE. By container: a method may lie outside its class's lines."""
     return f"""
         WITH RECURSIVE asked AS MATERIALIZED (
             SELECT e.id, e.document_id, e.entity_key
@@ -199,7 +200,7 @@ HELD = f"""lines AS MATERIALIZED (
             FROM (
                 SELECT chunk_id, id, rank() OVER (PARTITION BY chunk_id, line ORDER BY span) AS place FROM lines) AS r
             WHERE place = 1)"""
-"""Which entities the rows of ``chunk`` hold text of: a line that is not blank is the innermost entity's."""
+"""The entities with text in the rows of ``chunk``: each line that is not blank belongs to the innermost entity."""
 
 
 @lru_cache(maxsize=64)
@@ -215,13 +216,13 @@ def similar_entities(*, model_id: int, dimensions: int, limit: int, visible: str
 
 @lru_cache(maxsize=64)
 def similar_by_chunks(*, model_id: int, dimensions: int, limit: int, visible: str, passing: str) -> str:
-    """Return the statement over the vectors of chunks of documents that are no code; ``visible`` is over chunks c.
+    """Return the statement over the vectors of chunks of documents without code; ``visible`` is over chunks c.
 
-    Columns: cosine similarity, REFERENCE; an entity may come once a chunk. And first, a row without an entity: how many
-    chunks were found.
+    Columns: cosine similarity, REFERENCE; an entity may come once per chunk. The first row has no entity, but the
+    number of chunks found.
     """
     no_code = "EXISTS (SELECT FROM structured_documents s WHERE s.document_id = d.id AND NOT s.is_code)"
-    # a value, where a condition would be turned into a join with all such documents, past the index
+    # a scalar subquery: the planner would turn a condition into a join with all such documents, without the index
     of_chunk = f"(SELECT true FROM documents d WHERE d.id = c.document_id AND {passing} AND {no_code})"
     nearest = similar(
         CHUNKS,
@@ -251,7 +252,7 @@ def similar_by_chunks(*, model_id: int, dimensions: int, limit: int, visible: st
 def texts(passing: str) -> str:
     """Columns: id, content, head, artifact hash, title, language, sensitivity, chunk id or null, whether it is cut.
 
-    Of the chunks that hold the entity's first line, the one that reaches furthest; else the first that holds any.
+    The chunk is the one with the entity's first line that reaches furthest, else the first that overlaps it.
     """
     return f"""
         SELECT e.id, e.content, e.head, s.artifact_hash, d.title, d.language, d.sensitivity, begins.id, e.cut

@@ -1,4 +1,4 @@
-"""Writes of entities, in the transaction that writes their documents: swapped as a whole."""
+"""Writes the entities of documents, in the transaction of the documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragcorp.infrastructure.postgres.embeddings.new_texts import reserve_ids, re
 from ragcorp.infrastructure.postgres.tables.embedded import STRUCTURE
 
 DELETE_STRUCTURES = "DELETE FROM structured_documents WHERE document_id = ANY(%(document_ids)s)"
-"""With them entities, their vectors, and what waits for one."""
+"""Cascades to entities, vectors and backlog."""
 
 DOCUMENT_COLUMNS = {
     "document_id": "uuid", "workspace": "text", "path": "text", "names": "text[]", "is_code": "bool",
@@ -31,10 +31,10 @@ ENTITY_COLUMNS = {
 }  # fmt: skip
 
 MAX_KEY_BYTES = 2000
-"""An index takes keys of some 2,700 bytes, and with the document's id."""
+"""An index entry, which includes the document's id, has at most some 2,700 bytes."""
 
 KEPT_CHARACTERS = 400
-"""Of a longer key, before the hash that tells it from others."""
+"""Characters kept of a longer key, before its hash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +51,9 @@ class StoredStructure:
 
 
 async def write_structures(connection: DriverConnection, stored: Sequence[StoredStructure]) -> None:
-    """Swap the entities of documents, and list those that wait for a vector.
+    """Swap the entities of documents, and enqueue those that wait for a vector.
 
-    A document whose structure nothing extracted (no fingerprint) is left without, and is extracted later.
+    A document without an extracted structure (no fingerprint) gets no entities, and is extracted later.
     """
     document_ids = [each.document_id for each in stored]
     cursor = connection.cursor()
@@ -100,7 +100,7 @@ def _entity_row(entity: EntityDraft, position: int) -> tuple[object, ...]:
 
 
 def _stored_key(key: str) -> str:
-    """Return a key that an index takes; of a longer one the beginning with its hash, so that it stays unique."""
+    """Return a key short enough for an index: a longer one is cut, and ends in its hash to stay unique."""
     if len(key.encode()) <= MAX_KEY_BYTES:
         return key
     return f"{key[:KEPT_CHARACTERS]}...{hashlib.sha256(key.encode()).hexdigest()[:32]}"

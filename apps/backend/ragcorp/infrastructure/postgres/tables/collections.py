@@ -1,7 +1,4 @@
-"""What each collection is in the database: its rows, their identity, and how they read as passages.
-
-Columns are SQL over ``rows``; nothing in here comes from outside.
-"""
+"""The collections as SQL: their rows, identities, and columns as passages. All SQL here is constant."""
 
 from __future__ import annotations
 
@@ -44,9 +41,9 @@ PASSAGE_COLUMNS: Mapping[str, str] = {
     "speaker": "NULL::text",
     "entities": "ARRAY[]::text[]",
 }
-"""The fields of a Chunk beside its key, and where they stand unless a collection says otherwise.
+"""The fields of a Chunk except its key, with their default columns.
 
-Without a ``document_id`` or a ``line_end``, the reader makes them up.
+The reader derives a missing ``document_id`` or ``line_end``.
 """
 
 
@@ -70,10 +67,10 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Postings:
-    """A table with ``length`` and ``terms`` of each item; ``seed`` is that of its keys, as SQL.
+    """A table with ``length`` and ``terms`` of each item; ``seed`` is the SQL of the seed of its keys.
 
-    ``alias`` is that of the collection's rows where it holds them itself. ``holds`` finds in it, or behind it, a
-    lexeme of the tsquery ``words.query`` in the item ``best.key``.
+    ``alias`` is that of the collection's rows if the table is theirs. ``holds`` is a query with a row if the item
+    ``best.key`` contains a lexeme of the tsquery ``words.query``.
     """
 
     table: str
@@ -84,7 +81,7 @@ class Postings:
 
 
 class Readable(Protocol):
-    """Makes the condition under which a principal may read a row."""
+    """Returns the condition under which a principal may read a row."""
 
     def __call__(self, principal: Principal, *, alias: str) -> Predicate: ...
 
@@ -94,8 +91,8 @@ class CollectionTable:
     """``rows`` is a FROM clause, in which ``alias`` has the filter columns and ``key`` (``key_type``) is the identity.
 
     ``by_documents``: documents have the rows' attributes and their number, so that filters are counted there.
-    ``readable`` and ``condition`` say which rows count. ``artifact`` is the document that a row belongs to,
-    ``ages_from`` the moment from which it grows old, if not ``occurred_at``. ``lexemes`` is a tsvector.
+    ``readable`` and ``condition`` select the rows. ``artifact`` is the document of a row, ``ages_from`` the moment from
+    which it ages, if not ``occurred_at``. ``lexemes`` is a tsvector.
     """
 
     collection: str
@@ -117,7 +114,7 @@ class CollectionTable:
 
     @property
     def fields(self) -> frozenset[str]:
-        """What it can filter by."""
+        """The fields that can be filtered."""
         return frozenset({*self.filterable.columns, *self.filterable.on_documents})
 
     @property
@@ -143,22 +140,20 @@ class CollectionTable:
         )
 
     def visible(self, principal: Principal) -> Predicate:
-        """Return the condition under which a row counts and the principal may read it."""
-        predicate = self.readable(principal, alias=self.alias)
-        return Predicate(clauses=[*predicate.clauses, self.condition], values=predicate.values)
+        """Return the condition for rows of the collection that the principal may read."""
+        return self.readable(principal, alias=self.alias) & Predicate.of(self.condition)
 
     def narrowed(self, filters: Filters) -> Predicate:
-        """Return the filters as a condition on ``rows``. Raises InvalidInputError for a field that they lack."""
+        """Return the filters as a condition on ``rows``. Raises InvalidInputError for an unknown field."""
         return filtered(filters, table=self.filterable, alias=self.alias, documents_alias=self.documents_alias)
 
     def passing(
         self, principal: Principal, filters: Filters, *, place: int, collection: str | None = None
     ) -> Predicate | None:
-        """Return ``visible`` and what the filters say of this collection, for a statement over several.
+        """Return ``visible`` and the filters, for a statement over several collections.
 
-        What is left of a filter differs by collection, and so does what a value's name stands for: names of values end
-        in the ``place`` of the collection. None where nothing of it passes, or it lacks a field. ``collection`` is
-        another one for which these rows stand.
+        Filters are narrowed per collection, so the names of their values end in its ``place``. None if no row can pass,
+        or a field is missing. ``collection`` replaces this one in filters.
         """
         narrowed = narrowed_to(filters, collection or self.collection)
         if narrowed is None or fields_of(narrowed) - self.fields:
@@ -212,7 +207,7 @@ CHUNKS = CollectionTable(
     lexemes="c.lexemes",
     vectors=CHUNK_VECTORS,
 )
-"""The chunks alone, as search finds them: joining their documents would cost each candidate a look."""
+"""Chunks for search, without their documents: a join would cost a lookup per candidate."""
 
 ARTIFACT_CHUNKS = CollectionTable(
     collection=CHUNK_COLLECTION,

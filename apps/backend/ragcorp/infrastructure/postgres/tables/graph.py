@@ -1,108 +1,91 @@
-"""The tables of the knowledge graph, as ``tables`` has those of documents."""
+"""Tables of the knowledge graph."""
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    Boolean,
-    CheckConstraint,
-    Column,
-    Computed,
-    DateTime,
-    Double,
-    ForeignKey,
-    Identity,
-    Index,
-    Integer,
-    LargeBinary,
-    SmallInteger,
-    Table,
-    Text,
-    UniqueConstraint,
-    Uuid,
-    func,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 
-from ragcorp.infrastructure.postgres.tables.documents import filter_columns, metadata
-from ragcorp.infrastructure.postgres.tables.items import item_backlog_table, item_embeddings_table
+from ragcorp.infrastructure.postgres.tables.columns import (
+    backlog_table,
+    filter_columns,
+    identity,
+    metadata,
+    timestamps,
+    vectors_table,
+)
 
-entities = Table(
+entities = sa.Table(
     "entities",
     metadata,
-    Column("id", BigInteger, Identity(always=False), primary_key=True),
-    Column("workspace", Text, nullable=False),
-    Column("external_id", Text(collation="C"), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("aliases", ARRAY(Text), nullable=False, server_default="{}"),
-    Column("keys", ARRAY(Text), Computed("entity_keys(name, aliases)", persisted=True)),
-    Column("description", Text, nullable=False, server_default=""),
+    identity(),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("external_id", sa.Text(collation="C"), nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("aliases", sa.ARRAY(sa.Text), nullable=False, server_default="{}"),
+    sa.Column("keys", sa.ARRAY(sa.Text), sa.Computed("entity_keys(name, aliases)", persisted=True)),
+    sa.Column("description", sa.Text, nullable=False, server_default=""),
     *filter_columns(kind="entity"),
-    Column("metadata", JSONB, nullable=False, server_default="{}"),
+    sa.Column("metadata", JSONB, nullable=False, server_default="{}"),
     # false for one that only facts name: it is read through a readable fact and not else
-    Column("declared", Boolean, nullable=False, server_default=text("true")),
-    Column("content_hash", LargeBinary, nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    UniqueConstraint("workspace", "external_id"),
+    sa.Column("declared", sa.Boolean, nullable=False, server_default=sa.text("true")),
+    sa.Column("content_hash", sa.LargeBinary, nullable=False),
+    *timestamps(),
+    sa.UniqueConstraint("workspace", "external_id"),
 )
-Index("ix_entities_keys", entities.c["keys"], postgresql_using="gin", postgresql_with={"fastupdate": "off"})
+sa.Index("ix_entities_keys", entities.c["keys"], postgresql_using="gin", postgresql_with={"fastupdate": "off"})
 
-entity_embeddings = item_embeddings_table("entity_embeddings", items="entities")
-entity_backlog = item_backlog_table("entity_backlog", items="entities")
+entity_embeddings = vectors_table("entity_embeddings", "item_id", of=entities)
+entity_backlog = backlog_table("entity_backlog", "item_id", of=entities)
 
-facts = Table(
+facts = sa.Table(
     "facts",
     metadata,
-    Column("id", BigInteger, Identity(always=False), primary_key=True),
-    Column("workspace", Text, nullable=False),
-    Column("external_id", Text(collation="C"), nullable=False),
-    Column("subject_id", BigInteger, ForeignKey("entities.id", ondelete="CASCADE"), nullable=False),
-    Column("object_id", BigInteger, ForeignKey("entities.id", ondelete="CASCADE"), nullable=False),
-    Column("predicate", Text, nullable=False),
-    Column("weight", Double, nullable=False, server_default="1"),
-    Column("valid_from", DateTime(timezone=True)),
-    Column("valid_to", DateTime(timezone=True)),
-    Column("document_id", Uuid, ForeignKey("documents.id", ondelete="CASCADE")),
-    Column("chunk_id", BigInteger, ForeignKey("chunks.id", ondelete="SET NULL")),
-    Column("extracted", Boolean, nullable=False, server_default=text("false")),
-    Column("quote", Text, nullable=False, server_default=""),
+    identity(),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("external_id", sa.Text(collation="C"), nullable=False),
+    sa.Column("subject_id", sa.BigInteger, sa.ForeignKey("entities.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("object_id", sa.BigInteger, sa.ForeignKey("entities.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("predicate", sa.Text, nullable=False),
+    sa.Column("weight", sa.Double, nullable=False, server_default="1"),
+    sa.Column("valid_from", sa.DateTime(timezone=True)),
+    sa.Column("valid_to", sa.DateTime(timezone=True)),
+    sa.Column("document_id", sa.Uuid, sa.ForeignKey("documents.id", ondelete="CASCADE")),
+    sa.Column("chunk_id", sa.BigInteger, sa.ForeignKey("chunks.id", ondelete="SET NULL")),
+    sa.Column("extracted", sa.Boolean, nullable=False, server_default=sa.text("false")),
+    sa.Column("quote", sa.Text, nullable=False, server_default=""),
     *(column for column in filter_columns(kind="fact") if column.name != "occurred_at"),
-    Column("occurred_at", DateTime(timezone=True), Computed("valid_from", persisted=True)),
-    Column("metadata", JSONB, nullable=False, server_default="{}"),
-    Column("lexemes", TSVECTOR),
-    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    UniqueConstraint("workspace", "external_id"),
-    CheckConstraint("weight between 0 and 1", name="weight"),
-    CheckConstraint("valid_to >= valid_from", name="validity"),
+    sa.Column("occurred_at", sa.DateTime(timezone=True), sa.Computed("valid_from", persisted=True)),
+    sa.Column("metadata", JSONB, nullable=False, server_default="{}"),
+    sa.Column("lexemes", TSVECTOR),
+    *timestamps(),
+    sa.UniqueConstraint("workspace", "external_id"),
+    sa.CheckConstraint("weight between 0 and 1", name="weight"),
+    sa.CheckConstraint("valid_to >= valid_from", name="validity"),
 )
-Index("ix_facts_subject_id", facts.c.subject_id, facts.c.weight, facts.c.id)
-Index("ix_facts_object_id", facts.c.object_id, facts.c.weight, facts.c.id)
-Index("ix_facts_lexemes", facts.c.lexemes, postgresql_using="gin", postgresql_with={"fastupdate": "off"})
-Index("ix_facts_metadata", facts.c.metadata, postgresql_using="gin", postgresql_ops={"metadata": "jsonb_path_ops"})
-Index("ix_facts_document_id", facts.c.document_id)
-Index("ix_facts_chunk_id", facts.c.chunk_id)
+sa.Index("ix_facts_subject_id", facts.c.subject_id, facts.c.weight, facts.c.id)
+sa.Index("ix_facts_object_id", facts.c.object_id, facts.c.weight, facts.c.id)
+sa.Index("ix_facts_lexemes", facts.c.lexemes, postgresql_using="gin", postgresql_with={"fastupdate": "off"})
+sa.Index("ix_facts_metadata", facts.c.metadata, postgresql_using="gin", postgresql_ops={"metadata": "jsonb_path_ops"})
+sa.Index("ix_facts_document_id", facts.c.document_id)
+sa.Index("ix_facts_chunk_id", facts.c.chunk_id)
 
-fact_extractions = Table(
+fact_extractions = sa.Table(
     "fact_extractions",
     metadata,
-    Column("workspace", Text, primary_key=True),
-    Column("content_hash", LargeBinary, primary_key=True),
-    Column("model", Text, primary_key=True),
-    Column("prompt_version", SmallInteger, primary_key=True, autoincrement=False),
-    Column("answer", JSONB, nullable=False),
-    Column("dropped", Integer, nullable=False, server_default="0"),
-    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    sa.Column("workspace", sa.Text, primary_key=True),
+    sa.Column("content_hash", sa.LargeBinary, primary_key=True),
+    sa.Column("model", sa.Text, primary_key=True),
+    sa.Column("prompt_version", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("answer", JSONB, nullable=False),
+    sa.Column("dropped", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
 )
 
-extracted_chunks = Table(
+extracted_chunks = sa.Table(
     "extracted_chunks",
     metadata,
-    Column("chunk_id", BigInteger, ForeignKey("chunks.id", ondelete="CASCADE"), primary_key=True),
-    Column("workspace", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("prompt_version", SmallInteger, nullable=False),
+    sa.Column("chunk_id", sa.BigInteger, sa.ForeignKey("chunks.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("prompt_version", sa.SmallInteger, nullable=False),
 )

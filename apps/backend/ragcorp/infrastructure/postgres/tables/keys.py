@@ -2,55 +2,42 @@
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    Boolean,
-    CheckConstraint,
-    Column,
-    Date,
-    DateTime,
-    ForeignKey,
-    LargeBinary,
-    SmallInteger,
-    Table,
-    Text,
-    func,
-    text,
+import sqlalchemy as sa
+
+from ragcorp.infrastructure.postgres.tables.columns import (
+    metadata,
 )
 
-from ragcorp.infrastructure.postgres.tables.documents import metadata
-
-key_secret = Table(
+key_secret = sa.Table(
     "key_secret",
     metadata,
-    Column("single", Boolean, primary_key=True, server_default=text("true")),
-    Column("secret", LargeBinary, nullable=False),
-    CheckConstraint("single", name="single"),
+    sa.Column("single", sa.Boolean, primary_key=True, server_default=sa.text("true")),
+    sa.Column("secret", sa.LargeBinary, nullable=False),
+    sa.CheckConstraint("single", name="single"),
 )
 
-api_keys = Table(
+api_keys = sa.Table(
     "api_keys",
     metadata,
-    Column("id", Text(collation="C"), primary_key=True),
-    Column("workspace", Text, nullable=False, index=False),
-    Column("name", Text, nullable=False, server_default=""),
-    Column("subject", Text, nullable=False),
-    Column("groups", ARRAY(Text), nullable=False, server_default="{}"),
-    Column("clearance", SmallInteger, nullable=False),
-    Column("scopes", ARRAY(Text), nullable=False),
-    Column("digest", LargeBinary, nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Column("expires_at", DateTime(timezone=True)),
-    Column("revoked_at", DateTime(timezone=True)),
-    Column("last_used_at", DateTime(timezone=True)),
+    sa.Column("id", sa.Text(collation="C"), primary_key=True),
+    sa.Column("workspace", sa.Text, nullable=False, index=False),
+    sa.Column("name", sa.Text, nullable=False, server_default=""),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("groups", sa.ARRAY(sa.Text), nullable=False, server_default="{}"),
+    sa.Column("clearance", sa.SmallInteger, nullable=False),
+    sa.Column("scopes", sa.ARRAY(sa.Text), nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    sa.Column("expires_at", sa.DateTime(timezone=True)),
+    sa.Column("revoked_at", sa.DateTime(timezone=True)),
+    sa.Column("last_used_at", sa.DateTime(timezone=True)),
 )
 
-token_usage = Table(
+token_usage = sa.Table(
     "token_usage",
     metadata,
-    Column("workspace", Text, nullable=False),
-    Column("key_id", Text(collation="C"), ForeignKey("api_keys.id", ondelete="CASCADE"), primary_key=True),
-    Column("day", Date, primary_key=True),
-    Column("tokens", BigInteger, nullable=False),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("key_id", sa.Text(collation="C"), sa.ForeignKey("api_keys.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    sa.Column("tokens", sa.BigInteger, nullable=False),
 )

@@ -1,122 +1,111 @@
-"""The tables of entities of documents and of episodes, as ``tables`` has those of documents."""
+"""Tables of documents' entities and of episodes."""
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    Boolean,
-    Column,
-    DateTime,
-    ForeignKey,
-    Identity,
-    Index,
-    Integer,
-    LargeBinary,
-    Table,
-    Text,
-    UniqueConstraint,
-    Uuid,
-    func,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from ragcorp.infrastructure.postgres.tables.documents import metadata
-from ragcorp.infrastructure.postgres.tables.items import item_backlog_table, item_embeddings_table
+from ragcorp.infrastructure.postgres.tables.columns import (
+    backlog_table,
+    identity,
+    metadata,
+    vectors_table,
+)
 
-structured_documents = Table(
+structured_documents = sa.Table(
     "structured_documents",
     metadata,
-    Column("document_id", Uuid, ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
-    Column("workspace", Text, nullable=False),
-    Column("path", Text, nullable=False),
-    Column("names", ARRAY(Text), nullable=False),
-    Column("is_code", Boolean, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("artifact_hash", LargeBinary, nullable=False),
+    sa.Column("document_id", sa.Uuid, sa.ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("names", sa.ARRAY(sa.Text), nullable=False),
+    sa.Column("is_code", sa.Boolean, nullable=False),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.Column("artifact_hash", sa.LargeBinary, nullable=False),
 )
-Index(
+sa.Index(
     "ix_structured_documents_names",
     structured_documents.c.names,
     postgresql_using="gin",
     postgresql_with={"fastupdate": "off"},
 )
-Index("ix_structured_documents_fingerprint", structured_documents.c.fingerprint)
+sa.Index("ix_structured_documents_fingerprint", structured_documents.c.fingerprint)
 
-structural_entities = Table(
+structural_entities = sa.Table(
     "structural_entities",
     metadata,
-    Column("id", BigInteger, Identity(always=False), primary_key=True),
-    Column("document_id", Uuid, ForeignKey("structured_documents.document_id", ondelete="CASCADE"), nullable=False),
-    Column("workspace", Text, nullable=False),
-    Column("entity_key", Text(collation="C"), nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("names", ARRAY(Text), nullable=False),
-    Column("container", Text(collation="C")),
-    Column("language", Text, nullable=False, server_default=""),
-    Column("content", Text, nullable=False),
-    Column("head", Text, nullable=False),
-    Column("token_count", Integer, nullable=False),
-    Column("head_tokens", Integer, nullable=False),
-    Column("line_start", Integer, nullable=False),
-    Column("line_end", Integer, nullable=False),
-    Column("calls", ARRAY(Text), nullable=False, server_default="{}"),
-    Column("index_text", Text),
-    Column("content_hash", LargeBinary),
-    Column("cut", Boolean, nullable=False, server_default=text("false")),
-    UniqueConstraint("document_id", "entity_key"),
-    UniqueConstraint("document_id", "position"),
+    identity(),
+    sa.Column(
+        "document_id", sa.Uuid, sa.ForeignKey("structured_documents.document_id", ondelete="CASCADE"), nullable=False
+    ),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("entity_key", sa.Text(collation="C"), nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("names", sa.ARRAY(sa.Text), nullable=False),
+    sa.Column("container", sa.Text(collation="C")),
+    sa.Column("language", sa.Text, nullable=False, server_default=""),
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("head", sa.Text, nullable=False),
+    sa.Column("token_count", sa.Integer, nullable=False),
+    sa.Column("head_tokens", sa.Integer, nullable=False),
+    sa.Column("line_start", sa.Integer, nullable=False),
+    sa.Column("line_end", sa.Integer, nullable=False),
+    sa.Column("calls", sa.ARRAY(sa.Text), nullable=False, server_default="{}"),
+    sa.Column("index_text", sa.Text),
+    sa.Column("content_hash", sa.LargeBinary),
+    sa.Column("cut", sa.Boolean, nullable=False, server_default=sa.text("false")),
+    sa.UniqueConstraint("document_id", "entity_key"),
+    sa.UniqueConstraint("document_id", "position"),
 )
 for _column in (structural_entities.c.names, structural_entities.c.calls):
-    Index(
+    sa.Index(
         f"ix_structural_entities_{_column.name}", _column, postgresql_using="gin", postgresql_with={"fastupdate": "off"}
     )
 
-structural_entity_embeddings = item_embeddings_table("structural_entity_embeddings", items="structural_entities")
-structural_entity_backlog = item_backlog_table("structural_entity_backlog", items="structural_entities")
+structural_entity_embeddings = vectors_table("structural_entity_embeddings", "item_id", of=structural_entities)
+structural_entity_backlog = backlog_table("structural_entity_backlog", "item_id", of=structural_entities)
 
-episodes = Table(
+episodes = sa.Table(
     "episodes",
     metadata,
-    Column("id", BigInteger, Identity(always=False), primary_key=True),
-    Column("workspace", Text, nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("episode_id", Text(collation="C"), nullable=False),
-    Column("turns", Integer, nullable=False, server_default="0"),
-    UniqueConstraint("workspace", "subject", "episode_id"),
+    identity(),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("episode_id", sa.Text(collation="C"), nullable=False),
+    sa.Column("turns", sa.Integer, nullable=False, server_default="0"),
+    sa.UniqueConstraint("workspace", "subject", "episode_id"),
 )
 
-hydration_turns = Table(
+hydration_turns = sa.Table(
     "hydration_turns",
     metadata,
-    Column("id", BigInteger, Identity(always=False), primary_key=True),
-    Column("episode", BigInteger, ForeignKey("episodes.id", ondelete="CASCADE"), nullable=False),
-    Column("turn", Integer, nullable=False),
-    Column("query", Text, nullable=False),
-    Column("model", Text),
-    Column("budget", JSONB, nullable=False),
-    Column("warnings", JSONB, nullable=False, server_default="[]"),
-    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    UniqueConstraint("episode", "turn"),
+    identity(),
+    sa.Column("episode", sa.BigInteger, sa.ForeignKey("episodes.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("turn", sa.Integer, nullable=False),
+    sa.Column("query", sa.Text, nullable=False),
+    sa.Column("model", sa.Text),
+    sa.Column("budget", JSONB, nullable=False),
+    sa.Column("warnings", JSONB, nullable=False, server_default="[]"),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    sa.UniqueConstraint("episode", "turn"),
 )
-Index("ix_hydration_turns_created_at", hydration_turns.c.created_at)
+sa.Index("ix_hydration_turns_created_at", hydration_turns.c.created_at)
 
-hydrated_entities = Table(
+hydrated_entities = sa.Table(
     "hydrated_entities",
     metadata,
-    Column("turn_id", BigInteger, ForeignKey("hydration_turns.id", ondelete="CASCADE"), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("document_id", Uuid, ForeignKey("documents.id", ondelete="CASCADE"), nullable=False),
-    Column("entity_key", Text(collation="C"), nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("artifact_hash", LargeBinary, nullable=False),
-    Column("reasons", ARRAY(Text), nullable=False),
-    Column("priority", Integer, nullable=False),
-    Column("tokens", Integer, nullable=False),
-    Column("cut", Boolean, nullable=False, server_default=text("false")),
-    Column("dropped", Text),
+    sa.Column("turn_id", sa.BigInteger, sa.ForeignKey("hydration_turns.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("document_id", sa.Uuid, sa.ForeignKey("documents.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("entity_key", sa.Text(collation="C"), nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("artifact_hash", sa.LargeBinary, nullable=False),
+    sa.Column("reasons", sa.ARRAY(sa.Text), nullable=False),
+    sa.Column("priority", sa.Integer, nullable=False),
+    sa.Column("tokens", sa.Integer, nullable=False),
+    sa.Column("cut", sa.Boolean, nullable=False, server_default=sa.text("false")),
+    sa.Column("dropped", sa.Text),
 )
-Index("ix_hydrated_entities_document_id", hydrated_entities.c.document_id)
+sa.Index("ix_hydrated_entities_document_id", hydrated_entities.c.document_id)

@@ -7,12 +7,12 @@ from ragcorp.infrastructure.postgres.visibility.predicates import Predicate, vis
 
 
 def readable_facts(principal: Principal, *, alias: str = "f") -> Predicate:
-    """A fact by its own columns, by both its entities' and by its document's; an extracted one while its chunk stands.
+    """Return the condition on the fact's columns and those of its entities and document; extracted facts need a chunk.
 
-    Entities that were never declared carry the columns that everyone passes, so here they say nothing.
+    Undeclared entities have columns that everyone passes.
     """
     own = visibility(principal, alias=alias)
-    # scalar subqueries: of EXISTS under OR the planner may make a hash of the whole other table
+    # scalar subqueries: the planner may hash the whole other table for EXISTS under OR
     document = visibility(principal, alias="behind").sql
     ends = [
         f"(SELECT {visibility(principal, alias=end).sql} FROM entities {end} WHERE {end}.id = {alias}.{end}_id)"
@@ -33,9 +33,9 @@ def readable_facts(principal: Principal, *, alias: str = "f") -> Predicate:
 
 
 def readable_entities(principal: Principal, *, alias: str = "e") -> Predicate:
-    """A declared entity by its own columns; one that only facts name, through a readable fact."""
+    """Return the condition: a declared entity by its own columns, an undeclared one through a readable fact."""
     own = visibility(principal, alias=alias)
-    # the order is that of an index: the first readable fact ends the look, however many there are
+    # in the order of an index: the scan stops at the first readable fact
     facts = readable_facts(principal, alias="naming").sql
     named = [
         f"(SELECT true FROM facts naming WHERE naming.{end}_id = {alias}.id AND {facts}"

@@ -28,17 +28,17 @@ from ragcorp.domain.filters import (
 from ragcorp.domain.principal import Principal, Sensitivity
 
 _COLUMN_TYPES = {"document_id": "uuid", "sensitivity": "smallint", "occurred_at": "timestamptz"}
-"""Those that are not text."""
+"""Types of the columns that are not text."""
 
 _SIGNS = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: "<="}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterTable:
-    """What a table offers to filters: the collection that it holds, and the column of each field.
+    """The fields of a table that can be filtered: its collection, and the column of each field.
 
-    ``on_documents`` are the fields that only the row's document has, and ``spans`` those that last, by the columns of
-    their start and end (open where null): a range is met where it overlaps.
+    ``on_documents`` are fields that only the row's document has. ``spans`` are fields with a start and an end column
+    (null: open); a range matches a span that overlaps it.
     """
 
     collection: str
@@ -78,13 +78,20 @@ class Predicate:
     clauses: list[str] = field(default_factory=list)
     values: dict[str, object] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, *clauses: str, **values: object) -> Predicate:
+        return cls(clauses=list(clauses), values=values)
+
     @property
     def sql(self) -> str:
         return " AND ".join(self.clauses) or "true"
 
+    def __and__(self, other: Predicate) -> Predicate:
+        return Predicate(clauses=[*self.clauses, *other.clauses], values=self.values | other.values)
+
 
 def visibility(principal: Principal, *, alias: str = "c") -> Predicate:
-    """What the principal may read of its workspace: by clearance, scope and ownership."""
+    """Return the condition on rows that the principal may read: workspace, clearance, scope and owner."""
     return Predicate(
         clauses=[
             f"{alias}.workspace = %(workspace)s",
@@ -104,14 +111,27 @@ def visibility(principal: Principal, *, alias: str = "c") -> Predicate:
     )
 
 
+def named(alias: str, *, prefix: str = "", after: str | None = None) -> Predicate:
+    """Return the condition on rows whose external_id starts with ``prefix`` and comes behind ``after``."""
+    predicate = Predicate()
+    if prefix:
+        # an index serves the bound even if the prefix is not known at planning
+        predicate &= Predicate.of(
+            f"{alias}.external_id >= %(prefix)s", f"starts_with({alias}.external_id, %(prefix)s)", prefix=prefix
+        )
+    if after is not None:
+        predicate &= Predicate.of(f"{alias}.external_id > %(after)s", after=after)
+    return predicate
+
+
 def filtered(
     filters: Filters, *, table: FilterTable = CHUNKS, alias: str = "c", documents_alias: str | None = None
 ) -> Predicate:
-    """Return the filters as a predicate; every value is bound, and names never reach the SQL.
+    """Return the filters as a predicate; all values are bound, and the SQL contains no names of the caller.
 
-    Filters of one shape give one text, and a value one name in every predicate of them. No clause: nothing is narrowed.
-    ``documents_alias`` is that of ``documents`` where the statement reads it itself; else what only documents have
-    becomes one semi-join. Raises InvalidInputError for a field that the table lacks.
+    Filters of one shape have one text, and a value has one name in all its predicates. No clause means no restriction.
+    ``documents_alias`` is that of ``documents`` if the statement joins them; else conditions on fields of documents
+    become one semi-join. Raises InvalidInputError for an unknown field.
     """
     narrowed = narrowed_to(filters, table.collection)
     if narrowed is None:
@@ -134,7 +154,7 @@ def filtered(
 
 
 def matching_documents(principal: Principal, filters: Filters, *, table: FilterTable = CHUNKS) -> str:
-    """Return what ``filtered`` and ``visibility`` say of chunks as a condition on their documents, with equal names."""
+    """Return ``filtered`` and ``visibility`` of chunks as a condition on their documents, with the same value names."""
     narrowed = narrowed_to(filters, table.collection)
     visible = visibility(principal, alias="d").sql
     return f"{visible} AND {'false' if narrowed is None else filtered(narrowed, table=DOCUMENTS, alias='d').sql}"
@@ -142,10 +162,10 @@ def matching_documents(principal: Principal, filters: Filters, *, table: FilterT
 
 @dataclass(slots=True, kw_only=True)
 class _Rendering:
-    """Turns a tree into SQL over one alias, numbering the conditions as they come.
+    """Renders a filter tree as SQL over one alias, numbering values in order.
 
-    A condition on a column may be NULL. In WHERE, AND and OR that is as good as false; only a negation tells them
-    apart, so each is written IS NOT TRUE.
+    A condition on a column may be NULL, which counts as false in WHERE, AND and OR but not under NOT: so negations are
+    written IS NOT TRUE.
     """
 
     table: FilterTable
@@ -162,8 +182,8 @@ class _Rendering:
             case Not():
                 return f"({self.sql(tree.part)}) IS NOT TRUE"
             case Condition():
-                held = self._of_metadata(tree) if tree.of_metadata else self._of_column(tree)
-                return f"({held}) IS NOT TRUE" if tree.operator is Operator.NOT_IN else held
+                condition = self._of_metadata(tree) if tree.of_metadata else self._of_column(tree)
+                return f"({condition}) IS NOT TRUE" if tree.operator is Operator.NOT_IN else condition
 
     def _of_column(self, condition: Condition) -> str:
         column = self._column(condition.name)
@@ -179,7 +199,7 @@ class _Rendering:
         return f"{column} = ANY({self._bound(values)}::{kind}[])"
 
     def _end_of_span(self, condition: Condition) -> str:
-        """Of something that lasts, what is compared: not over yet after a moment, begun already before one."""
+        """Return the end of a span to compare with a lower bound, its start for an upper bound."""
         start, end = self.table.spans[condition.name]
         if condition.operator in (Operator.GT, Operator.GTE):
             return f"coalesce({self.alias}.{end}, 'infinity')"
@@ -192,22 +212,22 @@ class _Rendering:
             return f"{column} ->> {key} IS {'NOT ' if condition.values[0] else ''}NULL"
         if condition.operator in COMPARISONS:
             return self._compared(condition, column)
-        # one @> a value, since GIN serves a BitmapOr of them but no ANY(array)
-        held = [f"{column} @> {self._bound(Jsonb({condition.name: value}))}" for value in condition.values]
-        return f"({' OR '.join(held)})"
+        # one @> per value: GIN supports a BitmapOr of them, but not ANY(array)
+        matches = [f"{column} @> {self._bound(Jsonb({condition.name: value}))}" for value in condition.values]
+        return f"({' OR '.join(matches)})"
 
     def _compared(self, condition: Condition, column: str) -> str:
         (value,) = condition.values
         key = f"{self._bound(condition.name)}::text"
         sign = _SIGNS[condition.operator]
         if isinstance(value, str):
-            kind, held, against = "string", f'({column} ->> {key}) COLLATE "C"', f"{self._bound(value)}::text"
+            kind, stored, bound = "string", f'({column} ->> {key}) COLLATE "C"', f"{self._bound(value)}::text"
         else:
-            # as it is written: a cast of float8 would round it to 15 digits
+            # the shortest decimal: a cast from float8 would round to 15 digits
             number = self._bound(Decimal(repr(value)))
-            kind, held, against = "number", f"({column} -> {key})::numeric", f"{number}::numeric"
-        # CASE, since conditions of an AND may be evaluated in any order, and a cast of what is no number fails
-        return f"CASE jsonb_typeof({column} -> {key}) WHEN '{kind}' THEN {held} {sign} {against} ELSE false END"
+            kind, stored, bound = "number", f"({column} -> {key})::numeric", f"{number}::numeric"
+        # CASE: conditions of an AND may be evaluated in any order, and casting a value that is no number fails
+        return f"CASE jsonb_typeof({column} -> {key}) WHEN '{kind}' THEN {stored} {sign} {bound} ELSE false END"
 
     def _column(self, name: str) -> str:
         if name in self.table.on_documents:
@@ -228,7 +248,7 @@ class _Rendering:
 
 
 def _stored(name: str, value: FilterValue) -> object:
-    """Return a value as the field's column has it."""
+    """Return a value in the type of the field's column."""
     if name == "sensitivity":
         return int(Sensitivity.parse(str(value)))
     return UUID(str(value)) if name == "document_id" else value

@@ -1,4 +1,4 @@
-"""The languages that a workspace's queries are read in (migration 006)."""
+"""The languages of a workspace's queries (migration 006)."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ class WorkspaceLanguages:
     async def set_default(self, workspace: str, language: str | None) -> None:
         """Set the language (ISO 639-1) that queries of the workspace are first read in; None: that of the settings."""
         statement = CLEAR_DEFAULT if language is None else SET_DEFAULT
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             await connection.execute(statement, {"workspace": workspace, "language": language})

@@ -16,15 +16,15 @@ HOLD_OFF_REFRESHES = (
        WHERE workspace = %(workspace)s""",
     "LOCK TABLE workspace_means, lexicon, lexicon_progress IN SHARE ROW EXCLUSIVE MODE",
 )
-"""A refresh that began before a removal must not write after it."""
+"""Locks out refreshes, which must not write after the removal."""
 
 REMOVE = (
     "DELETE FROM folder_files WHERE workspace = %(workspace)s",
-    "DELETE FROM episodes WHERE workspace = %(workspace)s",  # with them turns and what was shown
-    "DELETE FROM documents WHERE workspace = %(workspace)s",  # with them originals, chunks, entities, vectors, backlogs
-    "DELETE FROM memory_items WHERE workspace = %(workspace)s",  # likewise
+    "DELETE FROM episodes WHERE workspace = %(workspace)s",  # cascades to turns and their entities
+    "DELETE FROM documents WHERE workspace = %(workspace)s",  # cascades to everything of them
+    "DELETE FROM memory_items WHERE workspace = %(workspace)s",  # cascades to vectors and backlog
     "DELETE FROM history_turns WHERE workspace = %(workspace)s",
-    "DELETE FROM entities WHERE workspace = %(workspace)s",  # with them facts
+    "DELETE FROM entities WHERE workspace = %(workspace)s",  # cascades to facts
     "DELETE FROM fact_extractions WHERE workspace = %(workspace)s",
     "DELETE FROM embedding_cache WHERE workspace = %(workspace)s",
     "DELETE FROM workspace_means WHERE workspace = %(workspace)s",
@@ -66,28 +66,26 @@ RETRY_SECONDS = 0.2
 
 
 class PostgresWorkspaces:
-    """Rows by their column ``workspace``."""
+    """Selects rows by their column ``workspace``."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database
         self._sparse = PostgresSparseStatistics(database=database)
 
     async def remove(self, workspace: str) -> None:
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             for statement in (*HOLD_OFF_REFRESHES, *REMOVE):
                 await connection.execute(statement, {"workspace": workspace})
 
     async def abandoned(self, pattern: str, *, older_than_days: float) -> list[str]:
-        async with self._database.autocommit(EVERY_WORKSPACE) as connection:
-            cursor = await connection.execute(ABANDONED, {"pattern": pattern, "seconds": older_than_days * 86_400.0})
-            return [workspace for (workspace,) in await cursor.fetchall()]
+        values = {"pattern": pattern, "seconds": older_than_days * 86_400.0}
+        rows = await self._database.fetch(ABANDONED, values, workspace=EVERY_WORKSPACE)
+        return [workspace for (workspace,) in rows]
 
     async def refresh_statistics(self, workspace: str) -> None:
-        """Raises StorageUnavailableError if another session refreshes the workspace all the time.
-
-        Of a workspace without chunks there is nothing to refresh.
-        """
-        if not await self._has_chunks(workspace):
+        """Raises StorageUnavailableError if other sessions keep refreshing the workspace."""
+        ((has_chunks,),) = await self._database.fetch(HAS_CHUNKS, {"workspace": workspace}, workspace=workspace)
+        if not has_chunks:
             return
         for _ in range(ATTEMPTS):
             if await self._sparse.refresh(workspace):
@@ -96,15 +94,10 @@ class PostgresWorkspaces:
         else:
             raise StorageUnavailableError("The statistics of a workspace could not be refreshed.", reason="timeout")
         for statement in (REFRESH_LEXICON, STORE_MEAN):
-            async with self._database.driver_transaction(workspace) as connection:
+            async with self._database.transaction(workspace) as connection:
                 await connection.execute(statement, {"workspace": workspace})
 
-    async def _has_chunks(self, workspace: str) -> bool:
-        async with self._database.autocommit(workspace) as connection:
-            row = await (await connection.execute(HAS_CHUNKS, {"workspace": workspace})).fetchone()
-        return bool(row and row[0])
-
     async def vectors(self, workspace: str, *, limit: int) -> list[Vector]:
-        async with self._database.autocommit(workspace) as connection:
-            cursor = await connection.execute(VECTORS, {"workspace": workspace, "limit": limit}, binary=True)
-            return [tuple(embedding.to_list()) for (embedding,) in await cursor.fetchall()]
+        values = {"workspace": workspace, "limit": limit}
+        rows = await self._database.fetch(VECTORS, values, workspace=workspace)
+        return [tuple(embedding.to_list()) for (embedding,) in rows]

@@ -1,4 +1,4 @@
-"""All that ranking keeps of a workspace as a snapshot: document frequencies, the lexicon, the mean vector."""
+"""Refreshes the snapshots that ranking uses: document frequencies, lexicon, mean vector."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REFRESH_LEXICON = "SELECT refresh_lexicon(%(workspace)s)"
 
 
 class PostgresSearchStatistics:
-    """Each part is refreshed when it is due, by one session at a time; queries go on with the last one."""
+    """Refreshes each part when due, in one session at a time; queries use the last snapshot meanwhile."""
 
     def __init__(self, *, database: Database) -> None:
         self._database = database
@@ -19,9 +19,9 @@ class PostgresSearchStatistics:
     async def refresh_if_stale(self, workspace: str) -> None:
         await self._sparse.refresh_if_stale(workspace)
         values = {"workspace": workspace}
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             await connection.execute(REFRESH_LEXICON, values)
-        async with self._database.driver_transaction(workspace) as connection:
+        async with self._database.transaction(workspace) as connection:
             stale = await (await connection.execute(MEAN_IS_STALE, values)).fetchone()
             if stale and stale[0]:
                 await connection.execute(STORE_MEAN, values)

@@ -1,4 +1,4 @@
-"""Keeps the statistics that ranking rests on in step with the chunks, off the clock of those who write."""
+"""Refreshes the statistics of ranking in the background after writes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ragcorp.domain.exceptions import RagcorpError
 logger = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 2.0
-"""A run of writes is looked at once in this time, not write by write."""
+"""Writes within this time cause one refresh."""
 
 CLOSING_SECONDS = 60.0
-"""How long a closing waits for the last look of an ingestion run."""
+"""Time that ``aclose`` waits for the last refresh."""
 
 
 class StatisticsKeeper:
-    """Calls ``refresh_if_stale(workspace)`` some time after the workspace was touched, and once more at the end."""
+    """Calls ``refresh_if_stale(workspace)`` shortly after the workspace was touched, and at the end."""
 
     def __init__(
         self, *, refresh_if_stale: Callable[[str], Awaitable[object]], settle_seconds: float = SETTLE_SECONDS
@@ -30,13 +30,13 @@ class StatisticsKeeper:
         self._closing = asyncio.Event()
 
     def touch(self, workspace: str) -> None:
-        """Say that chunks or vectors of the workspace changed. Never blocks and never fails."""
+        """Record that chunks or vectors of the workspace changed. Never blocks and never fails."""
         self._touched.add(workspace)
         if workspace not in self._tasks:
             self._tasks[workspace] = asyncio.get_running_loop().create_task(self._keep(workspace))
 
     async def aclose(self) -> None:
-        """Look a last time at what was touched, within a bounded time."""
+        """Refresh the touched workspaces a last time, within a bounded time."""
         self._closing.set()
         tasks = list(self._tasks.values())
         if tasks:

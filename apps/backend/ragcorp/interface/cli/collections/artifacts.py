@@ -1,33 +1,28 @@
-"""`ragcorp artifacts` and `ragcorp artifact_chunks`: documents and their passages under the grammar of collections."""
+"""`ragcorp artifacts` and `ragcorp artifact_chunks`: documents and their passages as collections."""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from ragcorp.application.documents.edit_chunk import ChunkEdit
 from ragcorp.application.validation.item_changes import AttributeChange
 from ragcorp.application.validation.item_drafts import NAME_DIGITS
-from ragcorp.domain.documents import Chunk
+from ragcorp.domain.documents import Chunk, DocumentAttributes
 from ragcorp.domain.ingestion import IngestRequest, IngestResult
 from ragcorp.domain.ports.chunks import ChunkSelection
 from ragcorp.domain.ports.storage import DocumentSelection
-from ragcorp.interface.cli.collections import item_options as options
-from ragcorp.interface.cli.collections.item_commands import (
-    attribute_change,
-    make_vectors_now,
-    require_change,
-    shortened,
-)
-from ragcorp.interface.cli.console.arguments import parse_selection_pairs
+from ragcorp.interface.cli.collections.items import require_change
+from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import plain
-from ragcorp.interface.cli.documents.commands import Prefix, Yes, confirm, document_table
-from ragcorp.interface.cli.search.commands import Filter
+from ragcorp.interface.cli.console.options import PageOptions, kept
+from ragcorp.interface.cli.console.output import Cells, plain, shortened
+from ragcorp.interface.cli.documents.commands import DOCUMENT_CELLS, confirm
+from ragcorp.interface.cli.documents.vectors import embed_batch
 from ragcorp.interface.request_values import text_file
 from ragcorp.interface.shapes.items import artifact_outcome, chunk_edited, stored_artifact, stored_chunk
 from ragcorp.interface.shapes.json_text import json_object
@@ -37,139 +32,106 @@ Artifact = Annotated[
     str, typer.Argument(metavar="ARTIFACT", help="The external_id of the artifact.", show_default=False)
 ]
 
+CHUNK_CELLS: Cells[Chunk] = {
+    "id": lambda chunk: chunk.id,
+    "artifact": lambda chunk: chunk.external_id,
+    "index": lambda chunk: chunk.chunk_index,
+    "lines": lambda chunk: f"{chunk.line_start}-{chunk.line_end}",
+    "text": lambda chunk: shortened(chunk.content),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactOptions(options.ItemOptions):
+    """Attributes of a document."""
+
+    title: Annotated[str | None, typer.Option("--title", help="Its title.", show_default=False)] = None
+
+    def attributes(self, *, kind: str, default_language: str) -> DocumentAttributes:
+        described = super().attributes(kind=kind, default_language=default_language)
+        return replace(described, title=self.title or "")
+
+    def change(self) -> AttributeChange:
+        return replace(super().change(), title=kept(self.title))
+
 
 async def add_artifact(
     call: Call,
     text: options.Text,
+    described: ArtifactOptions,
     external_id: options.ExternalId = None,
-    title: options.Title = None,
-    kind: options.Kind = None,
-    language: options.Language = None,
-    sensitivity: options.Level = None,
-    scope: options.Scope = None,
-    owner: options.Owner = None,
-    occurred_at: options.When = None,
-    metadata: options.Metadata = None,
     no_embed: options.NoEmbed = False,
 ) -> None:
     """Store a text as a document. `ragcorp ingest` stores files."""
-    when = options.time_of(occurred_at)
-    written = options.text_of(text)
-    name = (
-        hashlib.sha256(written.encode(errors="replace")).hexdigest()[:NAME_DIGITS]
-        if external_id is None
-        else external_id
-    )
-    async with call.services.open(call.target) as opened:
+    if external_id is None:
+        external_id = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:NAME_DIGITS]
+    async with call.open() as session:
         request = IngestRequest(
-            external_id=name,
-            file=text_file(name, written),
-            attributes=options.attributes_of(
-                title=title,
-                kind=kind or "document",
-                language=language or opened.default_language,
-                sensitivity=sensitivity,
-                scope=scope,
-                owner=owner,
-                occurred_at=when,
-                metadata=metadata,
-            ),
+            external_id=external_id,
+            file=text_file(external_id, text),
+            attributes=described.attributes(kind="document", default_language=session.use_cases.default_language),
         )
-        result = await opened.ingest.ingest(request, principal=opened.principal)
-        await make_vectors_now(opened, no_embed=no_embed)
+        result = await session.use_cases.ingest.ingest(request, principal=session.principal)
+        await embed_batch(session, no_embed=no_embed)
     _show_artifact(call, result)
 
 
 async def update_artifact(
     call: Call,
     external_id: options.ItemId,
+    described: ArtifactOptions,
     text: options.NewText = None,
-    title: options.Title = None,
-    kind: options.Kind = None,
-    language: options.Language = None,
-    sensitivity: options.Level = None,
-    scope: options.Scope = None,
-    owner: options.Owner = None,
-    occurred_at: options.When = None,
-    metadata: options.Metadata = None,
     no_embed: options.NoEmbed = False,
 ) -> None:
     """Change what is given of a document; all else stays. --metadata replaces all that there was."""
-    change = attribute_change(
-        title=title,
-        kind=kind,
-        language=language,
-        sensitivity=sensitivity,
-        scope=scope,
-        owner=owner,
-        occurred_at=occurred_at,
-        metadata=metadata,
-    )
-    require_change(change == AttributeChange() and text is None)
-    written = None if text is None else options.text_of(text)
-    async with call.services.open(call.target) as opened:
-        result = await opened.collections.revise_document.revise(
-            external_id, change, text=written, principal=opened.principal
+    change = described.change()
+    require_change(change != AttributeChange() or text is not None)
+    async with call.open() as session:
+        result = await session.use_cases.collections.revise_document.revise(
+            external_id, change, text=text, principal=session.principal
         )
-        await make_vectors_now(opened, no_embed=no_embed)
+        await embed_batch(session, no_embed=no_embed)
     _show_artifact(call, result)
 
 
-async def list_artifacts(
-    call: Call,
-    prefix: Prefix = "",
-    filters: Filter = None,
-    limit: options.Limit = 50,
-    cursor: options.Cursor = None,
-) -> None:
+async def list_artifacts(call: Call, page: PageOptions) -> None:
     """List documents in the order of their external_id."""
-    selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters))
-    async with call.services.open(call.target) as opened:
-        documents, next_cursor = await opened.documents.list(
-            selection, principal=opened.principal, limit=limit, cursor=cursor
+    selection = DocumentSelection(prefix=page.prefix, filters=page.conditions)
+    async with call.open() as session:
+        found = await session.use_cases.documents.list(
+            selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page(
-        {"items": [stored_artifact(document) for document in documents], "next_cursor": next_cursor},
-        document_table(documents),
-        next_cursor,
-    )
+    call.output.page("items", *found, document_of=stored_artifact, cells=DOCUMENT_CELLS)
 
 
 async def get_artifact(call: Call, external_id: options.ItemId) -> None:
     """Show what is known of a document."""
-    async with call.services.open(call.target) as opened:
-        document = await opened.documents.get(external_id, principal=opened.principal)
-    call.output.fields(json_object(stored_artifact(document)))
+    async with call.open() as session:
+        document = await session.use_cases.documents.get(external_id, principal=session.principal)
+    call.output.values(json_object(stored_artifact(document)))
 
 
 async def list_chunks(
     call: Call,
+    page: PageOptions,
     artifact: Annotated[
         str | None, typer.Option("--artifact", help="Those of this document only.", show_default=False)
     ] = None,
-    prefix: Prefix = "",
-    filters: Filter = None,
-    limit: options.Limit = 50,
-    cursor: options.Cursor = None,
 ) -> None:
     """List passages in the order of their documents and of the text."""
-    selection = ChunkSelection(prefix=prefix, artifact=artifact, filters=parse_selection_pairs(filters))
-    async with call.services.open(call.target) as opened:
-        chunks, next_cursor = await opened.collections.chunks.list(
-            selection, principal=opened.principal, limit=limit, cursor=cursor
+    selection = ChunkSelection(prefix=page.prefix, artifact=artifact, filters=page.conditions)
+    async with call.open() as session:
+        found = await session.use_cases.collections.chunks.list(
+            selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page(
-        {"items": [stored_chunk(chunk) for chunk in chunks], "next_cursor": next_cursor},
-        _chunk_table(chunks),
-        next_cursor,
-    )
+    call.output.page("items", *found, document_of=stored_chunk, cells=CHUNK_CELLS)
 
 
 async def get_chunk(call: Call, chunk_id: ChunkId) -> None:
     """Show a passage."""
-    async with call.services.open(call.target) as opened:
-        chunk = await opened.collections.chunks.get(chunk_id, principal=opened.principal)
-    call.output.fields(stored_chunk(chunk))
+    async with call.open() as session:
+        chunk = await session.use_cases.collections.chunks.get(chunk_id, principal=session.principal)
+    call.output.values(stored_chunk(chunk))
 
 
 async def add_chunk(
@@ -182,35 +144,32 @@ async def add_chunk(
     no_embed: options.NoEmbed = False,
 ) -> None:
     """Add a passage to the text of a document, which is then cut and indexed anew."""
-    written = options.text_of(text)
-    async with call.services.open(call.target) as opened:
-        edit = await opened.collections.edit_chunk.add(artifact, written, after=after, principal=opened.principal)
-        await make_vectors_now(opened, no_embed=no_embed)
+    async with call.open() as session:
+        edit_chunk = session.use_cases.collections.edit_chunk
+        edit = await edit_chunk.add(artifact, text, after=after, principal=session.principal)
+        await embed_batch(session, no_embed=no_embed)
     _show_edit(call, edit)
 
 
 async def update_chunk(call: Call, chunk_id: ChunkId, text: options.Text, no_embed: options.NoEmbed = False) -> None:
     """Replace a passage in the text of its document, which is then cut and indexed anew."""
-    written = options.text_of(text)
-    async with call.services.open(call.target) as opened:
-        edit = await opened.collections.edit_chunk.replace(chunk_id, written, principal=opened.principal)
-        await make_vectors_now(opened, no_embed=no_embed)
+    async with call.open() as session:
+        edit_chunk = session.use_cases.collections.edit_chunk
+        edit = await edit_chunk.replace(chunk_id, text, principal=session.principal)
+        await embed_batch(session, no_embed=no_embed)
     _show_edit(call, edit)
 
 
-async def delete_chunk(call: Call, chunk_id: ChunkId, yes: Yes = False) -> None:
+async def delete_chunk(call: Call, chunk_id: ChunkId, yes: options.Yes = False) -> None:
     """Take a passage out of the text of its document."""
-    async with call.services.open(call.target) as opened:
+    async with call.open() as session:
         confirm(call, "Take this passage out of its document?", yes=yes)
-        edit = await opened.collections.edit_chunk.remove(chunk_id, principal=opened.principal)
+        edit = await session.use_cases.collections.edit_chunk.remove(chunk_id, principal=session.principal)
     _show_edit(call, edit)
 
 
 def _show_artifact(call: Call, result: IngestResult) -> None:
-    call.output.result(
-        artifact_outcome(result),
-        lambda console: console.print(plain(f"{result.external_id} {result.status}, {result.chunks:,} passages")),
-    )
+    call.output.line(artifact_outcome(result), f"{result.external_id} {result.status}, {result.chunks:,} passages")
 
 
 def _show_edit(call: Call, edit: ChunkEdit) -> None:
@@ -222,16 +181,3 @@ def _show_edit(call: Call, edit: ChunkEdit) -> None:
             console.print(plain(f"passage {chunk.chunk_index}: {chunk.id} (lines {chunk.line_start}-{chunk.line_end})"))
 
     call.output.result(chunk_edited(edit), render)
-
-
-def _chunk_table(chunks: tuple[Chunk, ...]) -> Table:
-    table = Table("id", "artifact", "index", "lines", "text")
-    for chunk in chunks:
-        table.add_row(
-            chunk.id,
-            plain(chunk.external_id),
-            str(chunk.chunk_index),
-            f"{chunk.line_start}-{chunk.line_end}",
-            plain(shortened(chunk.content)),
-        )
-    return table

@@ -1,4 +1,4 @@
-"""Reads what is written as KEY=VALUE on the command line."""
+"""Parses KEY=VALUE arguments."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from ragcorp.interface.request_values import parse_filters, parse_selection
 
 
 def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
-    """Return the pairs as an object. A value that is JSON is read as such; a key named again collects a list.
-
-    Raises InvalidInputError.
-    """
+    """Return the pairs as an object. A value may be JSON; a repeated key collects a list. Raises InvalidInputError."""
     found: dict[str, object] = {}
     for pair in pairs:
         key, separator, written = pair.partition("=")
@@ -24,27 +21,20 @@ def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
                 f"{option} takes KEY=VALUE.", field=option, remedy=f"Write it as {option} language=es."
             )
         value = _value(written)
-        if key not in found:
-            found[key] = value
-            continue
-        known = found[key]
-        found[key] = [
-            *(known if isinstance(known, list) else [known]),
-            *(value if isinstance(value, list) else [value]),
-        ]
+        found[key] = [*_listed(found[key]), *_listed(value)] if key in found else value
     return found
 
 
 def parse_filter_pairs(pairs: Sequence[str] | None) -> Filters:
     """Return the filters of ``language=es`` or ``year={"$gte": 2025}``. Raises InvalidInputError.
 
-    The value of a field is text, also where it could be a number: ``external_id=5``.
+    The value of a field is text, even where it looks like a number: ``external_id=5``.
     """
     return parse_filters(_filters(pairs))
 
 
 def parse_selection_pairs(pairs: Sequence[str] | None) -> Filters:
-    """Return the same filters of what is stored, whose collections are known. Raises InvalidInputError."""
+    """Return filters of stored things, whose collections must exist. Raises InvalidInputError."""
     return parse_selection(_filters(pairs))
 
 
@@ -78,6 +68,15 @@ def parse_weights(text: str | None) -> dict[str, float]:
             )
         weights[name.strip()] = weight
     return weights
+
+
+def comma_separated(text: str) -> list[str]:
+    """Return the parts of ``a, b``."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
 
 
 def _value(written: str) -> object:

@@ -1,19 +1,25 @@
-"""Turns a function into a command: each gets the common options, and runs on an event loop that signals can stop."""
+"""Turns an async function into a command with the common options, on an event loop that signals can stop."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import signal
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.interface.cli.console.output import Output
-from ragcorp.interface.cli.console.services import Services, Target
+from ragcorp.interface.cli.console.progress import progress
+from ragcorp.interface.cli.console.services import Services, Session, Target
+
+CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
+
 
 DataDir = Annotated[
     Path | None,
@@ -28,85 +34,112 @@ Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Log more, and show where an unexpected error came from.")
 ]
 
-COMMON: dict[str, tuple[Any, object]] = {
-    "data_dir": (DataDir, None),
-    "json": (Json, False),
-    "verbose": (Verbose, False),
-}
-"""The options that every command has: annotation and default."""
+
+@dataclass(frozen=True, kw_only=True)
+class CommonOptions:
+    """The options of every command."""
+
+    data_dir: DataDir = None
+    json: Json = False
+    verbose: Verbose = False
+
+    def target(self, before: Target | None = None) -> Target:
+        """Return the target; options before the command's name count too. ``json`` was read before parsing."""
+        before = before or Target()
+        return Target(data_dir=self.data_dir or before.data_dir, verbose=self.verbose or before.verbose)
 
 
 class SecondSignal:
-    """What a signal does that comes while a command ends: nothing, unless the command says what."""
+    """Action of a second signal, which comes while the command ends; none by default."""
 
     def __init__(self) -> None:
-        self._action: Callable[[], None] | None = None
-
-    def does(self, action: Callable[[], None]) -> None:
-        self._action = action
-
-    def came(self) -> None:
-        if self._action is not None:
-            self._action()
+        self.action: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What every command is given beside its own arguments."""
+    """What every command gets besides its own arguments."""
 
     services: Services
     output: Output
     target: Target
     second_signal: SecondSignal = field(default_factory=SecondSignal)
 
+    def open(self) -> AbstractAsyncContextManager[Session]:
+        return self.services.open(self.target)
 
-CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
+    def progress(self, task: str, unit: str) -> AbstractContextManager[Report]:
+        """Show a task's progress on stderr."""
+        return progress(self.output.notes, task, unit=unit)
 
 
-def add_command(app: typer.Typer, name: str, function: CommandFunction, *, services: Services, output: Output) -> None:
-    """Register ``function(call, ...)``; what it returns is the exit code (None: 0)."""
+def add_commands(
+    app: typer.Typer, commands: Mapping[str, CommandFunction], *, services: Services, output: Output
+) -> None:
+    """Register each function as a command: ``function(call, ...)`` returns the exit code, None for 0.
+
+    A parameter whose type is a dataclass is a group: each field of it becomes an option.
+    """
+    for name, function in commands.items():
+        app.command(name)(_command(function, services, output))
+
+
+def _command(function: CommandFunction, services: Services, output: Output) -> Callable[..., None]:
     hints = get_type_hints(function, include_extras=True)
-    own = [
-        parameter.replace(annotation=hints[parameter.name])
-        for parameter in list(inspect.signature(function).parameters.values())[1:]
+    own = list(inspect.signature(function).parameters.values())[1:]
+    groups = {parameter.name: hints[parameter.name] for parameter in own if is_dataclass(hints[parameter.name])}
+    options = [
+        option
+        for parameter in own
+        for option in (
+            options_of(groups[parameter.name])
+            if parameter.name in groups
+            else [parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)]
+        )
     ]
-    common = [
-        inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for option, (annotation, default) in COMMON.items()
-    ]
-    context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
 
     def command(context: typer.Context, **arguments: Any) -> None:
-        before: Target = context.obj or Target()
-        target = Target(
-            data_dir=arguments.pop("data_dir") or before.data_dir,
-            verbose=arguments.pop("verbose") or before.verbose,
-        )
-        arguments.pop("json")  # read before parsing, so that errors of parsing obey it
+        target = grouped(CommonOptions, arguments).target(context.obj)
         call = Call(services=services, output=output, target=target)
-        code = run_until_stopped(function(call, **arguments), services.new_event_loop, second=call.second_signal)
-        if code:
+        named = {name: grouped(group, arguments) for name, group in groups.items()}
+        running = function(call, **named, **arguments)
+        if code := run_until_stopped(running, services.new_event_loop, second=call.second_signal):
             raise typer.Exit(code)
 
-    parameters = [context, *(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own), *common]
+    context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    parameters = [context, *options, *options_of(CommonOptions)]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = function.__doc__
-    app.command(name)(command)
+    return command
+
+
+def options_of(group: type) -> list[inspect.Parameter]:
+    """Return the options of a group, one per field."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
+        for each in fields(group)
+    ]
+
+
+def grouped(group: Any, arguments: dict[str, Any]) -> Any:
+    """Take the options of a group out of ``arguments`` and return the group."""
+    return group(**{each.name: arguments.pop(each.name) for each in fields(group)})
 
 
 def run_until_stopped(
     main: Coroutine[Any, Any, int | None],
     new_event_loop: Callable[[], asyncio.AbstractEventLoop],
     *,
-    second: SecondSignal | None = None,
+    second: SecondSignal,
 ) -> int | None:
-    """Run ``main``. The first SIGINT, SIGTERM or SIGHUP cancels it; while it cleans up, ``second`` is told of others.
+    """Run ``main``. The first SIGINT, SIGTERM or SIGHUP cancels it; each further one runs the action of ``second``.
 
     Raises CancelledError if ``main`` ends by the cancellation.
     """
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(_stoppable(main, second or SecondSignal()))
+        return runner.run(_stoppable(main, second))
 
 
 async def _stoppable(main: Coroutine[Any, Any, int | None], second: SecondSignal) -> int | None:
@@ -117,7 +150,7 @@ async def _stoppable(main: Coroutine[Any, Any, int | None], second: SecondSignal
     def stop() -> None:
         nonlocal stopped
         if stopped:
-            second.came()
+            second.action()
             return
         stopped = True
         task.cancel()

@@ -1,6 +1,6 @@
-"""Where a command writes: results to stdout, everything else to stderr.
+"""Output of a command: results to stdout, everything else to stderr.
 
-With ``--json`` stdout carries one JSON document and nothing besides, in success and in failure.
+With ``--json`` stdout contains one JSON document and nothing else, in success and in failure.
 """
 
 from __future__ import annotations
@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from io import TextIOWrapper
+from typing import TypeVar
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ragcorp.domain.exceptions import (
@@ -35,15 +37,23 @@ EXIT_INTERRUPTED = 130
 FILE_ERROR = "[ERROR: "
 
 FILE_WIDTH = 200
-"""Columns of a table that goes to a file or a pipe."""
+"""Columns of a table in a file or a pipe."""
+
+SHORT_CHARACTERS = 80
+"""Characters of a text in a table's cell."""
 
 _CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-"""C0, C1 and those of direction: a document must not steer the reader's terminal. Line feed and tab stay."""
+"""C0, C1 and direction controls: a document must not steer the reader's terminal. Line feed and tab stay."""
 del _CONTROLS[0x0A], _CONTROLS[0x09]
 
 
+Thing = TypeVar("Thing")
+
+Cells = Mapping[str, Callable[[Thing], object]]
+"""The cells of a row, by the heading of their column."""
+
 _UNESCAPED = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What JSON leaves as it is and a terminal obeys."""
+"""Controls that JSON does not escape and a terminal obeys."""
 
 
 class Output:
@@ -52,35 +62,47 @@ class Output:
     def __init__(self, *, json: bool, stdout: TextIOWrapper, stderr: TextIOWrapper) -> None:
         self.json = json
         self.json_lines = False
-        """Whether each JSON document is one line, as where a command writes more than one."""
+        """Whether each JSON document is one line, for commands that write several."""
         self._stdout = stdout
         self.console = _console(stdout)
         self.notes = _console(stderr)
 
     def result(self, document: Mapping[str, object], render: Callable[[Console], None]) -> None:
-        """Write what the command is for: ``document`` with --json, else what ``render`` prints."""
+        """Write the command's result: ``document`` with --json, else the output of ``render``."""
         if self.json:
             self.write_json(document)
         else:
             render(self.console)
 
-    def fields(self, document: Mapping[str, object]) -> None:
-        """Write one object: with --json as it is, else as a table of names and values."""
-        table = Table(show_header=False, box=None)
-        for name, value in document.items():
-            text = "" if value is None else str(list(value) if isinstance(value, tuple) else value)
-            table.add_row(plain(name, style="bold"), plain(text))
-        self.result(document, lambda console: console.print(table))
+    def line(self, document: Mapping[str, object], text: str | Text) -> None:
+        """Write a result that is one line for people."""
+        self.result(document, lambda console: console.print(plain(text) if isinstance(text, str) else text))
 
-    def page(self, document: Mapping[str, object], table: Table, next_cursor: str | None) -> None:
-        """Write a page of a list, and how to get the next one."""
+    def values(self, document: Mapping[str, object]) -> None:
+        """Write one thing: a table of names and values for people."""
+        rows = (
+            (plain(name, style="bold"), list(value) if isinstance(value, tuple) else value)
+            for name, value in document.items()
+        )
+        self.result(document, lambda console: print_table(console, None, rows))
+
+    def page(
+        self,
+        name: str,
+        things: Sequence[Thing],
+        next_cursor: str | None,
+        *,
+        document_of: Callable[[Thing], Mapping[str, object]],
+        cells: Cells[Thing],
+    ) -> None:
+        """Write a page of a list: documents under ``name``, or a table."""
 
         def render(console: Console) -> None:
-            console.print(table)
+            print_table(console, tuple(cells), ([cell(thing) for cell in cells.values()] for thing in things))
             if next_cursor:
                 console.print(plain(f"more: --cursor {next_cursor}", style="dim"))
 
-        self.result(document, render)
+        self.result({name: [document_of(thing) for thing in things], "next_cursor": next_cursor}, render)
 
     def write_json(self, document: Mapping[str, object]) -> None:
         indent = None if self.json_lines else 2
@@ -89,13 +111,13 @@ class Output:
         self._stdout.flush()
 
     def write_bytes(self, content: bytes) -> None:
-        """Write a file's content to stdout as it is."""
+        """Write a file's content to stdout unchanged."""
         self._stdout.flush()
         self._stdout.buffer.write(content)
         self._stdout.buffer.flush()
 
     def leave_stdout(self) -> None:
-        """Let what is written to stdout go nowhere, also what could not be and would be tried again at the end."""
+        """Send stdout to the null device, including what is buffered: nothing reads it any more."""
         with suppress(OSError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stdout.fileno())
@@ -105,16 +127,47 @@ class Output:
         """Write a line to stderr."""
         self.notes.print(plain(text, style=style))
 
+    def failure(self, place: str, error: RagcorpError, *, field: str | None = None) -> None:
+        """Write to stderr that one file or line failed."""
+        line = plain(place, style="red")
+        line.append_text(plain(f": {f'{field}: ' if field else ''}{sentences(error_document(error))}"))
+        self.notes.print(line)
+
     def error(self, document: Mapping[str, object]) -> None:
-        """Write a failure: the JSON document, or one line with the remedy."""
+        """Write the failure of the command: the JSON document, or one line with the remedy."""
         if self.json:
             self.write_json({"error": document})
             return
-        said = plain(sentences(document))
-        # a file that cannot be read has its own head: [ERROR: NOT_FOUND]
-        line = Text("" if said.plain.startswith(FILE_ERROR) else "error: ", style="bold red")
-        line.append_text(said)
+        text = plain(sentences(document))
+        # a file that cannot be read has its own prefix: [ERROR: NOT_FOUND]
+        line = Text("" if text.plain.startswith(FILE_ERROR) else "error: ", style="bold red")
+        line.append_text(text)
         self.notes.print(line)
+
+
+def print_table(console: Console, columns: Sequence[str | Column] | None, rows: Iterable[Iterable[object]]) -> None:
+    """Print a table; None is an empty cell. Without ``columns`` there is neither a header nor a box."""
+    table = Table(show_header=False, box=None) if columns is None else Table(*columns)
+    for row in rows:
+        table.add_row(*("" if cell is None else cell if isinstance(cell, Text) else plain(str(cell)) for cell in row))
+    console.print(table)
+
+
+def minutes(moment: datetime | None) -> str:
+    """Return a time for a table's cell."""
+    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
+
+
+def days(moment: datetime | None) -> str:
+    """Return a date for a table's cell."""
+    return f"{moment:%Y-%m-%d}" if moment else ""
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text on one line."""
+    line = " ".join(text[: 2 * SHORT_CHARACTERS].split())
+    fits = len(line) <= SHORT_CHARACTERS and len(text) <= 2 * SHORT_CHARACTERS
+    return line if fits else f"{line[:SHORT_CHARACTERS]}…"
 
 
 def _console(stream: TextIOWrapper) -> Console:
@@ -123,22 +176,22 @@ def _console(stream: TextIOWrapper) -> Console:
 
 
 def plain(text: str, *, style: str = "") -> Text:
-    """Return text for the terminal, without its control characters."""
+    """Return text for the terminal without control characters."""
     return Text(text.translate(_CONTROLS), style=style)
 
 
 def sentences(error: Mapping[str, object]) -> str:
-    """Return what an error document says, its limit and its remedy."""
-    said = [str(error["message"])]
-    if error["limit"] and str(error["limit"]) not in said[0]:
-        said.append(f"Limit: {error['limit']}.")
+    """Return the message, the limit and the remedy of an error document."""
+    parts = [str(error["message"])]
+    if error["limit"] and str(error["limit"]) not in parts[0]:
+        parts.append(f"Limit: {error['limit']}.")
     if error["remedy"]:
-        said.append(str(error["remedy"]))
-    return " ".join(said)
+        parts.append(str(error["remedy"]))
+    return " ".join(parts)
 
 
 def error_document(error: RagcorpError) -> dict[str, object]:
-    """Return what --json shows of an error."""
+    """Return an error as --json shows it."""
     return {
         "code": error.code,
         "message": error.message,

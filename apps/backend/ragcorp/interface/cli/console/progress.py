@@ -1,19 +1,18 @@
-"""Shows how far a long task is: a bar on a terminal, a line every few seconds elsewhere. Always on stderr."""
+"""Progress of a long task on stderr: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-SECONDS_BETWEEN_LINES = 10.0
+from ragcorp.application.upkeep.task_progress import Report
 
-Report = Callable[[int, int], None]
-"""Told how many of how many are done."""
+SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
@@ -24,9 +23,32 @@ def progress(console: Console, task: str, *, unit: str) -> Iterator[Report]:
             row = bar.add_task(task, total=None)
             yield lambda done, total: bar.update(row, completed=done, total=total)
         return
-    lines = _Lines(console, task, unit)
+    lines = PacedReports(
+        lambda done, total: console.print(f"{task}: {done:,} of {total:,} {unit}"), seconds=SECONDS_BETWEEN_LINES
+    )
     yield lines.report
     lines.finish()
+
+
+class PacedReports:
+    """Passes reports on, at most one every ``seconds``; ``finish`` passes on the last one."""
+
+    def __init__(self, write: Report, *, seconds: float) -> None:
+        self._write = write
+        self._seconds = seconds
+        self._written_at = time.monotonic()
+        self._written: tuple[int, int] | None = None
+        self._latest: tuple[int, int] | None = None
+
+    def report(self, done: int, total: int) -> None:
+        self._latest = (done, total)
+        if time.monotonic() - self._written_at >= self._seconds:
+            self.finish()
+
+    def finish(self) -> None:
+        if self._latest is not None and self._latest != self._written:
+            self._written, self._written_at = self._latest, time.monotonic()
+            self._write(*self._latest)
 
 
 def _bar(console: Console, unit: str) -> Progress:
@@ -43,30 +65,8 @@ def _bar(console: Console, unit: str) -> Progress:
 
 
 class _RateColumn(ProgressColumn):
-    """How many a second, over the last of them."""
+    """Units per second."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
         return Text("" if speed is None else f"{speed:,.1f}/s", style="dim")
-
-
-class _Lines:
-    """Says at most every few seconds what has changed, and the end in any case."""
-
-    def __init__(self, console: Console, task: str, unit: str) -> None:
-        self._console = console
-        self._task = task
-        self._unit = unit
-        self._said_at = time.monotonic()
-        self._said: tuple[int, int] | None = None
-        self._latest: tuple[int, int] | None = None
-
-    def report(self, done: int, total: int) -> None:
-        self._latest = (done, total)
-        if time.monotonic() - self._said_at >= SECONDS_BETWEEN_LINES:
-            self.finish()
-
-    def finish(self) -> None:
-        if self._latest is not None and self._latest != self._said:
-            self._console.print(f"{self._task}: {self._latest[0]:,} of {self._latest[1]:,} {self._unit}")
-            self._said, self._said_at = self._latest, time.monotonic()

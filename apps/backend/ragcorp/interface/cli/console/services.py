@@ -1,4 +1,4 @@
-"""What the command line is given by its composition: no command knows settings, storage or a web server."""
+"""Operations behind the commands, built by the composition root. No command knows settings, storage or a server."""
 
 from __future__ import annotations
 
@@ -9,45 +9,32 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from ragcorp.application.documents.delete import DeleteDocument
-from ragcorp.application.documents.ingest import IngestDocument
-from ragcorp.application.documents.list import ListDocuments
-from ragcorp.application.documents.restore import RestoreDocument
 from ragcorp.application.embedding.drop_vectors import DropVectors
-from ragcorp.application.embedding.embed_pending import EmbedPending
-from ragcorp.application.embedding.prune import PruneEmbeddings
 from ragcorp.application.embedding.reembed import Reembed
 from ragcorp.application.embedding.switch_back import SwitchBack
 from ragcorp.application.evaluation.answers import EvaluateAnswers
 from ragcorp.application.evaluation.calibrate import CalibrateFusion
 from ragcorp.application.evaluation.load_set import LoadEvaluationSet
 from ragcorp.application.evaluation.retrieval import EvaluateRetrieval
-from ragcorp.application.folders.distinct_names import RequireDistinctNames
-from ragcorp.application.folders.ingest import IngestFolder
-from ragcorp.application.folders.watch import WatchFolder
-from ragcorp.application.hydration.introspect import IntrospectHydration
 from ragcorp.application.keys.create import CreateKey
 from ragcorp.application.keys.list import ListKeys
 from ragcorp.application.keys.revoke import RevokeKey
-from ragcorp.application.memory.load_context import LoadContext
-from ragcorp.application.structure.refresh import RefreshStructure
-from ragcorp.application.workspaces.choose_language import ChooseLanguage
+from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.application.workspaces.settle import SettleWorkspace
+from ragcorp.domain.diagnosis import Check
 from ragcorp.domain.ports.embeddings import ModelState
 from ragcorp.domain.ports.file_search import FileGrep, FileReading
-from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 from ragcorp.domain.principal import Principal
 from ragcorp.evaluation.answers import AskQuestion
 from ragcorp.evaluation.report import RunReport
 from ragcorp.evaluation.runs import Run
 from ragcorp.evaluation.sets import EvaluationSet
-from ragcorp.interface.collection_use_cases import CollectionUseCases
-from ragcorp.interface.graph_use_cases import GraphUseCases
+from ragcorp.interface.use_cases import UseCases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Which ragcorp a command works on. ``data_dir`` is the argument, if one was given."""
+    """The ragcorp that a command works on. ``data_dir`` is None unless an argument names it."""
 
     data_dir: Path | None = None
     verbose: bool = False
@@ -55,7 +42,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is in force, for people: the database as ``storage``, the models, and hybrid search on or off."""
+    """The configuration for people: the database, the models, and hybrid search on or off."""
 
     storage: str
     hybrid: bool
@@ -65,34 +52,17 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """An open ragcorp. ``makes_vectors`` is false where no embedding model is configured."""
+    """An open ragcorp. ``makes_vectors`` is false without an embedding model."""
 
-    search: ChunkSearch
-    answer: QuestionAnswering
-    context: LoadContext
-    introspect: IntrospectHydration
-    ingest: IngestDocument
-    ingest_folder: IngestFolder
-    distinct_names: RequireDistinctNames
-    watch_folder: WatchFolder
-    refresh_structure: RefreshStructure
-    delete: DeleteDocument
-    restore: RestoreDocument
-    documents: ListDocuments
-    collections: CollectionUseCases
-    graph: GraphUseCases
-    embed_pending: EmbedPending
-    prune_embeddings: PruneEmbeddings
-    language: ChooseLanguage
+    use_cases: UseCases
     principal: Principal
-    default_language: str
     makes_vectors: bool
     facts: Facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keys:
-    """The keys of an open database. ``workspace`` is that of a key for which none is named."""
+    """Use cases of API keys. ``workspace`` is the default of a new key."""
 
     create: CreateKey
     list: ListKeys
@@ -102,21 +72,21 @@ class Keys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """What the command line says of the service; None is the setting's."""
+    """Address of the service; None is the setting's."""
 
     host: str | None = None
     port: int | None = None
 
 
 OnListening = Callable[[str], None]
-"""Told the URL as soon as requests are answered."""
+"""Called with the URL once requests are answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningService:
-    """An open session with a service ready to start on it; ``run`` returns when the service was stopped.
+    """A session with a service ready to start; ``run`` returns when the service was stopped.
 
-    ``hurry`` makes it end what is open at once; ``access`` says who may call it.
+    ``hurry`` ends open requests at once; ``access`` says who may call the service.
     """
 
     session: Session
@@ -127,22 +97,20 @@ class RunningService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
-    """The packaged corpus over an open session; ``run`` is None where nothing is to be served."""
+    """The packaged corpus over an open session; ``service`` is None with --no-serve."""
 
     session: Session
     documents: Path
     questions: Sequence[str]
-    run: Callable[[OnListening], Awaitable[None]] | None
-    hurry: Callable[[], None]
-    access: str = ""
+    service: RunningService | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationOptions:
-    """``cache_dir`` keeps embeddings (None: the user's cache folder). Longer passages than ``chunk_tokens`` are cut.
+    """``cache_dir`` stores embeddings (None: the user's cache folder). Passages over ``chunk_tokens`` are cut.
 
-    ``language`` is that of documents and queries; it and ``chunk_tokens`` are None for the setting's. ``tree`` is a
-    folder whose files are searched where they lie.
+    ``language`` is the language of documents and queries; None takes the setting, for ``chunk_tokens`` too. ``tree``
+    is a folder of files that are searched in place.
     """
 
     tree: Path | None = None
@@ -153,7 +121,7 @@ class EvaluationOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """A session whose principal has a throw-away workspace, with what fills and measures it."""
+    """A session in a throw-away workspace, with the use cases that fill and measure it."""
 
     session: Session
     load: LoadEvaluationSet
@@ -169,7 +137,7 @@ Plot = Callable[[Path, str, Mapping[str, RunReport]], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationFiles:
-    """Evaluation sets and runs in files. ``plotter`` raises MissingExtraError where nothing can draw."""
+    """Reads and writes evaluation sets and runs. ``plotter`` raises MissingExtraError."""
 
     read_set: Callable[[Path], EvaluationSet]
     read_questions: Callable[[Path], Sequence[AskQuestion]]
@@ -181,15 +149,8 @@ class EvaluationFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileOptions:
-    """``paths`` are roots, each ``[name=]dir``, in place of ALLOWED_PATHS; none: those."""
-
-    paths: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FileTools:
-    """Searches and reads files without a database: those of the user's own machine are the user's."""
+    """Searches and reads the user's own files, without a database."""
 
     grep: FileGrep
     read_file: FileReading
@@ -198,14 +159,14 @@ class FileTools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaState:
-    """Schema revisions: the database's (None: empty) and the newest that this version carries."""
+    """Schema revision of the database (None: empty), and the newest one of this version."""
 
     current: str | None
     head: str
 
 
 class RowLevelSecurity(StrEnum):
-    """Whether the database itself keeps workspaces apart; OFF: conditions of the statements alone do."""
+    """Whether the database enforces the boundary of workspaces; OFF: only the statements' conditions do."""
 
     ON = "on"
     OFF = "off"
@@ -213,9 +174,9 @@ class RowLevelSecurity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
-    """``left`` are statements that a superuser has yet to run, so that searches use their indexes.
+    """``left`` are statements that a superuser must still run, so that searches use their indexes.
 
-    ``stop_older_processes``: those of a version of before see no rows from now on.
+    ``stop_older_processes``: processes of an older version see no rows any more.
     """
 
     before: SchemaState
@@ -227,7 +188,7 @@ class Migration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backup:
-    """A backup's file, and what it says of itself."""
+    """A backup's file and its manifest."""
 
     file: Path
     bytes: int
@@ -241,20 +202,16 @@ class Backup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restoration:
-    """``kept`` is the backup of what was there before, where something was."""
+    """``kept`` is a backup of the former content, if there was any."""
 
     backup: Backup
     revision: str | None
     kept: Path | None
 
 
-OnBytes = Callable[[int, int], None]
-"""Told how many bytes of how many are done; the total of a backup that is being made is not known."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
-    """An embedding model by name. Without them, its width is the known one, and its provider the one that has it."""
+    """An embedding model by name. Without ``dimensions`` and ``provider`` those of the known models count."""
 
     name: str
     dimensions: int | None = None
@@ -263,7 +220,7 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
-    """The embedding models of an open database; ``reembed`` is None where none was chosen."""
+    """The embedding models of an open database; ``reembed`` is None unless one was chosen."""
 
     reembed: Reembed | None
     switch_back: SwitchBack
@@ -273,29 +230,12 @@ class Models:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingRow:
-    """A setting as it may be shown: secrets are masked already."""
+    """A setting with its secrets masked."""
 
     name: str
     value: str | int | float | bool | None
     origin: str
     description: str
-
-
-class CheckStatus(StrEnum):
-    OK = "ok"
-    WARNING = "warning"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One finding of the doctor, with what can be done about it."""
-
-    name: str
-    status: CheckStatus
-    detail: str
-    remedy: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,12 +252,13 @@ class Services:
     keys: Callable[[Target], AbstractAsyncContextManager[Keys]]
     migrate: Callable[[Target, RowLevelSecurity | None], Awaitable[Migration]]
     schema: Callable[[Target], Awaitable[SchemaState]]
-    backup: Callable[[Target, Path, bool, OnBytes], Awaitable[Backup]]
-    restore: Callable[[Target, Path, bool, OnBytes], Awaitable[Restoration]]
+    backup: Callable[[Target, Path, bool, Report], Awaitable[Backup]]
+    restore: Callable[[Target, Path, bool, Report], Awaitable[Restoration]]
     read_backup: Callable[[Path], Backup]
     models: Callable[[Target, ModelChoice | None], AbstractAsyncContextManager[Models]]
     settings: Callable[[Target], Sequence[SettingRow]]
     diagnose: Callable[[Target], Awaitable[Sequence[Check]]]
     evaluation: Callable[[Target, EvaluationOptions], AbstractAsyncContextManager[Evaluation]]
     evaluation_files: Callable[[], EvaluationFiles]
-    files: Callable[[Target, FileOptions], AbstractAsyncContextManager[FileTools]]
+    files: Callable[[Target, Sequence[str]], FileTools]
+    """Takes the folders to search in place of ALLOWED_PATHS, each ``[name=]dir``; empty: ALLOWED_PATHS."""

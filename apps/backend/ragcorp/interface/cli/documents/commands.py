@@ -4,50 +4,52 @@ from __future__ import annotations
 
 import base64
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from ragcorp.domain.documents import Document
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.ports.storage import DocumentSelection
-from ragcorp.interface.cli.console.arguments import parse_selection_pairs
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import plain
-from ragcorp.interface.cli.search.commands import Filter
-from ragcorp.interface.shapes.documents import document_list, stored, stored_document
+from ragcorp.interface.cli.console.options import OptionalId, PageOptions, SelectionOptions, Yes
+from ragcorp.interface.cli.console.output import Cells, minutes, plain
+from ragcorp.interface.shapes.documents import stored, stored_document
 from ragcorp.interface.shapes.json_text import json_object
 
 ExternalId = Annotated[str, typer.Argument(metavar="EXTERNAL_ID", help="The document's own name.", show_default=False)]
-Prefix = Annotated[str, typer.Option("--prefix", help="Documents whose external_id starts so.", show_default=False)]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+DOCUMENT_CELLS: Cells[Document] = {
+    "external_id": lambda document: document.external_id,
+    "title": lambda document: document.attributes.title,
+    "type": lambda document: document.attributes.artifact_type,
+    "chunks": lambda document: document.chunks,
+    "pending": lambda document: document.pending,
+    "updated": lambda document: minutes(document.updated_at),
+}
 
 
 async def list_documents(
     call: Call,
-    prefix: Prefix = "",
-    filters: Filter = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Documents of one page.")] = 50,
-    cursor: Annotated[str | None, typer.Option("--cursor", help="The next page: as the last one named it.")] = None,
+    page: PageOptions,
     deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted and can be restored.")] = False,
 ) -> None:
     """List documents in the order of their external_id."""
-    selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters), deleted=deleted)
-    async with call.services.open(call.target) as session:
-        documents, next_cursor = await session.documents.list(
-            selection, principal=session.principal, limit=limit, cursor=cursor
+    selection = DocumentSelection(prefix=page.prefix, filters=page.conditions, deleted=deleted)
+    async with call.open() as session:
+        found = await session.use_cases.documents.list(
+            selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page(document_list(documents, next_cursor), document_table(documents), next_cursor)
+    call.output.page("documents", *found, document_of=stored_document, cells=DOCUMENT_CELLS)
 
 
 async def show(call: Call, external_id: ExternalId) -> None:
     """Show what is known of a document."""
-    async with call.services.open(call.target) as session:
-        document = await session.documents.get(external_id, principal=session.principal)
-    call.output.fields(json_object(stored_document(document)))
+    async with call.open() as session:
+        document = await session.use_cases.documents.get(external_id, principal=session.principal)
+    call.output.values(json_object(stored_document(document)))
 
 
 async def content(
@@ -58,8 +60,8 @@ async def content(
     ] = None,
 ) -> None:
     """Give back the original, byte for byte."""
-    async with call.services.open(call.target) as session:
-        file = await session.documents.get_source(external_id, principal=session.principal)
+    async with call.open() as session:
+        file = await session.use_cases.documents.get_source(external_id, principal=session.principal)
     about: dict[str, object] = {
         "external_id": external_id,
         "filename": file.filename,
@@ -75,7 +77,7 @@ async def content(
                 field="--output",
                 remedy="Name a file in a folder that exists and that you may write to.",
             ) from error
-        call.output.result(about, lambda console: console.print(plain(f"{len(file.content):,} bytes written.")))
+        call.output.line(about, f"{len(file.content):,} bytes written.")
     elif call.output.json:
         try:
             about["text"] = file.content.decode()
@@ -86,43 +88,28 @@ async def content(
         call.output.write_bytes(file.content)
 
 
-async def delete(
-    call: Call,
-    external_id: Annotated[
-        str | None, typer.Argument(metavar="[EXTERNAL_ID]", help="One document.", show_default=False)
-    ] = None,
-    prefix: Prefix = "",
-    filters: Filter = None,
-    yes: Yes = False,
-) -> None:
+async def delete(call: Call, selected: SelectionOptions, external_id: OptionalId = None, yes: Yes = False) -> None:
     """Hide a document, or all that a prefix and filters select. `restore` brings back what was not purged."""
-    selection = DocumentSelection(prefix=prefix, filters=parse_selection_pairs(filters))
-    if (external_id is None) == (not selection.prefix and not selection.filters):
-        raise InvalidInputError(
-            "Name one document, or a selection.",
-            field="EXTERNAL_ID",
-            remedy="Give an external_id, or else --prefix and/or --filter.",
+    selection = DocumentSelection(prefix=selected.prefix, filters=selected.conditions)
+    require_one_or_selection("document", external_id, selected)
+    async with call.open() as session:
+        use_case = session.use_cases.delete
+        await delete_one_or_selection(
+            call,
+            f"the document {external_id}?" if external_id is not None else "all documents of this selection?",
+            one=None if external_id is None else lambda: use_case.delete(external_id, principal=session.principal),
+            several=lambda: use_case.delete_selection(selection, principal=session.principal),
+            yes=yes,
         )
-    what = f"the document {external_id}" if external_id is not None else "all documents of this selection"
-    async with call.services.open(call.target) as session:
-        confirm(call, f"Delete {what}?", yes=yes)
-        if external_id is not None:
-            await session.delete.delete(external_id, principal=session.principal)
-            deleted = 1
-        else:
-            deleted = await session.delete.delete_selection(selection, principal=session.principal)
-    call.output.result({"deleted": deleted}, lambda console: console.print(f"{deleted:,} deleted."))
 
 
 async def restore(call: Call, external_id: ExternalId) -> None:
     """Bring back a deleted document."""
-    async with call.services.open(call.target) as session:
-        result = await session.restore.restore(external_id, principal=session.principal)
-    call.output.result(
+    async with call.open() as session:
+        result = await session.use_cases.restore.restore(external_id, principal=session.principal)
+    call.output.line(
         stored(result),
-        lambda console: console.print(
-            plain(f"{result.external_id} is back: {result.chunks:,} passages, {result.pending:,} without a vector.")
-        ),
+        f"{result.external_id} is back: {result.chunks:,} passages, {result.pending:,} without a vector.",
     )
 
 
@@ -134,14 +121,42 @@ async def purge(
     yes: Yes = False,
 ) -> None:
     """Remove deleted documents for good."""
-    async with call.services.open(call.target) as session:
+    async with call.open() as session:
         confirm(call, f"Remove for good what was deleted {older_than_days:g} days ago or earlier?", yes=yes)
-        purged = await session.delete.purge(older_than_days=older_than_days, principal=session.principal)
-    call.output.result({"purged": purged}, lambda console: console.print(f"{purged:,} removed for good."))
+        purged = await session.use_cases.delete.purge(older_than_days=older_than_days, principal=session.principal)
+    call.output.line({"purged": purged}, f"{purged:,} removed for good.")
+
+
+def require_one_or_selection(noun: str, external_id: str | None, selected: SelectionOptions) -> None:
+    """Raise InvalidInputError unless the command names one thing or else a selection."""
+    if (external_id is None) == (not selected.prefix and not selected.filters):
+        raise InvalidInputError(
+            f"Name one {noun}, or a selection.",
+            field="EXTERNAL_ID",
+            remedy="Give an external_id, or else --prefix and/or --filter.",
+        )
+
+
+async def delete_one_or_selection(
+    call: Call,
+    question: str,
+    *,
+    one: Callable[[], Awaitable[None]] | None,
+    several: Callable[[], Awaitable[int]],
+    yes: bool,
+) -> None:
+    """Delete after a confirmation, and show how many."""
+    confirm(call, f"Delete {question}", yes=yes)
+    if one is None:
+        deleted = await several()
+    else:
+        await one()
+        deleted = 1
+    call.output.line({"deleted": deleted}, f"{deleted:,} deleted.")
 
 
 def confirm(call: Call, question: str, *, yes: bool) -> None:
-    """Ask on a terminal; elsewhere --yes is needed."""
+    """Ask on a terminal; elsewhere --yes is required. Raises InvalidInputError or RagcorpError."""
     if yes:
         return
     if call.output.json or not sys.stdin.isatty():
@@ -149,17 +164,3 @@ def confirm(call: Call, question: str, *, yes: bool) -> None:
     call.output.notes.print(plain(f"{question} [y/N] "), end="")
     if sys.stdin.readline().strip().lower() not in ("y", "yes", "s", "sí", "si"):
         raise RagcorpError("Nothing was done.")
-
-
-def document_table(documents: Sequence[Document]) -> Table:
-    table = Table("external_id", "title", "type", "chunks", "pending", "updated")
-    for document in documents:
-        table.add_row(
-            plain(document.external_id),
-            plain(document.attributes.title),
-            plain(document.attributes.artifact_type),
-            str(document.chunks),
-            str(document.pending),
-            f"{document.updated_at:%Y-%m-%d %H:%M}",
-        )
-    return table

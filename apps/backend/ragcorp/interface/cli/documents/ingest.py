@@ -1,18 +1,17 @@
-"""`ragcorp ingest` and `ragcorp embed`."""
+"""`ragcorp ingest`, `ragcorp embed` and `ragcorp entities refresh`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from ragcorp.application.embedding.worker import EmbeddingWorker
+from ragcorp.application.folders.ingest import FolderReport
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ingestion import IngestFailure
@@ -21,16 +20,16 @@ from ragcorp.domain.principal import Sensitivity
 from ragcorp.domain.text.checks import require_storable
 from ragcorp.interface.cli.console.arguments import parse_pairs
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.output import EXIT_FAILED, EXIT_INTERRUPTED, Output, error_document, plain, sentences
-from ragcorp.interface.cli.console.progress import progress
+from ragcorp.interface.cli.console.options import Language, Metadata, NoEmbed
+from ragcorp.interface.cli.console.output import EXIT_FAILED, EXIT_INTERRUPTED, error_document, print_table
 from ragcorp.interface.cli.console.services import Session
-from ragcorp.interface.cli.documents.vectors import VectorReport, make_vectors
+from ragcorp.interface.cli.documents.vectors import VectorReport, embed_with_progress, resumable
 from ragcorp.interface.cli.documents.watch_progress import WatchProgress
 
 
 @dataclass(slots=True, kw_only=True)
 class IngestTotals:
-    """What became of the files of all paths."""
+    """Outcomes of the files of all paths."""
 
     created: int = 0
     updated: int = 0
@@ -41,6 +40,13 @@ class IngestTotals:
     @property
     def files(self) -> int:
         return self.created + self.updated + self.unchanged + len(self.failures)
+
+    def add(self, done: FolderReport) -> None:
+        self.created += done.created
+        self.updated += done.updated
+        self.unchanged += done.unchanged
+        self.replaced += done.replaced
+        self.failures += done.failures
 
     def document(self) -> dict[str, object]:
         return {
@@ -57,48 +63,57 @@ class IngestTotals:
         }
 
 
-async def ingest(
-    call: Call,
-    paths: Annotated[list[Path], typer.Argument(help="Folders and files.", show_default=False)],
-    prefix: Annotated[str, typer.Option("--prefix", help="Goes before each external_id.")] = "",
-    language: Annotated[
-        str | None, typer.Option("--language", help="ISO 639-1 code of the documents [DEFAULT_LANGUAGE].")
-    ] = None,
+@dataclass(frozen=True, kw_only=True)
+class IngestOptions:
+    """What is stored of the files, and under which names."""
+
+    prefix: Annotated[str, typer.Option("--prefix", help="Goes before each external_id.")] = ""
+    language: Language = None
     artifact_type: Annotated[
         str | None,
         typer.Option("--artifact-type", help="What the documents are; not given: code or document."),
-    ] = None,
-    sensitivity: Annotated[
-        str, typer.Option("--sensitivity", help="public, normal, confidential or restricted.")
-    ] = "normal",
-    metadata: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metadata", metavar="KEY=VALUE", help="Kept with each document; may be given again.", show_default=False
-        ),
-    ] = None,
-    no_embed: Annotated[
-        bool,
-        typer.Option(
-            "--no-embed",
-            help="Leave the vectors to a running service, or to `ragcorp embed --pending`; text is found at once.",
-        ),
-    ] = False,
-    watch: Annotated[
-        bool,
-        typer.Option(
-            "--watch", help="Keep the documents in step with one folder or file until Ctrl-C. --json: a line a change."
-        ),
-    ] = False,
+    ] = None
+    sensitivity: Annotated[str, typer.Option("--sensitivity", help="public, normal, confidential or restricted.")] = (
+        "normal"
+    )
+    metadata: Metadata = None
+    no_gitignore: Annotated[
+        bool, typer.Option("--no-gitignore", help="Take also what the .gitignore files of a folder exclude.")
+    ] = False
     allow_deletions: Annotated[
         bool,
         typer.Option(
             "--allow-deletions",
             help="With --watch: delete also where most or all of the files are gone, the last one too.",
         ),
-    ] = False,
-    no_gitignore: Annotated[
-        bool, typer.Option("--no-gitignore", help="Take also what the .gitignore files of a folder exclude.")
+    ] = False
+
+    def folder(self, *, default_language: str) -> FolderOptions:
+        """Return the options of a folder. Raises InvalidInputError."""
+        return FolderOptions(
+            attributes=DocumentAttributes(
+                language=self.language or default_language,
+                artifact_type=self.artifact_type or "document",
+                sensitivity=Sensitivity.parse(self.sensitivity),
+                metadata=parse_pairs(self.metadata or [], option="--metadata"),
+            ),
+            prefix=self.prefix,
+            by_kind=self.artifact_type is None,
+            gitignore=not self.no_gitignore,
+            allow_deletions=self.allow_deletions,
+        )
+
+
+async def ingest(
+    call: Call,
+    paths: Annotated[list[Path], typer.Argument(help="Folders and files.", show_default=False)],
+    wanted: IngestOptions,
+    no_embed: NoEmbed = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Keep the documents in step with one folder or file until Ctrl-C. --json: a line a change."
+        ),
     ] = False,
 ) -> int:
     """Store documents, and make their vectors.
@@ -114,51 +129,24 @@ async def ingest(
     or another (see --allow-deletions). It starts with a comparison, so it may be stopped and started at any time.
     """
     call.output.json_lines = watch
-    require_storable(prefix, field="--prefix")
+    require_storable(wanted.prefix, field="--prefix")
     if watch and len(paths) > 1:
         raise InvalidInputError(
             "--watch takes one path.", field="PATHS", limit="1", remedy="Start one for each, with its own --prefix."
         )
-    level = Sensitivity.parse(sensitivity)
-    described = parse_pairs(metadata or [], option="--metadata")
-    async with call.services.open(call.target) as session:
-        attributes = DocumentAttributes(
-            language=language or session.default_language,
-            artifact_type=artifact_type or "document",
-            sensitivity=level,
-            metadata=described,
-        )
-        by_kind = artifact_type is None
+    wanted.folder(default_language="")  # wrong input is refused before anything is opened
+    async with call.open() as session:
+        use_cases = session.use_cases
+        options = wanted.folder(default_language=use_cases.default_language)
         if watch:
-            options = FolderOptions(
-                attributes=attributes,
-                prefix=prefix,
-                by_kind=by_kind,
-                gitignore=not no_gitignore,
-                allow_deletions=allow_deletions,
-            )
-            return await _watch(call.output, session, paths[0], options, makes_vectors=not no_embed)
-        await session.distinct_names.require(paths, gitignore=not no_gitignore)
+            return await _watch(call, session, paths[0], options, no_embed=no_embed)
+        await use_cases.distinct_names.require(paths, gitignore=options.gitignore)
         totals = IngestTotals()
-        vectors: VectorReport | None = None
-        try:
+        with resumable(call):
             for path in paths:
-                await ingest_path(
-                    session,
-                    path,
-                    totals=totals,
-                    output=call.output,
-                    prefix=prefix,
-                    attributes=attributes,
-                    by_kind=by_kind,
-                    gitignore=not no_gitignore,
-                )
-            if session.makes_vectors and not no_embed:
-                vectors = await embed_with_progress(session, call.output)
-        except asyncio.CancelledError:
-            call.output.note("What is stored stays; run the same command again to go on.")
-            raise
-        counts = await session.embed_pending.counts(workspace=session.principal.workspace)
+                await ingest_path(call, session, path, totals=totals, options=options)
+            vectors = await embed_with_progress(call, session, no_embed=no_embed)
+        counts = await use_cases.embed_pending.counts(workspace=session.principal.workspace)
     if totals.replaced:
         call.output.note(
             f"{totals.replaced} of the updated documents had been stored from another folder under the same name. "
@@ -172,14 +160,14 @@ async def ingest(
     return EXIT_FAILED if totals.failures else 0
 
 
-async def _watch(output: Output, session: Session, path: Path, options: FolderOptions, *, makes_vectors: bool) -> int:
-    """Watch until interrupted; the vectors are made beside it."""
-    output.note("Ctrl-C stops it.")
-    worker = EmbeddingWorker(embed_pending=session.embed_pending)
-    vectors = asyncio.create_task(worker.run()) if makes_vectors and session.makes_vectors else None
+async def _watch(call: Call, session: Session, path: Path, options: FolderOptions, *, no_embed: bool) -> int:
+    """Watch until interrupted, and make the vectors meanwhile."""
+    call.output.note("Ctrl-C stops it.")
+    worker = EmbeddingWorker(embed_pending=session.use_cases.embed_pending)
+    vectors = asyncio.create_task(worker.run()) if session.makes_vectors and not no_embed else None
     try:
-        with WatchProgress(output, name=path.name or str(path)) as shown:
-            await session.watch_folder.watch(
+        with WatchProgress(call.output, name=path.name or str(path)) as shown:
+            await session.use_cases.watch_folder.watch(
                 path,
                 principal=session.principal,
                 options=options,
@@ -187,7 +175,7 @@ async def _watch(output: Output, session: Session, path: Path, options: FolderOp
                 on_progress=shown.progress,
             )
     except asyncio.CancelledError:
-        output.note("Stopped. What is stored stays; the next start finds what has changed meanwhile.")
+        call.output.note("Stopped. What is stored stays; the next start finds what has changed meanwhile.")
         return EXIT_INTERRUPTED
     finally:
         if vectors is not None:
@@ -203,74 +191,68 @@ async def embed(
 ) -> int:
     """Make the vectors that passages still wait for, those that failed before included."""
     del pending
-    async with call.services.open(call.target) as session:
-        if session.makes_vectors:
-            report = await embed_with_progress(session, call.output)
-        else:
-            counts = await session.embed_pending.counts()
+    async with call.open() as session:
+        report = await embed_with_progress(call, session)
+        if report is None:
+            counts = await session.use_cases.embed_pending.counts()
             call.output.note("No embedding model is configured (EMBEDDING_PROVIDER=none).", style="yellow")
             report = VectorReport(embedded=0, pending=counts.pending, failed=counts.failed)
-    call.output.result(
-        {"embedded": report.embedded, "pending": report.pending, "failed": report.failed},
-        lambda console: console.print(
-            f"{report.embedded:,} vectors made, {report.pending:,} passages wait, {report.failed:,} of them failed."
-        ),
+    call.output.line(
+        report.document(),
+        f"{report.embedded:,} vectors made, {report.pending:,} passages wait, {report.failed:,} of them failed.",
     )
     return EXIT_FAILED if report.pending else 0
 
 
+async def refresh(call: Call, no_embed: NoEmbed = False) -> int:
+    """Find the entities of documents that were stored before, or by a version that found others.
+
+    A running service does so at its start. An interrupted run goes on when it is started again.
+    """
+    async with call.open() as session:
+        with resumable(call, "What is found stays; run the same command again to go on."):
+            with call.progress("Finding entities", "documents") as report:
+                done = await session.use_cases.refresh_structure.refresh(on_progress=report)
+            vectors = await embed_with_progress(call, session, no_embed=no_embed)
+        counts = await session.use_cases.embed_pending.counts()
+    call.output.line(
+        {
+            "documents": done.documents,
+            "entities": done.entities,
+            "waiting": done.waiting,
+            "embedded": vectors.embedded if vectors else 0,
+            "pending": counts.pending,
+        },
+        f"{done.entities:,} entities found in {done.documents:,} documents, {done.waiting:,} documents wait.",
+    )
+    return EXIT_FAILED if done.waiting else 0
+
+
 async def ingest_path(
-    session: Session,
-    path: Path,
-    *,
-    totals: IngestTotals,
-    output: Output,
-    prefix: str = "",
-    attributes: DocumentAttributes | None = None,
-    by_kind: bool | None = None,
-    gitignore: bool = True,
+    call: Call, session: Session, path: Path, *, totals: IngestTotals, options: FolderOptions
 ) -> None:
-    """Ingest one folder or file with a progress bar, and add what became of it to ``totals``."""
-    with progress(output.notes, f"Ingesting {path.name or path}", unit="files") as report:
-        done = await session.ingest_folder.ingest(
+    """Ingest one folder or file with a progress bar, and add its outcomes to ``totals``."""
+    with call.progress(f"Ingesting {path.name or path}", "files") as report:
+        done = await session.use_cases.ingest_folder.ingest(
             path,
             principal=session.principal,
-            prefix=prefix,
-            attributes=attributes,
-            by_kind=by_kind,
-            gitignore=gitignore,
+            prefix=options.prefix,
+            attributes=options.attributes,
+            by_kind=options.by_kind,
+            gitignore=options.gitignore,
             on_progress=report,
         )
-    totals.created += done.created
-    totals.updated += done.updated
-    totals.unchanged += done.unchanged
-    totals.replaced += done.replaced
-    totals.failures += done.failures
-    print_failures(output, done.failures)
-
-
-def print_failures(output: Output, failures: Sequence[IngestFailure]) -> None:
-    for failure in failures:
-        line = plain(failure.external_id, style="red")
-        line.append_text(plain(f": {sentences(error_document(failure.error))}"))
-        output.notes.print(line)
-
-
-async def embed_with_progress(session: Session, output: Output) -> VectorReport:
-    """Make all vectors that are due."""
-    with progress(output.notes, "Making vectors", unit="passages") as report:
-        return await make_vectors(session, report)
+    totals.add(done)
+    for failure in done.failures:
+        call.output.failure(failure.external_id, failure.error)
 
 
 def _print_totals(console: Console, totals: IngestTotals, *, pending: int, makes_vectors: bool) -> None:
-    table = Table("files", "created", "updated", "unchanged", "failed", "passages without vector")
-    table.add_row(
-        *map(
-            str,
-            (totals.files, totals.created, totals.updated, totals.unchanged, len(totals.failures), pending),
-        )
+    print_table(
+        console,
+        ("files", "created", "updated", "unchanged", "failed", "passages without vector"),
+        [(totals.files, totals.created, totals.updated, totals.unchanged, len(totals.failures), pending)],
     )
-    console.print(table)
     if pending and makes_vectors:
         console.print(
             "They are found by text already; a running service or `ragcorp embed --pending` makes the vectors."

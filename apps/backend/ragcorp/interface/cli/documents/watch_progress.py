@@ -1,19 +1,19 @@
-"""What `ragcorp ingest --watch` shows: a bar while much is done at once, a line a change at all other times."""
+"""Output of `ragcorp ingest --watch`: a bar for large passes, otherwise a line per change."""
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from dataclasses import asdict
 from types import TracebackType
 from typing import Self
 
+from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.domain.ports.folders import SyncCounts, WatchEvent, WatchKind
 from ragcorp.interface.cli.console.output import Output, error_document, plain, sentences
-from ragcorp.interface.cli.console.progress import Report, progress
+from ragcorp.interface.cli.console.progress import progress
 
 BAR_FROM = 50
-"""Files of a pass from which on a bar stands for the lines of what is stored or deleted."""
+"""Files of a pass from which a bar replaces the lines of stored and deleted files."""
 
 _STYLES = {
     WatchKind.CREATED: "green",
@@ -29,7 +29,7 @@ _OF_DOCUMENTS = frozenset({WatchKind.CREATED, WatchKind.UPDATED, WatchKind.DELET
 
 
 class WatchProgress:
-    """Tells of a watch: to stdout, with --json one JSON document a line; bars go to stderr. Ends with its block."""
+    """Writes the events of a watch to stdout, with --json one JSON document a line, and bars to stderr."""
 
     def __init__(self, output: Output, *, name: str) -> None:
         self._output = output
@@ -59,9 +59,7 @@ class WatchProgress:
         if event.kind in (WatchKind.IN_STEP, WatchKind.WAITING):
             self._close()
         if self._output.json:
-            file = self._output.console.file
-            file.write(json.dumps(event_document(event), ensure_ascii=False) + "\n")
-            file.flush()
+            self._output.write_json(event_document(event))
         elif self._report is None or event.error is not None or event.kind not in _OF_DOCUMENTS:
             self._output.console.print(plain(_line(event), style=_STYLES[event.kind]))
 
@@ -71,7 +69,7 @@ class WatchProgress:
 
 
 def event_document(event: WatchEvent) -> dict[str, object]:
-    """Return what --json shows of an event: ``event``, and what it has of external_id, error and counts."""
+    """Return ``event`` with the external_id, error and counts that it has."""
     document: dict[str, object] = {"event": event.kind.value}
     if event.external_id is not None:
         document["external_id"] = event.external_id
@@ -83,13 +81,13 @@ def event_document(event: WatchEvent) -> dict[str, object]:
 
 
 def _line(event: WatchEvent) -> str:
-    said = event.kind.value.replace("_", " ")
+    kind = event.kind.value.replace("_", " ")
     if event.counts is not None:
-        return f"{said}: {_sum(event.counts)}"
+        return f"{kind}: {_sum(event.counts)}"
     why = sentences(error_document(event.error)) if event.error is not None else ""
     if event.external_id is None:
-        return f"{said}: {why}"
-    return f"{said:8} {event.external_id}" + (f": {why}" if why else "")
+        return f"{kind}: {why}"
+    return f"{kind:8} {event.external_id}" + (f": {why}" if why else "")
 
 
 def _sum(counts: SyncCounts) -> str:

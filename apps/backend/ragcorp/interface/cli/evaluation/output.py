@@ -1,4 +1,4 @@
-"""How `ragcorp eval` shows what it found."""
+"""Output of `ragcorp eval`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIGITS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """All that an evaluation found."""
+    """Results of an evaluation."""
 
     evaluation_set: EvaluationSet
     reports: Mapping[str, RunReport]
@@ -30,7 +30,7 @@ class Evaluated:
 
 
 def evaluation_document(found: Evaluated, conditions: Mapping[str, object]) -> dict[str, object]:
-    """Return what --json shows; ``conditions`` say how the figures came about. Latencies are milliseconds."""
+    """Return the JSON document; ``conditions`` are the options of the run. Latencies are in milliseconds."""
     kinds: dict[str, dict[str, object]] = {}
     for name, report in found.reports.items():
         for kind, summary in report.kinds.items():
@@ -129,7 +129,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def print_evaluation(console: Console, found: Evaluated) -> None:
-    """Print the runs, the kinds, the comparison and the calibration, as far as there are such."""
+    """Print the runs, the kinds, the comparison and the calibration."""
     evaluation_set = found.evaluation_set
     console.print(
         plain(

@@ -1,53 +1,30 @@
-"""Measures retrieval for `ragcorp eval`: which runs are made, read and written."""
+"""`ragcorp eval`: makes, reads and writes runs of retrieval."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from ragcorp.application.evaluation.profile import STANDARD, STANDARD_OF_TREES, EvaluatedProfile, parse_profile
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError
 from ragcorp.domain.search.requests import SearchMode
-from ragcorp.evaluation.bootstrap import Resampling
 from ragcorp.evaluation.calibration import Calibration
 from ragcorp.evaluation.comparison import compare
-from ragcorp.evaluation.perturbation import Variant, varied
+from ragcorp.evaluation.perturbation import varied
 from ragcorp.evaluation.report import Measured, report
 from ragcorp.evaluation.runs import Run
 from ragcorp.evaluation.sets import EvaluationSet
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.progress import Report, progress
 from ragcorp.interface.cli.console.services import Evaluation, EvaluationFiles, EvaluationOptions
+from ragcorp.interface.cli.evaluation.options import EvaluateOptions
 from ragcorp.interface.cli.evaluation.output import Evaluated, evaluation_document, print_evaluation
 
 WHOLE_PASSAGES = 1024
-"""Tokens up to which the passages of a set are kept whole. Files are cut as in the service."""
+"""Passages of a set up to this many tokens are not cut. Files are cut as in the service."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrievalOptions:
-    """The options of `ragcorp eval` about retrieval, as given."""
-
-    profiles: tuple[str, ...] = ()
-    compare: tuple[str, str] | None = None
-    every: int = 1
-    variant: Variant | None = None
-    depth: int = 100
-    save: Path | None = None
-    trec: Path | None = None
-    plot: Path | None = None
-    calibrate: bool = False
-    resampling: Resampling = field(default_factory=Resampling)
-    chunk_tokens: int | None = None
-    cache_dir: Path | None = None
-    language: str | None = None
-
-
-async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions) -> None:
-    """Do what the options say and write the result. Wrong input is found before anything is ingested.
+async def evaluate_retrieval(call: Call, folder: Path, options: EvaluateOptions) -> None:
+    """Run the evaluation and write the result. Wrong input is refused before anything is ingested.
 
     Raises InvalidInputError, NotFoundError, MissingExtraError or ConfigurationError.
     """
@@ -66,24 +43,23 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
     calibration: Calibration | None = None
     if profiles or options.calibrate:
         async with call.services.evaluation(call.target, _opening(options, evaluation_set)) as opened:
-            showing = partial(_showing, call)
             await opened.load.load(
                 evaluation_set,
                 principal=opened.session.principal,
-                language=opened.session.default_language,
-                progress=showing,
+                language=opened.session.use_cases.default_language,
+                progress=call.progress,
             )
-            await opened.settle.settle(principal=opened.session.principal, progress=showing)
+            await opened.settle.settle(principal=opened.session.principal, progress=call.progress)
             measured += await opened.retrieve.evaluate(
                 evaluation_set,
                 _possible(profiles, opened, call, chosen=bool(options.profiles or options.compare)),
                 principal=opened.session.principal,
                 depth=options.depth,
-                progress=showing,
+                progress=call.progress,
             )
             if options.calibrate:
                 calibration = await opened.calibrate.calibrate(
-                    evaluation_set, principal=opened.session.principal, progress=showing
+                    evaluation_set, principal=opened.session.principal, progress=call.progress
                 )
     measured += [Measured(run=run) for run in saved.values()]
     runs = {each.run.name: each for each in measured}
@@ -123,7 +99,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: RetrievalOptions
     call.output.result(evaluation_document(found, conditions), lambda console: print_evaluation(console, found))
 
 
-def _opening(options: RetrievalOptions, evaluation_set: EvaluationSet) -> EvaluationOptions:
+def _opening(options: EvaluateOptions, evaluation_set: EvaluationSet) -> EvaluationOptions:
     default = WHOLE_PASSAGES if evaluation_set.tree is None else None
     return EvaluationOptions(
         tree=None if evaluation_set.tree is None else Path(evaluation_set.tree),
@@ -133,12 +109,8 @@ def _opening(options: RetrievalOptions, evaluation_set: EvaluationSet) -> Evalua
     )
 
 
-def _showing(call: Call, task: str, unit: str) -> AbstractContextManager[Report]:
-    return progress(call.output.notes, task, unit=unit)
-
-
 def _saved_runs(names: Sequence[str], files: EvaluationFiles, evaluation_set: EvaluationSet) -> dict[str, Run]:
-    """Return those of ``names`` that are files, by the name as it was given. Raises InvalidInputError."""
+    """Return the runs of those ``names`` that are files, by that name. Raises InvalidInputError."""
     found: dict[str, Run] = {}
     for name in names:
         file, _, chosen = name.rpartition(":")
@@ -158,10 +130,8 @@ def _saved_runs(names: Sequence[str], files: EvaluationFiles, evaluation_set: Ev
     return found
 
 
-def _profiles(
-    options: RetrievalOptions, saved: dict[str, Run], evaluation_set: EvaluationSet
-) -> list[EvaluatedProfile]:
-    """Return what is to be run: the profiles of a comparison and those that were asked for, else the standard ones.
+def _profiles(options: EvaluateOptions, saved: dict[str, Run], evaluation_set: EvaluationSet) -> list[EvaluatedProfile]:
+    """Return the profiles to run: those of the comparison and of the options, else the standard ones.
 
     Raises InvalidInputError, also for a profile that searches files where the set is no tree.
     """
@@ -183,7 +153,7 @@ def _profiles(
 def _possible(
     profiles: Sequence[EvaluatedProfile], opened: Evaluation, call: Call, *, chosen: bool
 ) -> Sequence[EvaluatedProfile]:
-    """Return the profiles that can be run: without a model, not the dense one."""
+    """Return the profiles that can run: without a model, not the dense one."""
     if opened.session.makes_vectors:
         return profiles
     if chosen and any(profile.mode is SearchMode.DENSE for profile in profiles):

@@ -2,247 +2,230 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from pathlib import Path
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from ragcorp.application.graph.load import GraphLoad
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.graph import ENTITY, FACT, Entity, Fact, GraphOutcome, GraphSelection, Provenance
-from ragcorp.interface.cli.collections import item_options as options
-from ragcorp.interface.cli.collections.item_commands import make_vectors_now, shortened
-from ragcorp.interface.cli.console.arguments import parse_selection_pairs
-from ragcorp.interface.cli.console.calls import Call, CommandFunction, add_command
-from ragcorp.interface.cli.console.output import EXIT_FAILED, Output, error_document, plain, sentences
-from ragcorp.interface.cli.console.progress import progress
-from ragcorp.interface.cli.console.services import Services
-from ragcorp.interface.cli.documents.commands import Yes, confirm
-from ragcorp.interface.cli.documents.ingest import embed_with_progress
-from ragcorp.interface.cli.graph.options import (
-    Alias,
-    Description,
-    ExternalId,
-    GraphId,
-    InDocument,
-    MostChunks,
-    Object,
-    OfEntity,
-    OfName,
-    Predicate,
-    Subject,
-    Weight,
-    moment_of,
-)
-from ragcorp.interface.cli.graph.options import Kind as EntityKind
-from ragcorp.interface.cli.search.commands import Filter
-from ragcorp.interface.line_files import lines_of, opened_lines
-from ragcorp.interface.shapes.graph import entity_list, extraction_result, fact_list, graph_outcome
+from ragcorp.domain.moments import written_moment
+from ragcorp.interface.cli.console import options
+from ragcorp.interface.cli.console.calls import Call, CommandFunction
+from ragcorp.interface.cli.console.lines import print_line_failures, store_lines, write_totals
+from ragcorp.interface.cli.console.options import PageOptions
+from ragcorp.interface.cli.console.output import EXIT_FAILED, Cells, days, print_table, shortened
+from ragcorp.interface.cli.documents.commands import confirm
+from ragcorp.interface.cli.documents.vectors import embed_batch, embed_with_progress, resumable
+from ragcorp.interface.shapes.graph import extraction_result, graph_outcome, stored_entity, stored_fact
 
-MAX_SHOWN_FAILURES = 50
-
-Prefix = Annotated[str, typer.Option("--prefix", help="Those whose external_id starts so.", show_default=False)]
+ENTITY_CELLS: Cells[Entity] = {
+    "external_id": lambda entity: entity.external_id,
+    "kind": lambda entity: entity.attributes.artifact_type,
+    "name": lambda entity: entity.name,
+    "aliases": lambda entity: ", ".join(entity.aliases),
+    "description": lambda entity: shortened(entity.description),
+}
+FACT_CELLS: Cells[Fact] = {
+    "external_id": lambda fact: fact.external_id,
+    "fact": lambda fact: shortened(fact.text),
+    "from": lambda fact: days(fact.valid_from),
+    "to": lambda fact: days(fact.valid_to),
+    "document": lambda fact: fact.document,
+}
 
 
-async def load(
-    call: Call,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines; - reads stdin.", show_default=False)],
-    no_embed: options.NoEmbed = False,
-) -> int:
+def _moment(option: str, text: str) -> datetime:
+    """Raises InvalidInputError."""
+    try:
+        return written_moment(text)
+    except ValueError:
+        raise InvalidInputError(
+            f"{option} is not an ISO 8601 time.", field=option, remedy="Write it as 2026-03-31T00:00:00Z."
+        ) from None
+
+
+def _start(text: str) -> datetime:
+    return _moment("--from", text)
+
+
+def _end(text: str) -> datetime:
+    return _moment("--to", text)
+
+
+_argument = partial(typer.Argument, show_default=False)
+_option = partial(typer.Option, show_default=False)
+
+GraphId = Annotated[str, _argument(metavar="EXTERNAL_ID")]
+ExternalId = Annotated[
+    str | None, _option("--external-id", help="Its own name; left out, one follows from the content.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactOptions(options.DescriptionOptions):
+    """Attributes of a fact."""
+
+    kind: Annotated[str, typer.Option("--kind", help="Its type, such as relationship.")] = FACT
+    weight: Annotated[float, typer.Option("--weight", help="How much it counts: 0 to 1.")] = 1.0
+    valid_from: Annotated[
+        datetime | None,
+        _option("--from", parser=_start, metavar="TIME", help="True since: ISO 8601."),
+    ] = None
+    valid_to: Annotated[
+        datetime | None,
+        _option("--to", parser=_end, metavar="TIME", help="True until: ISO 8601."),
+    ] = None
+    document: Annotated[str | None, _option("--document", help="external_id of the document that says so.")] = None
+
+
+async def load(call: Call, file: options.Lines, no_embed: options.NoEmbed = False) -> int:
     """Load entities and facts: one JSON object a line, {"type": "entity", "name": ...} or {"type": "fact", ...}.
 
     What was loaded before is passed over, so an interrupted load goes on when it is started again. A bad line is
     reported with its number and stops no other.
     """
-    async with call.services.open(call.target) as opened:
-        try:
-            with progress(call.output.notes, "Loading", unit="lines") as report:
-                if str(file) == "-":
-                    done = await opened.graph.load.load(
-                        lines_of(sys.stdin.buffer),
-                        principal=opened.principal,
-                        on_progress=lambda count: report(count, count),
-                    )
-                else:
-                    with opened_lines(file) as stream:
-                        total = await asyncio.to_thread(lambda: sum(1 for _ in lines_of(stream)))
-                        stream.seek(0)
-                        done = await opened.graph.load.load(
-                            lines_of(stream),
-                            principal=opened.principal,
-                            on_progress=lambda count: report(count, total),
-                        )
-            _print_failures(call.output, done)
-            if opened.makes_vectors and not no_embed:
-                await embed_with_progress(opened, call.output)
-        except asyncio.CancelledError:
-            call.output.note("What is stored stays; run the same command again to go on.")
-            raise
-    call.output.result(_load_document(done), lambda console: _print_totals(console, done))
-    return EXIT_FAILED if done.failures else 0
+    async with call.open() as session:
+        graph = session.use_cases.graph
+        with resumable(call):
+            done: GraphLoad = await store_lines(
+                call,
+                file,
+                "Loading",
+                lambda lines, on_progress: graph.load.load(lines, principal=session.principal, on_progress=on_progress),
+            )
+            failed = len(done.failures)
+            print_line_failures(call.output, done.failures, count=failed, rest=" (--json has them all)")
+            await embed_with_progress(call, session, no_embed=no_embed)
+    totals = {"created": done.created, "updated": done.updated, "unchanged": done.unchanged, "failed": failed}
+    write_totals(call.output, totals, done.failures)
+    return EXIT_FAILED if failed else 0
 
 
 async def entities(
     call: Call,
-    name: OfName = None,
-    prefix: Prefix = "",
-    filters: Filter = None,
-    limit: options.Limit = 50,
-    cursor: options.Cursor = None,
+    page: PageOptions,
+    name: Annotated[
+        str | None, _option("--name", help="Those of this name or alias; accents and case do not count.")
+    ] = None,
 ) -> None:
     """List entities in the order of their external_id."""
-    selection = GraphSelection(prefix=prefix, filters=parse_selection_pairs(filters), name=name)
-    async with call.services.open(call.target) as opened:
-        page, next_cursor = await opened.graph.read.entities(
-            selection, principal=opened.principal, limit=limit, cursor=cursor
+    selection = GraphSelection(prefix=page.prefix, filters=page.conditions, name=name)
+    async with call.open() as session:
+        found = await session.use_cases.graph.read.entities(
+            selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page(entity_list(page, next_cursor), _entity_table(page), next_cursor)
+    call.output.page("entities", *found, document_of=stored_entity, cells=ENTITY_CELLS)
 
 
 async def facts(
     call: Call,
-    entity: OfEntity = None,
-    prefix: Prefix = "",
-    filters: Filter = None,
-    limit: options.Limit = 50,
-    cursor: options.Cursor = None,
+    page: PageOptions,
+    entity: Annotated[str | None, _option("--entity", help="Those on the entity of this external_id.")] = None,
 ) -> None:
     """List facts in the order of their external_id."""
-    selection = GraphSelection(prefix=prefix, filters=parse_selection_pairs(filters), entity=entity)
-    async with call.services.open(call.target) as opened:
-        page, next_cursor = await opened.graph.read.facts(
-            selection, principal=opened.principal, limit=limit, cursor=cursor
+    selection = GraphSelection(prefix=page.prefix, filters=page.conditions, entity=entity)
+    async with call.open() as session:
+        found = await session.use_cases.graph.read.facts(
+            selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page(fact_list(page, next_cursor), _fact_table(page), next_cursor)
+    call.output.page("facts", *found, document_of=stored_fact, cells=FACT_CELLS)
 
 
 async def add_entity(
     call: Call,
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
-    kind: EntityKind = ENTITY,
-    alias: Alias = None,
-    description: Description = "",
+    name: Annotated[str, _argument(metavar="NAME")],
+    described: options.DescriptionOptions,
+    kind: Annotated[str, typer.Option("--kind", help="What it is: person, place, organization, ...")] = ENTITY,
+    alias: Annotated[
+        list[str] | None, _option("--alias", metavar="NAME", help="Another name; may be given again.")
+    ] = None,
+    description: Annotated[str, _option("--description", help="A sentence on it.")] = "",
     external_id: ExternalId = None,
-    language: options.Language = None,
-    sensitivity: options.Level = None,
-    scope: options.Scope = None,
-    owner: options.Owner = None,
-    metadata: options.Metadata = None,
     no_embed: options.NoEmbed = False,
 ) -> None:
     """Add an entity, or replace the one of that name."""
-    async with call.services.open(call.target) as opened:
+    async with call.open() as session:
         draft = entity_draft(
             name=name,
             external_id=external_id,
             aliases=alias or (),
             description=description,
-            attributes=options.attributes_of(
-                kind=kind,
-                language=language or opened.default_language,
-                sensitivity=sensitivity,
-                scope=scope,
-                owner=owner,
-                metadata=metadata,
-            ),
+            attributes=described.attributes(kind=kind, default_language=session.use_cases.default_language),
         )
-        outcome = await opened.graph.save_entities.save(draft, principal=opened.principal)
-        await make_vectors_now(opened, no_embed=no_embed)
+        outcome = await session.use_cases.graph.save_entities.save(draft, principal=session.principal)
+        await embed_batch(session, no_embed=no_embed)
     _show(call, outcome)
 
 
 async def add_fact(
     call: Call,
-    subject: Subject,
-    predicate: Predicate,
-    object: Object,  # noqa: A002 - a fact's own word
+    subject: Annotated[str, _argument(metavar="SUBJECT", help="Name of an entity.")],
+    predicate: Annotated[str, _argument(metavar="PREDICATE", help="How it stands to the other.")],
+    object: Annotated[str, _argument(metavar="OBJECT", help="Name of an entity.")],  # noqa: A002 - a fact's own word
+    described: FactOptions,
     external_id: ExternalId = None,
-    kind: Annotated[str, typer.Option("--kind", help="Its type, such as relationship.")] = FACT,
-    weight: Weight = 1.0,
-    valid_from: Annotated[str | None, typer.Option("--from", help="True since: ISO 8601.", show_default=False)] = None,
-    valid_to: Annotated[str | None, typer.Option("--to", help="True until: ISO 8601.", show_default=False)] = None,
-    document: Annotated[
-        str | None, typer.Option("--document", help="external_id of the document that says so.", show_default=False)
-    ] = None,
-    language: options.Language = None,
-    sensitivity: options.Level = None,
-    scope: options.Scope = None,
-    owner: options.Owner = None,
-    metadata: options.Metadata = None,
     no_embed: options.NoEmbed = False,
 ) -> None:
     """Add a fact, or replace the one of that name. Entities that are not known are made."""
-    begun, ended = moment_of(valid_from, option="--from"), moment_of(valid_to, option="--to")
-    async with call.services.open(call.target) as opened:
+    async with call.open() as session:
         draft = fact_draft(
             subject=reference(field="subject", name=subject),
             object=reference(field="object", name=object),
             predicate=predicate,
             external_id=external_id,
-            weight=weight,
-            valid_from=begun,
-            valid_to=ended,
-            provenance=None if document is None else Provenance(document=document),
-            attributes=options.attributes_of(
-                kind=kind,
-                language=language or opened.default_language,
-                sensitivity=sensitivity,
-                scope=scope,
-                owner=owner,
-                metadata=metadata,
-            ),
+            weight=described.weight,
+            valid_from=described.valid_from,
+            valid_to=described.valid_to,
+            provenance=None if described.document is None else Provenance(document=described.document),
+            attributes=described.attributes(kind=described.kind, default_language=session.use_cases.default_language),
         )
-        outcome = await opened.graph.save_facts.save(draft, principal=opened.principal)
-        await make_vectors_now(opened, no_embed=no_embed)
+        outcome = await session.use_cases.graph.save_facts.save(draft, principal=session.principal)
+        await embed_batch(session, no_embed=no_embed)
     _show(call, outcome)
 
 
-async def delete_entity(call: Call, external_id: GraphId, yes: Yes = False) -> None:
+async def delete_entity(call: Call, external_id: GraphId, yes: options.Yes = False) -> None:
     """Delete an entity with its facts, for good."""
-    async with call.services.open(call.target) as opened:
+    async with call.open() as session:
         confirm(call, f"Delete the entity {external_id} and its facts for good?", yes=yes)
-        await opened.graph.delete.entity(external_id, principal=opened.principal)
-    call.output.result({"deleted": 1}, lambda console: console.print("1 deleted."))
+        await session.use_cases.graph.delete.entity(external_id, principal=session.principal)
+    call.output.line({"deleted": 1}, "1 deleted.")
 
 
-async def delete_fact(call: Call, external_id: GraphId, yes: Yes = False) -> None:
+async def delete_fact(call: Call, external_id: GraphId, yes: options.Yes = False) -> None:
     """Delete a fact for good."""
-    async with call.services.open(call.target) as opened:
+    async with call.open() as session:
         confirm(call, f"Delete the fact {external_id} for good?", yes=yes)
-        await opened.graph.delete.fact(external_id, principal=opened.principal)
-    call.output.result({"deleted": 1}, lambda console: console.print("1 deleted."))
+        await session.use_cases.graph.delete.fact(external_id, principal=session.principal)
+    call.output.line({"deleted": 1}, "1 deleted.")
 
 
 async def extract(
-    call: Call, document: InDocument = None, limit: MostChunks = None, no_embed: options.NoEmbed = False
+    call: Call,
+    document: Annotated[
+        str | None, _option("--document", help="external_id of a document; left out: the whole workspace.")
+    ] = None,
+    limit: Annotated[int | None, _option("--limit", "-n", help="At most so many passages; left out: all.")] = None,
+    no_embed: options.NoEmbed = False,
 ) -> int:
     """Extract facts from documents with the language model, from what it has not read yet.
 
     What the text does not bear out is dropped. An interrupted run goes on when it is started again.
     """
-    async with call.services.open(call.target) as opened:
-        try:
-            with progress(call.output.notes, "Extracting", unit="passages") as report:
-                done = await opened.graph.extract.extract(
-                    principal=opened.principal, document=document, limit=limit, on_progress=report
+    async with call.open() as session:
+        with resumable(call):
+            with call.progress("Extracting", "passages") as report:
+                done = await session.use_cases.graph.extract.extract(
+                    principal=session.principal, document=document, limit=limit, on_progress=report
                 )
-            if opened.makes_vectors and not no_embed:
-                await embed_with_progress(opened, call.output)
-        except asyncio.CancelledError:
-            call.output.note("What is stored stays; run the same command again to go on.")
-            raise
-    shown = extraction_result(done)
-
-    def render(console: Console) -> None:
-        table = Table(*shown)
-        table.add_row(*map(str, shown.values()))
-        console.print(table)
-
-    call.output.result(shown, render)
+            await embed_with_progress(call, session, no_embed=no_embed)
+    counts = extraction_result(done)
+    call.output.result(counts, lambda console: print_table(console, tuple(counts), [counts.values()]))
     return EXIT_FAILED if done.failed else 0
 
 
@@ -258,68 +241,5 @@ GRAPH_COMMANDS: dict[str, CommandFunction] = {
 }
 
 
-def add_graph_group(app: typer.Typer, *, services: Services, output: Output) -> None:
-    """Register `ragcorp graph`."""
-    group = typer.Typer(help="Entities, and facts between them.", no_args_is_help=True)
-    for name, function in GRAPH_COMMANDS.items():
-        add_command(group, name, function, services=services, output=output)
-    app.add_typer(group, name="graph")
-
-
 def _show(call: Call, outcome: GraphOutcome) -> None:
-    call.output.result(
-        graph_outcome(outcome),
-        lambda console: console.print(plain(f"{outcome.external_id} {outcome.status}")),
-    )
-
-
-def _print_failures(output: Output, done: GraphLoad) -> None:
-    for failure in done.failures[:MAX_SHOWN_FAILURES]:
-        field = f"{failure.error.field}: " if failure.error.field else ""
-        line = plain(f"line {failure.line}", style="red")
-        line.append_text(plain(f": {field}{sentences(error_document(failure.error))}"))
-        output.notes.print(line)
-    if len(done.failures) > MAX_SHOWN_FAILURES:
-        output.note(f"and {len(done.failures) - MAX_SHOWN_FAILURES:,} more bad lines (--json has them all)")
-
-
-def _load_document(done: GraphLoad) -> dict[str, object]:
-    return {
-        "created": done.created,
-        "updated": done.updated,
-        "unchanged": done.unchanged,
-        "failed": len(done.failures),
-        "failures": [{"line": failure.line, "error": error_document(failure.error)} for failure in done.failures],
-    }
-
-
-def _print_totals(console: Console, done: GraphLoad) -> None:
-    table = Table("created", "updated", "unchanged", "failed")
-    table.add_row(*map(str, (done.created, done.updated, done.unchanged, len(done.failures))))
-    console.print(table)
-
-
-def _entity_table(page: tuple[Entity, ...]) -> Table:
-    table = Table("external_id", "kind", "name", "aliases", "description")
-    for node in page:
-        table.add_row(
-            plain(node.external_id),
-            plain(node.attributes.artifact_type),
-            plain(node.name),
-            plain(", ".join(node.aliases)),
-            plain(shortened(node.description)),
-        )
-    return table
-
-
-def _fact_table(page: tuple[Fact, ...]) -> Table:
-    table = Table("external_id", "fact", "from", "to", "document")
-    for node in page:
-        table.add_row(
-            plain(node.external_id),
-            plain(shortened(node.text)),
-            f"{node.valid_from:%Y-%m-%d}" if node.valid_from else "",
-            f"{node.valid_to:%Y-%m-%d}" if node.valid_to else "",
-            plain(node.document or ""),
-        )
-    return table
+    call.output.line(graph_outcome(outcome), f"{outcome.external_id} {outcome.status}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 from uuid import uuid4
 
@@ -25,6 +27,7 @@ from ragcorp.domain.search.requests import (
 )
 from ragcorp.interface.cli.console.arguments import parse_filter_pairs, parse_weights
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import Cursor, Filter, Profile
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.cli.search.hydration_output import print_hydration
@@ -33,186 +36,166 @@ from ragcorp.interface.shapes.search import search_results
 
 SNIPPET_CHARACTERS = 300
 
-Query = Annotated[str, typer.Argument(help="Words, a question, a code or a quotation.", show_default=False)]
-Mode = Annotated[SearchMode, typer.Option("--mode", help="auto: hybrid if ENABLE_HYBRID_SEARCH is on, else dense.")]
-Method = Annotated[
-    FusionMethod | None, typer.Option("--method", help="Fusion: rrf or linear [FUSION_METHOD].", show_default=False)
-]
-Syntax = Annotated[
-    QuerySyntax, typer.Option("--syntax", help="plain: all is text; websearch: quotes, or and - are operators.")
-]
-Profile = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        help="dense, sparse, hybrid, linear, collections, memory, everything, files, grep or code: in place of --mode "
-        "and --method.",
-        show_default=False,
-    ),
-]
-Filter = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--filter",
-        metavar="KEY=VALUE",
-        help="Field or metadata key; may be given again. The value may be JSON: a list means any of them, an object "
-        'has operators: year={"$gte": 2025}.',
-        show_default=False,
-    ),
-]
+_option = partial(typer.Option, show_default=False)
 
-Episode = Annotated[
-    str | None,
-    typer.Option(
-        "--episode",
-        metavar="ID",
-        help="Episode of which this is the next turn: shows the entities that QUERY names, and what it showed before.",
-        show_default=False,
-    ),
-]
+Query = Annotated[str, typer.Argument(help="Words, a question, a code or a quotation.", show_default=False)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryOptions:
+    """The options of every query."""
+
+    mode: Annotated[
+        SearchMode, typer.Option("--mode", help="auto: hybrid if ENABLE_HYBRID_SEARCH is on, else dense.")
+    ] = SearchMode.AUTO
+    method: Annotated[FusionMethod | None, _option("--method", help="Fusion: rrf or linear [FUSION_METHOD].")] = None
+    syntax: Annotated[
+        QuerySyntax, typer.Option("--syntax", help="plain: all is text; websearch: quotes, or and - are operators.")
+    ] = QuerySyntax.PLAIN
+    filters: Filter = None
+    profile: Profile = None
+    episode: Annotated[
+        str | None,
+        _option(
+            "--episode",
+            metavar="ID",
+            help="Episode of which this is the next turn: shows the entities that QUERY names, and what it showed "
+            "before.",
+        ),
+    ] = None
+
+    def request(self, query: str, *, limit: int) -> SearchRequest:
+        """Raises InvalidInputError."""
+        return SearchRequest(
+            query=query,
+            limit=limit,
+            mode=self.mode,
+            method=self.method,
+            syntax=self.syntax,
+            filters=parse_filter_pairs(self.filters),
+            profile=self.profile,
+            episode_id=self.episode,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions(QueryOptions):
+    """The options of a search."""
+
+    keywords: Annotated[
+        str | None,
+        _option(
+            "--keywords",
+            metavar="TEXT",
+            help="What the profiles files (alone they mean it) and grep look for literally; else the telling words of "
+            "QUERY.",
+        ),
+    ] = None
+    vector_score_threshold: Annotated[
+        float | None,
+        _option(
+            "--vector-score-threshold",
+            metavar="DISTANCE",
+            help="Cosine distance from which a vector hit is dropped [VECTOR_SCORE_THRESHOLD, for profile files].",
+        ),
+    ] = None
+    include_memory: Annotated[bool, typer.Option("--include-memory", help="Ask the memories too.")] = False
+    expand_neighbors: Annotated[
+        int, typer.Option("--expand-neighbors", metavar="N", help="Show N chunks before and behind each passage.")
+    ] = 0
+    no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Leave a configured reranker out.")] = False
+    require_all: Annotated[
+        bool, typer.Option("--require-all", help="Take no answer where a source did not do its part.")
+    ] = False
+    facets: Annotated[bool, typer.Option("--facets", help="Count what was found.")] = False
+    explain: Annotated[bool, typer.Option("--explain", help="Say how the ranking came about.")] = False
+    rrf_k: Annotated[int | None, typer.Option("--rrf-k", help="Rank constant k of RRF [RRF_K].")] = None
+    weights: Annotated[
+        str | None,
+        typer.Option("--weights", metavar="LIST=NUMBER,...", help="Weights of fusion, as dense=1,full_text=2."),
+    ] = None
+    window: Annotated[int | None, typer.Option("--window", help="Hits that each source gives to fusion.")] = None
+    cursor: Cursor = None
+
+    def request(self, query: str, *, limit: int) -> SearchRequest:
+        """Raises InvalidInputError."""
+        return replace(
+            super().request(query, limit=limit),
+            cursor=self.cursor,
+            rank_constant=self.rrf_k,
+            weights=parse_weights(self.weights),
+            rank_window_size=self.window,
+            explain=self.explain,
+            include_memory=self.include_memory,
+            expand_neighbors=self.expand_neighbors,
+            rerank=False if self.no_rerank else None,
+            require_all=self.require_all,
+            facets=self.facets,
+            exact_keywords=self.keywords,
+            vector_score_threshold=self.vector_score_threshold,
+        )
 
 
 async def search(
     call: Call,
     query: Query,
+    wanted: SearchOptions,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Results of one page.")] = 10,
-    mode: Mode = SearchMode.AUTO,
-    method: Method = None,
-    syntax: Syntax = QuerySyntax.PLAIN,
-    filters: Filter = None,
-    profile: Profile = None,
-    keywords: Annotated[
-        str | None,
-        typer.Option(
-            "--keywords",
-            metavar="TEXT",
-            help="What the profiles files (alone they mean it) and grep look for literally; else the telling words of "
-            "QUERY.",
-            show_default=False,
-        ),
-    ] = None,
-    vector_score_threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--vector-score-threshold",
-            metavar="DISTANCE",
-            help="Cosine distance from which a vector hit is dropped [VECTOR_SCORE_THRESHOLD, for profile files].",
-            show_default=False,
-        ),
-    ] = None,
-    include_memory: Annotated[bool, typer.Option("--include-memory", help="Ask the memories too.")] = False,
-    expand_neighbors: Annotated[
-        int, typer.Option("--expand-neighbors", metavar="N", help="Show N chunks before and behind each passage.")
-    ] = 0,
-    no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Leave a configured reranker out.")] = False,
-    require_all: Annotated[
-        bool, typer.Option("--require-all", help="Take no answer where a source did not do its part.")
-    ] = False,
-    facets: Annotated[bool, typer.Option("--facets", help="Count what was found.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say how the ranking came about.")] = False,
-    rrf_k: Annotated[int | None, typer.Option("--rrf-k", help="Rank constant k of RRF [RRF_K].")] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option("--weights", metavar="LIST=NUMBER,...", help="Weights of fusion, as dense=1,full_text=2."),
-    ] = None,
-    window: Annotated[int | None, typer.Option("--window", help="Hits that each source gives to fusion.")] = None,
-    cursor: Annotated[str | None, typer.Option("--cursor", help="The next page: as the last one named it.")] = None,
-    episode: Episode = None,
 ) -> None:
     """Find the passages that fit best."""
-    request = SearchRequest(
-        query=query,
-        limit=limit,
-        cursor=cursor,
-        mode=mode,
-        method=method,
-        syntax=syntax,
-        filters=parse_filter_pairs(filters),
-        rank_constant=rrf_k,
-        weights=parse_weights(weights),
-        rank_window_size=window,
-        explain=explain,
-        profile=profile,
-        include_memory=include_memory,
-        expand_neighbors=expand_neighbors,
-        rerank=False if no_rerank else None,
-        require_all=require_all,
-        facets=facets,
-        exact_keywords=keywords,
-        vector_score_threshold=vector_score_threshold,
-        episode_id=episode,
-    )
-    async with call.services.open(call.target) as session:
-        response = await session.search.search(request, principal=session.principal)
-    call.output.result(
-        search_results(response, request_id=uuid4().hex), lambda console: _print_results(console, response)
-    )
+    request = wanted.request(query, limit=limit)
+    async with call.open() as session:
+        response = await session.use_cases.search.search(request, principal=session.principal)
+    found = search_results(response, request_id=uuid4().hex)
+    call.output.result(found, lambda console: _print_results(console, response))
 
 
 async def ask(
     call: Call,
     query: Query,
+    wanted: QueryOptions,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Passages that the answer may rest on.")] = 10,
-    mode: Mode = SearchMode.AUTO,
-    method: Method = None,
-    syntax: Syntax = QuerySyntax.PLAIN,
-    filters: Filter = None,
-    profile: Profile = None,
     conversation: Annotated[
         str | None,
-        typer.Option(
-            "--conversation",
-            metavar="ID",
-            help="Session of history that the question goes on from, and is stored in.",
-            show_default=False,
+        _option(
+            "--conversation", metavar="ID", help="Session of history that the question goes on from, and is stored in."
         ),
     ] = None,
-    episode: Episode = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Print the answer as it is written; no effect with --json.")
     ] = False,
 ) -> None:
     """Answer a question from the documents, with citations, or say that they do not tell."""
-    request = SearchRequest(
-        query=query,
-        limit=limit,
-        mode=mode,
-        method=method,
-        syntax=syntax,
-        filters=parse_filter_pairs(filters),
-        profile=profile,
-        conversation_id=conversation,
-        episode_id=episode,
-    )
-    async with call.services.open(call.target) as session:
+    request = replace(wanted.request(query, limit=limit), conversation_id=conversation)
+    async with call.open() as session:
+        answering = session.use_cases.answer.stream(request, principal=session.principal)
         if stream and not call.output.json:
-            async with aclosing(session.answer.stream(request, principal=session.principal)) as events:
+            async with aclosing(answering) as events:
                 written = False
                 async for event in events:
                     if isinstance(event, AnswerDelta):
                         call.output.console.print(plain(event.text), end="")
                         written = True
                     elif isinstance(event, Answer):
-                        print_answer(call.output.console, event, text_is_out=written)
+                        print_answer(call.output.console, event, printed=written)
         else:
-            answer = await final_answer(session.answer.stream(request, principal=session.principal))
-            call.output.result(
-                answer_document(answer, request_id=uuid4().hex), lambda console: print_answer(console, answer)
-            )
+            answer = await final_answer(answering)
+            document = answer_document(answer, request_id=uuid4().hex)
+            call.output.result(document, lambda console: print_answer(console, answer))
         if conversation is not None and session.makes_vectors:
-            await _make_vectors_of_turns(session)
+            await _embed_turns(session)
 
 
-async def _make_vectors_of_turns(session: Session) -> None:
-    """Embed the question and the answer, a batch each at most: the answer is out, and what fails now waits."""
+async def _embed_turns(session: Session) -> None:
+    """Embed the question and the answer, at most two batches. A failure is left to the next run: the answer is out."""
     with suppress(RagcorpError):
         for _ in range(2):
-            await session.embed_pending.embed()
+            await session.use_cases.embed_pending.embed()
 
 
-def print_answer(console: Console, answer: Answer, *, text_is_out: bool = False) -> None:
-    """Print an answer and where it stands; ``text_is_out`` where the text was streamed already."""
-    console.print("" if text_is_out else plain(answer.text))
+def print_answer(console: Console, answer: Answer, *, printed: bool = False) -> None:
+    """Print an answer and its citations; ``printed`` if its text was streamed before."""
+    console.print("" if printed else plain(answer.text))
     for citation in answer.citations:
         line = plain(f"  [{citation.n}] ", style="bold")
         line.append_text(plain(_citation_place(citation), style="cyan"))
@@ -231,7 +214,7 @@ def print_degraded(console: Console, reports: Sequence[SourceReport]) -> None:
 
 
 def place(path: str, *, line_start: int, line_end: int, page: int | None, page_end: int | None = None) -> str:
-    """Return where something stands: ``path page 3``, or ``path:12-15`` by lines."""
+    """Return ``path page 3``, ``path pages 3-4`` or ``path:12-15``."""
     if page is not None:
         return f"{path} page {page}" if page_end in (None, page) else f"{path} pages {page}-{page_end}"
     return f"{path}:{line_start}" if line_start == line_end else f"{path}:{line_start}-{line_end}"
@@ -295,8 +278,8 @@ def _print_hit(console: Console, hit: SearchHit, *, explain: bool) -> None:
                     )
                 )
         for step, note in hit.steps.items():
-            told = ", ".join(f"{name} {_shown(value)}" for name, value in note.items())
-            console.print(plain(f"     {step}: {told}", style="dim"))
+            values = ", ".join(f"{name} {_shown(value)}" for name, value in note.items())
+            console.print(plain(f"     {step}: {values}", style="dim"))
 
 
 def _idf(idf: float | None) -> str:

@@ -1,9 +1,11 @@
-"""`ragcorp grep` and `ragcorp read`: files where they lie, without a database."""
+"""`ragcorp grep` and `ragcorp read`: files in place, without a database."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -23,54 +25,60 @@ from ragcorp.domain.files.values import (
 )
 from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.output import plain
-from ragcorp.interface.cli.console.services import FileOptions
 from ragcorp.interface.shapes.files import file_document, grep_document
 from ragcorp.interface.shapes.search_status import grep_status
 
 _LINES = re.compile(r"(?P<only>\d{1,9})|(?P<first>\d{1,9})?-(?P<last>\d{1,9})?", re.ASCII)
 
+_option = partial(typer.Option, show_default=False)
+
 Roots = Annotated[
     list[str] | None,
-    typer.Option(
+    _option(
         "--path",
         metavar="[NAME=]DIR",
         help="A folder to look in, in place of ALLOWED_PATHS; may be given again.",
-        show_default=False,
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrepOptions:
+    """The options of a search in files."""
+
+    regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression.")] = False
+    globs: Annotated[
+        list[str] | None,
+        _option(
+            "--glob",
+            metavar="PATTERN",
+            help="Files to search, as in .gitignore; with ! those to leave out. May be given again.",
+        ),
+    ] = None
+    case: Annotated[GrepCase, typer.Option("--case", help="smart: insensitive where a term has no capital letter.")] = (
+        GrepCase.SMART
+    )
+    max_passages: Annotated[int, typer.Option("--max", metavar="N", help="Passages to show.")] = DEFAULT_PASSAGES
+    no_gitignore: Annotated[bool, typer.Option("--no-gitignore", help="Search what .gitignore leaves out.")] = False
 
 
 async def grep(
     call: Call,
     query: Annotated[str, typer.Argument(help="Text, looked for as a whole, else by its words.", show_default=False)],
-    regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression.")] = False,
-    globs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--glob",
-            metavar="PATTERN",
-            help="Files to search, as in .gitignore; with ! those to leave out. May be given again.",
-            show_default=False,
-        ),
-    ] = None,
-    case: Annotated[
-        GrepCase, typer.Option("--case", help="smart: insensitive where a term has no capital letter.")
-    ] = GrepCase.SMART,
-    max_passages: Annotated[int, typer.Option("--max", metavar="N", help="Passages to show.")] = DEFAULT_PASSAGES,
-    no_gitignore: Annotated[bool, typer.Option("--no-gitignore", help="Search what .gitignore leaves out.")] = False,
+    wanted: GrepOptions,
     roots: Roots = None,
 ) -> None:
     """Search the files of ALLOWED_PATHS for words, and show the passages around them."""
     request = GrepRequest(
         query=query,
-        mode=GrepMode.REGEX if regex else GrepMode.LITERAL,
-        case=case,
-        globs=tuple(globs or ()),
-        max_passages=max_passages,
-        gitignore=not no_gitignore,
+        mode=GrepMode.REGEX if wanted.regex else GrepMode.LITERAL,
+        case=wanted.case,
+        globs=tuple(wanted.globs or ()),
+        max_passages=wanted.max_passages,
+        gitignore=not wanted.no_gitignore,
     )
-    async with call.services.files(call.target, FileOptions(paths=tuple(roots or ()))) as tools:
-        result = await tools.grep.grep(request, principal=tools.principal)
+    tools = call.services.files(call.target, roots or ())
+    result = await tools.grep.grep(request, principal=tools.principal)
     call.output.result(grep_document(result), lambda console: _print_passages(console, result))
     for note in _notes(result):
         call.output.note(note, style="dim")
@@ -79,10 +87,7 @@ async def grep(
 async def read(
     call: Call,
     path: Annotated[str, typer.Argument(help="As citations have it: ROOT/RELATIVE or RELATIVE.", show_default=False)],
-    lines: Annotated[
-        str | None,
-        typer.Option("--lines", metavar="FIRST-LAST", help="As 10-20, 10- or 10.", show_default=False),
-    ] = None,
+    lines: Annotated[str | None, _option("--lines", metavar="FIRST-LAST", help="As 10-20, 10- or 10.")] = None,
     roots: Roots = None,
 ) -> None:
     """Print a file of ALLOWED_PATHS, or lines of it.
@@ -91,8 +96,8 @@ async def read(
     `ragcorp artifact_chunks list --artifact NAME` shows it.
     """
     first, last = parse_lines(lines)
-    async with call.services.files(call.target, FileOptions(paths=tuple(roots or ()))) as tools:
-        file = await tools.read_file.read(path, principal=tools.principal, line_start=first, line_end=last)
+    tools = call.services.files(call.target, roots or ())
+    file = await tools.read_file.read(path, principal=tools.principal, line_start=first, line_end=last)
     if call.output.json or call.output.console.is_terminal:
         call.output.result(file_document(file), lambda console: _print_file(console, file))
     elif _has_lines(file):  # a pipe gets the text as it is
@@ -135,7 +140,7 @@ def _print_passage(console: Console, passage: GrepPassage) -> None:
 
 
 def marked_line(line: str, marks: Sequence[Mark]) -> Text:
-    """Return a line with its marks in bold: one after another, as what is not shown has no place to count from."""
+    """Return a line with its marks in bold. Control characters are left out, so the line is built piece by piece."""
     shown = Text()
     done = 0
     for mark in sorted(marks):
@@ -156,16 +161,8 @@ def _notes(result: GrepResult) -> list[str]:
     if result.unavailable:
         notes.append(f"roots that cannot be entered: {', '.join(result.unavailable)}")
     skipped = result.skipped
-    passed_over = [
-        f"{count} {why}"
-        for count, why in (
-            (skipped.binary, "binary"),
-            (skipped.too_large, "too large"),
-            (skipped.refused, "refused"),
-        )
-        if count
-    ]
-    if passed_over:
+    counts = ((skipped.binary, "binary"), (skipped.too_large, "too large"), (skipped.refused, "refused"))
+    if passed_over := [f"{count} {why}" for count, why in counts if count]:
         notes.append(f"passed over: {', '.join(passed_over)}")
     return notes
 

@@ -1,4 +1,4 @@
-"""Prints what a turn of an episode shows, now or as it was recorded."""
+"""Prints the hydration of a turn, of this search or recorded."""
 
 from __future__ import annotations
 

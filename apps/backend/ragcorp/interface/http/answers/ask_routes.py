@@ -64,12 +64,12 @@ async def _answer(request: SearchRequest, call: Call) -> Answer:
         call.slot.give_back()
         call.metrics.count_search(response)
 
-    return await final_answer(call.services.answer.stream(request, principal=call.principal), on_search=searched)
+    return await final_answer(call.use_cases.answer.stream(request, principal=call.principal), on_search=searched)
 
 
 async def _stream(request: SearchRequest, call: Call) -> Response:
     """Search first: a failure before the stream begins is an ordinary response with its own status."""
-    events = call.services.answer.stream(request, principal=call.principal)
+    events = call.use_cases.answer.stream(request, principal=call.principal)
     work = await BegunWork.begin(_first(events, call.slot))
 
     async def close() -> None:

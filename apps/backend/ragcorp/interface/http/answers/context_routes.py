@@ -38,7 +38,7 @@ class ContextParameters(Parameters):
     responses=problems(422, 503),
 )
 async def load_context(query: Annotated[ContextParameters, Query()], call: CurrentCall) -> Response:
-    loading = call.services.context.load(
+    loading = call.use_cases.context.load(
         query.query, limit=query.limit, session=query.session, principal=call.principal
     )
     context = await call.unless_client_leaves(loading)

@@ -31,7 +31,7 @@ class ArtifactHandlers:
         body = await call.json(ArtifactItem)
         call.allow_indexing(body.text)
         name = body.external_id if body.external_id is not None else _content_name(body, call.principal)
-        return await self._ingest(call, document_of(name, body, default_language=call.services.default_language))
+        return await self._ingest(call, document_of(name, body, default_language=call.use_cases.default_language))
 
     async def put(self, call: Call, external_id: str) -> Response:
         return await self._ingest(call, await read_document(call, external_id))
@@ -39,14 +39,14 @@ class ArtifactHandlers:
     async def patch(self, call: Call, external_id: str) -> Response:
         body = await call.json(ArtifactPatch)
         call.allow_indexing(body.new_text or "")
-        revising = call.services.collections.revise_document.revise(
+        revising = call.use_cases.collections.revise_document.revise(
             external_id, body.as_change(), text=body.new_text, principal=call.principal
         )
         return _stored(call, await call.unless_client_leaves(revising))
 
     async def list(self, call: Call, query: ItemPage) -> Response:
         require_no_artifact(query)
-        documents, next_cursor = await call.services.documents.list(
+        documents, next_cursor = await call.use_cases.documents.list(
             _selection(call, query), principal=call.principal, limit=query.limit, cursor=query.cursor
         )
         return json_response(
@@ -54,19 +54,19 @@ class ArtifactHandlers:
         )
 
     async def get(self, call: Call, external_id: str) -> Response:
-        document = await call.services.documents.get(external_id, principal=call.principal)
+        document = await call.use_cases.documents.get(external_id, principal=call.principal)
         return json_response(stored_artifact(document))
 
     async def delete(self, call: Call, external_id: str) -> Response:
-        await call.services.delete.delete(external_id, principal=call.principal)
+        await call.use_cases.delete.delete(external_id, principal=call.principal)
         return Response(status_code=204)
 
     async def delete_selection(self, call: Call, query: Selection) -> Response:
-        deleted = await call.services.delete.delete_selection(_selection(call, query), principal=call.principal)
+        deleted = await call.use_cases.delete.delete_selection(_selection(call, query), principal=call.principal)
         return json_response({"deleted": deleted})
 
     async def _ingest(self, call: Call, request: IngestRequest) -> Response:
-        ingesting = call.services.ingest.ingest(request, principal=call.principal)
+        ingesting = call.use_cases.ingest.ingest(request, principal=call.principal)
         return _stored(call, await call.unless_client_leaves(ingesting))
 
 
@@ -75,31 +75,31 @@ class ChunkHandlers:
 
     async def add(self, call: Call) -> Response:
         body = await call.json(NewChunk)
-        edit = await call.services.collections.edit_chunk.add(
+        edit = await call.use_cases.collections.edit_chunk.add(
             body.external_id, body.text, after=body.after, principal=call.principal
         )
         return _edited(call, edit, status=201)
 
     async def put(self, call: Call, external_id: str) -> Response:
         body = await call.json(ChunkBody)
-        edit = await call.services.collections.edit_chunk.replace(external_id, body.text, principal=call.principal)
+        edit = await call.use_cases.collections.edit_chunk.replace(external_id, body.text, principal=call.principal)
         return _edited(call, edit)
 
     patch = put
 
     async def list(self, call: Call, query: ItemPage) -> Response:
         selection = ChunkSelection(prefix=query.prefix, artifact=query.artifact, filters=call.filters(query.filters))
-        chunks, next_cursor = await call.services.collections.chunks.list(
+        chunks, next_cursor = await call.use_cases.collections.chunks.list(
             selection, principal=call.principal, limit=query.limit, cursor=query.cursor
         )
         return json_response({"items": [stored_chunk(chunk) for chunk in chunks], "next_cursor": next_cursor})
 
     async def get(self, call: Call, external_id: str) -> Response:
-        chunk = await call.services.collections.chunks.get(external_id, principal=call.principal)
+        chunk = await call.use_cases.collections.chunks.get(external_id, principal=call.principal)
         return json_response(stored_chunk(chunk))
 
     async def delete(self, call: Call, external_id: str) -> Response:
-        return _edited(call, await call.services.collections.edit_chunk.remove(external_id, principal=call.principal))
+        return _edited(call, await call.use_cases.collections.edit_chunk.remove(external_id, principal=call.principal))
 
     async def delete_selection(self, call: Call, query: Selection) -> Response:
         del call, query

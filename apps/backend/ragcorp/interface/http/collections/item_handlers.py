@@ -14,7 +14,6 @@ from ragcorp.application.validation.item_drafts import content_name
 from ragcorp.domain.collections import MAX_ITEM_NAME, Collection, ItemDraft, ItemFailure, ItemOutcome, ItemSelection
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
 from ragcorp.domain.text.checks import require_length
-from ragcorp.interface.collection_use_cases import ItemUseCases
 from ragcorp.interface.http.call import Call
 from ragcorp.interface.http.collections.item_patches import MemoryPatch, TurnPatch
 from ragcorp.interface.http.collections.item_schema import (
@@ -30,6 +29,7 @@ from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.parameters import Selection
 from ragcorp.interface.http.streams.line_stream import LineHandler, LineOutcome
 from ragcorp.interface.shapes.items import item_outcome, stored_item
+from ragcorp.interface.use_cases import ItemUseCases
 
 BATCH_ITEMS = 500
 
@@ -121,12 +121,12 @@ class ItemHandlers:
     def _reader(self, call: Call) -> Callable[[bytes], ItemDraft]:
         def read(line: bytes) -> ItemDraft:
             body = parse_model(line, self.named, max_depth=call.limits.max_json_depth, field="line")
-            return body.as_draft(external_id=body.external_id, default_language=call.services.default_language)
+            return body.as_draft(external_id=body.external_id, default_language=call.use_cases.default_language)
 
         return read
 
     async def _save(self, call: Call, body: MemoryBody | TurnBody, external_id: str | None) -> Response:
-        draft = body.as_draft(external_id=external_id, default_language=call.services.default_language)
+        draft = body.as_draft(external_id=external_id, default_language=call.use_cases.default_language)
         return self._stored(call, await self.use_cases(call).save.save(draft, principal=call.principal))
 
     def _stored(self, call: Call, outcome: ItemOutcome) -> Response:
@@ -137,14 +137,14 @@ class ItemHandlers:
 
 MEMORY = ItemHandlers(
     collection=Collection.MEMORY,
-    use_cases=lambda call: call.services.collections.memory,
+    use_cases=lambda call: call.use_cases.collections.memory,
     named=MemoryItem,
     unnamed=MemoryBody,
     partial=MemoryPatch,
 )
 HISTORY = ItemHandlers(
     collection=Collection.HISTORY,
-    use_cases=lambda call: call.services.collections.history,
+    use_cases=lambda call: call.use_cases.collections.history,
     named=HistoryTurn,
     unnamed=TurnBody,
     partial=TurnPatch,
@@ -152,7 +152,7 @@ HISTORY = ItemHandlers(
 
 
 def _turn_reader(call: Call) -> Callable[[bytes], ItemDraft]:
-    attributes = DocumentAttributes(language=call.services.default_language)
+    attributes = DocumentAttributes(language=call.use_cases.default_language)
     reader = TurnReader(defaults=TurnDefaults(attributes=attributes), principal=call.principal)
     return lambda line: reader.read(line_object(line, max_depth=call.limits.max_json_depth))
 

@@ -1,4 +1,4 @@
-"""What PATCH takes: only what is named changes; ``metadata`` and lists are replaced as a whole."""
+"""The bodies of PATCH: only named fields change; ``metadata`` and lists are replaced as a whole."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ Moment = Annotated[
 
 
 class ItemFields(StrictModel):
-    """What items of memory and history have in common."""
+    """The fields that memory and history share."""
 
     text: Text
     language: str | None = Field(None, pattern=r"^[a-z]{2,3}$", description="ISO 639 code; left out: DEFAULT_LANGUAGE.")

@@ -117,7 +117,7 @@ async def list_collections() -> Response:
 async def count_facets(query: Annotated[FacetParameters, Query()], call: CurrentCall) -> Response:
     filters = call.filters(query.filters)
     return json_response(
-        facet_counts(await call.services.collections.facets.count(principal=call.principal, filters=filters))
+        facet_counts(await call.use_cases.collections.facets.count(principal=call.principal, filters=filters))
     )
 
 

@@ -49,10 +49,10 @@ def document_lines(call: Call) -> LineHandler[IngestRequest]:
     def read(line: bytes) -> IngestRequest:
         body = parse_model(line, BulkDocument, max_depth=call.limits.max_json_depth, field="line")
         require_external_id(body.external_id)
-        return document_of(body.external_id, body, default_language=services.default_language)
+        return document_of(body.external_id, body, default_language=services.use_cases.default_language)
 
     async def store(requests: Sequence[IngestRequest]) -> list[LineOutcome]:
-        outcomes = await services.ingest.ingest_many(requests, principal=call.principal)
+        outcomes = await services.use_cases.ingest.ingest_many(requests, principal=call.principal)
         if any(not isinstance(outcome, IngestFailure) and outcome.pending for outcome in outcomes):
             services.wake_embedding()
         return [

@@ -48,7 +48,7 @@ router = operations("documents")
 @router.get("/documents", summary="List documents", response_model=DocumentList, responses=problems(422, 503))
 async def list_documents(query: Annotated[DocumentPage, Query()], call: CurrentCall) -> Response:
     selection = _selection(query, call, deleted=query.deleted)
-    documents, next_cursor = await call.services.documents.list(
+    documents, next_cursor = await call.use_cases.documents.list(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
     return json_response(document_list(documents, next_cursor))
@@ -62,7 +62,7 @@ async def list_documents(query: Annotated[DocumentPage, Query()], call: CurrentC
     responses=problems(422, 503),
 )
 async def delete_documents(query: Annotated[Selection, Query()], call: CurrentCall) -> Response:
-    deleted = await call.services.delete.delete_selection(_selection(query, call), principal=call.principal)
+    deleted = await call.use_cases.delete.delete_selection(_selection(query, call), principal=call.principal)
     return json_response({"deleted": deleted})
 
 
@@ -75,7 +75,7 @@ async def delete_documents(query: Annotated[Selection, Query()], call: CurrentCa
 )
 async def get_document_content(external_id: ExternalId, call: CurrentCall) -> Response:
     name = external_id_of(external_id)
-    original = await call.services.documents.get_source(name, principal=call.principal)
+    original = await call.use_cases.documents.get_source(name, principal=call.principal)
     inline = original.media_type in SHOWN_INLINE
     headers = {
         "Content-Type": _content_type(original),
@@ -93,7 +93,7 @@ async def get_document_content(external_id: ExternalId, call: CurrentCall) -> Re
     responses=problems(404, 409, 422, 503),
 )
 async def restore_document(external_id: ExternalId, call: CurrentCall) -> Response:
-    result = await call.services.restore.restore(external_id_of(external_id), principal=call.principal)
+    result = await call.use_cases.restore.restore(external_id_of(external_id), principal=call.principal)
     return _stored(result, call, status=200)
 
 
@@ -104,7 +104,7 @@ async def restore_document(external_id: ExternalId, call: CurrentCall) -> Respon
     responses=problems(404, 422, 503),
 )
 async def get_document(external_id: ExternalId, call: CurrentCall) -> Response:
-    document = await call.services.documents.get(external_id_of(external_id), principal=call.principal)
+    document = await call.use_cases.documents.get(external_id_of(external_id), principal=call.principal)
     return json_response(stored_document(document))
 
 
@@ -118,7 +118,7 @@ async def get_document(external_id: ExternalId, call: CurrentCall) -> Response:
 )
 async def put_document(external_id: ExternalId, call: CurrentCall) -> Response:
     document = await read_document(call, external_id_of(external_id))
-    result = await call.unless_client_leaves(call.services.ingest.ingest(document, principal=call.principal))
+    result = await call.unless_client_leaves(call.use_cases.ingest.ingest(document, principal=call.principal))
     return _stored(result, call, status=201 if result.status is IngestStatus.CREATED else 200)
 
 
@@ -130,7 +130,7 @@ async def put_document(external_id: ExternalId, call: CurrentCall) -> Response:
     responses=problems(404, 422, 503),
 )
 async def delete_document(external_id: ExternalId, call: CurrentCall) -> Response:
-    await call.services.delete.delete(external_id_of(external_id), principal=call.principal)
+    await call.use_cases.delete.delete(external_id_of(external_id), principal=call.principal)
     return Response(status_code=204)
 
 

@@ -1,4 +1,4 @@
-"""The three ways of sending a document: as JSON, as a form with a file, and as the file itself."""
+"""Reads a document sent as JSON, as a form with a file, or as the file itself."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from ragcorp.interface.request_values import text_file
 FORM = "multipart/form-data"
 UNKNOWN = "application/octet-stream"
 FORM_OVERHEAD_BYTES = 256 * 1024
-"""What the fields and boundaries of a form may take beside its file."""
+"""Bytes for the fields and boundaries of a form, in addition to its file."""
 
 
 class _FormParser(MultiPartParser):
-    """Hands the pieces of a file on together.
+    """Joins the pieces of a file.
 
-    The parser cuts a file at each carriage return, and beyond 1 MB each piece would be a task of a thread of its own.
+    The parser cuts a file at each carriage return, and beyond 1 MB it would start a thread for each piece.
     """
 
-    spool_max_size = 0  # no limit: the whole file is asked for in the end
+    spool_max_size = 0  # no limit: the whole file is read in the end
 
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
         part = self._current_part
@@ -62,7 +62,7 @@ class _FormParser(MultiPartParser):
 
 async def read_document(call: Call, external_id: str) -> IngestRequest:
     """Return the document that the request sends. Raises InvalidInputError (or a subclass) or RequestRefusedError."""
-    request, limits, default_language = call.request, call.limits, call.services.default_language
+    request, limits, default_language = call.request, call.limits, call.use_cases.default_language
     entity = entity_headers(request.scope)
     if entity.media_type == JSON:
         body = await read_json(request, DocumentBody, limits)

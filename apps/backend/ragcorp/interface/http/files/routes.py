@@ -32,7 +32,7 @@ router = operations("files")
 )
 async def grep(body: GrepBody, call: CurrentCall) -> Response:
     limits = call.limits
-    searching = call.services.grep.grep(body.as_request(), principal=call.principal)
+    searching = call.use_cases.grep.grep(body.as_request(), principal=call.principal)
     if body.stream:
         work = await BegunWork.begin(searching)
         return EventStream(
@@ -54,7 +54,7 @@ async def grep(body: GrepBody, call: CurrentCall) -> Response:
     responses=problems(403, 404, 413, 415, 422, 503),
 )
 async def read_file(body: ReadBody, call: CurrentCall) -> Response:
-    reading = call.services.read_file.read(
+    reading = call.use_cases.read_file.read(
         body.path, principal=call.principal, line_start=body.line_start, line_end=body.line_end
     )
     return json_response(file_document(await call.unless_client_leaves(reading)))

@@ -95,7 +95,7 @@ async def bulk_graph(call: CurrentCall) -> Response:
 async def extract_facts(body: ExtractBody, call: CurrentCall) -> Response:
     call.allow(call.limits.ask_timeout_seconds)
     report = await call.unless_client_leaves(
-        call.services.graph.extract.extract(principal=call.principal, document=body.document, limit=body.limit)
+        call.use_cases.graph.extract.extract(principal=call.principal, document=body.document, limit=body.limit)
     )
     if report.facts:
         call.services.wake_embedding()
@@ -105,7 +105,7 @@ async def extract_facts(body: ExtractBody, call: CurrentCall) -> Response:
 @router.get("/graph/entities", summary="List entities", response_model=EntityList, responses=problems(422, 503))
 async def list_entities(query: Annotated[EntityParameters, Query()], call: CurrentCall) -> Response:
     selection = GraphSelection(prefix=query.prefix, filters=call.filters(query.filters), name=query.name)
-    entities, next_cursor = await call.services.graph.read.entities(
+    entities, next_cursor = await call.use_cases.graph.read.entities(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
     return json_response(entity_list(entities, next_cursor))
@@ -125,7 +125,7 @@ async def add_entity(body: NewEntity, call: CurrentCall) -> Response:
     responses=problems(404, 422, 503),
 )
 async def get_entity(external_id: ExternalId, call: CurrentCall) -> Response:
-    entity = await call.services.graph.read.entity(external_id_of(external_id), principal=call.principal)
+    entity = await call.use_cases.graph.read.entity(external_id_of(external_id), principal=call.principal)
     return json_response(stored_entity(entity))
 
 
@@ -147,14 +147,14 @@ async def put_entity(external_id: ExternalId, body: EntityBody, call: CurrentCal
     responses=problems(404, 422, 503),
 )
 async def delete_entity(external_id: ExternalId, call: CurrentCall) -> Response:
-    await call.services.graph.delete.entity(external_id_of(external_id), principal=call.principal)
+    await call.use_cases.graph.delete.entity(external_id_of(external_id), principal=call.principal)
     return Response(status_code=204)
 
 
 @router.get("/graph/facts", summary="List facts", response_model=FactList, responses=problems(422, 503))
 async def list_facts(query: Annotated[FactParameters, Query()], call: CurrentCall) -> Response:
     selection = GraphSelection(prefix=query.prefix, filters=call.filters(query.filters), entity=query.entity)
-    facts, next_cursor = await call.services.graph.read.facts(
+    facts, next_cursor = await call.use_cases.graph.read.facts(
         selection, principal=call.principal, limit=query.limit, cursor=query.cursor
     )
     return json_response(fact_list(facts, next_cursor))
@@ -172,7 +172,7 @@ async def add_fact(body: NewFact, call: CurrentCall) -> Response:
     responses=problems(404, 422, 503),
 )
 async def get_fact(external_id: ExternalId, call: CurrentCall) -> Response:
-    fact = await call.services.graph.read.fact(external_id_of(external_id), principal=call.principal)
+    fact = await call.use_cases.graph.read.fact(external_id_of(external_id), principal=call.principal)
     return json_response(stored_fact(fact))
 
 
@@ -194,18 +194,18 @@ async def put_fact(external_id: ExternalId, body: FactBody, call: CurrentCall) -
     responses=problems(404, 422, 503),
 )
 async def delete_fact(external_id: ExternalId, call: CurrentCall) -> Response:
-    await call.services.graph.delete.fact(external_id_of(external_id), principal=call.principal)
+    await call.use_cases.graph.delete.fact(external_id_of(external_id), principal=call.principal)
     return Response(status_code=204)
 
 
 async def _save_entity(call: Call, body: EntityBody, external_id: str | None) -> Response:
-    draft = body.as_draft(external_id=external_id, default_language=call.services.default_language)
-    return _stored(call, await call.services.graph.save_entities.save(draft, principal=call.principal))
+    draft = body.as_draft(external_id=external_id, default_language=call.use_cases.default_language)
+    return _stored(call, await call.use_cases.graph.save_entities.save(draft, principal=call.principal))
 
 
 async def _save_fact(call: Call, body: FactBody, external_id: str | None) -> Response:
-    draft = body.as_draft(external_id=external_id, default_language=call.services.default_language)
-    return _stored(call, await call.services.graph.save_facts.save(draft, principal=call.principal))
+    draft = body.as_draft(external_id=external_id, default_language=call.use_cases.default_language)
+    return _stored(call, await call.use_cases.graph.save_facts.save(draft, principal=call.principal))
 
 
 def _stored(call: Call, outcome: GraphOutcome) -> Response:
@@ -215,7 +215,7 @@ def _stored(call: Call, outcome: GraphOutcome) -> Response:
 
 
 def _lines(call: Call) -> LineHandler[GraphDraft]:
-    load = call.services.graph.load
+    load = call.use_cases.graph.load
 
     async def store(drafts: Sequence[GraphDraft]) -> list[LineOutcome]:
         outcomes = await load.store(drafts, principal=call.principal)

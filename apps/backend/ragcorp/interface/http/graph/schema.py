@@ -111,9 +111,9 @@ class NamedEntity(StrictModel):
 
 End = Annotated[
     Annotated[str, Tag("a name")] | Annotated[NamedEntity, Tag("an object")],
-    Discriminator(lambda said: "a name" if isinstance(said, str) else "an object"),
+    Discriminator(lambda end: "a name" if isinstance(end, str) else "an object"),
 ]
-"""An error is one of what was sent, not of both forms."""
+"""Tagged, so that an error speaks of the form that was sent, not of both."""
 
 
 class ProvenanceBody(StrictModel):
@@ -155,10 +155,10 @@ class FactBody(GraphFields):
         )
 
 
-def _reference(said: str | NamedEntity, field: str) -> EntityReference:
-    if isinstance(said, str):
-        return reference(field=field, name=said)
-    return reference(field=field, name=said.name, external_id=said.external_id, kind=said.kind)
+def _reference(end: str | NamedEntity, field: str) -> EntityReference:
+    if isinstance(end, str):
+        return reference(field=field, name=end)
+    return reference(field=field, name=end.name, external_id=end.external_id, kind=end.kind)
 
 
 class NewFact(FactBody):

@@ -40,5 +40,5 @@ async def introspect_hydration(
     episode_id: EpisodeId, query: Annotated[HydrationTurnParameters, Query()], call: CurrentCall
 ) -> Response:
     episode = external_id_of(episode_id, field="episode_id")
-    turn = await call.services.introspect.introspect(episode, principal=call.principal, turn=query.turn)
+    turn = await call.use_cases.introspect.introspect(episode, principal=call.principal, turn=query.turn)
     return json_response(turn_document(turn))

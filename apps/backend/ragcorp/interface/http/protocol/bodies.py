@@ -80,7 +80,7 @@ class ReadRequest(Request):
         self._checked = body
 
     async def body(self) -> bytes:
-        return b"{}"  # not empty: FastAPI asks for the JSON
+        return b"{}"  # not empty, so that FastAPI calls json()
 
     async def json(self) -> BaseModel:
         return self._checked

@@ -90,7 +90,7 @@ FiltersJson = Annotated[dict[str, JsonValue], WithJsonSchema(FILTERS_REF)]
 
 
 def filters_of_text(text: str | None, *, limits: HttpLimits) -> Filters:
-    """Return the filters of a JSON object in a query parameter, of what is stored.
+    """Return the filters of a JSON object in a query parameter, as ``parse_selection`` reads them.
 
     Raises InvalidInputError or RequestRefusedError.
     """

@@ -43,7 +43,7 @@ def parse_model(body: bytes, model: type[Model], *, max_depth: int, field: str =
 
 
 def check_json(body: bytes, *, max_depth: int, field: str = "body") -> Any:
-    """Return the value of a JSON text that every parser reads alike. Raises InvalidInputError."""
+    """Return the value of a JSON text that all parsers read alike. Raises InvalidInputError."""
     _check_size(body, max_depth, field)
     try:
         return strict_json.parse(body)

@@ -66,7 +66,7 @@ class RequestRefusedError(Exception):
 
 
 class BodyStalledError(Exception):
-    """The body did not come in time."""
+    """The body did not arrive in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ router = operations("search")
 async def search(body: SearchBody, call: CurrentCall) -> Response:
     if body.stream:
         call.slot.open_stream()
-    searching = call.services.search.search(body.as_request(), principal=call.principal)
+    searching = call.use_cases.search.search(body.as_request(), principal=call.principal)
     if body.stream:
         work = await BegunWork.begin(searching)
         return EventStream(

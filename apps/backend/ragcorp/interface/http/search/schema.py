@@ -22,7 +22,7 @@ from ragcorp.interface.request_values import parse_filters
 
 VISIBLE = r"[^\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad\u0000]"
 QUERY_PATTERN = rf"^[^\u0000]*{VISIBLE}[^\u0000]*$"
-"""Described only: the use case checks it, and says it in words."""
+"""For the description only: the use case checks the query and explains errors in words."""
 
 SEARCH_EXAMPLE: dict[str, Any] = {
     "query": "¿Cuál es el plazo de entrega?",

@@ -18,10 +18,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ragcorp.application.resilience.time_bound import run_within
+from ragcorp.domain.diagnosis import NotReadyError
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.interface.http.layers.security_headers import docs_policy
 from ragcorp.interface.http.monitoring.metrics import MEDIA_TYPE, HttpMetrics
-from ragcorp.interface.http.monitoring.readiness import NotReadyError
 from ragcorp.interface.http.protocol.descriptions import content, problems
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import caller_of
@@ -110,7 +110,7 @@ class SystemRoutes:
 
     async def _backlog(self) -> tuple[int, int] | None:
         try:
-            counts = await run_within(CHECK_SECONDS, self._services.embed_pending.counts())
+            counts = await run_within(CHECK_SECONDS, self._services.use_cases.embed_pending.counts())
         except (TimeoutError, SourceUnavailableError):
             return None  # the other metrics matter most while the database is out
         return counts.pending, counts.failed

@@ -34,7 +34,7 @@ async def stored(client: httpx.AsyncClient) -> None:
 
 @pytest.fixture
 async def held(world: World) -> HeldSearch:
-    found = await world.services().search.search(SearchRequest(query="plazo"), principal=Principal())
+    found = await world.services().use_cases.search.search(SearchRequest(query="plazo"), principal=Principal())
     return HeldSearch(found)
 
 

@@ -1,0 +1,81 @@
+"""The options of `ragcorp eval`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragcorp.evaluation.bootstrap import Resampling
+from ragcorp.evaluation.perturbation import Variant
+
+_option = partial(typer.Option, show_default=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions:
+    """The options of an evaluation; --ask uses ``profile``, ``every``, ``language`` and ``cache_dir`` only."""
+
+    profile: Annotated[
+        list[str] | None,
+        _option(
+            "--profile",
+            metavar="NAME[:KEY=NUMBER,...]",
+            help="dense, sparse, hybrid, linear [these four] or code, over a tree also grep, vectors, files [dense, "
+            "grep, files]; may be given again. Overrides: k, window, or the weight of a list, as in hybrid:k=20 or "
+            "linear:full_text=0.1.",
+        ),
+    ] = None
+    compare: Annotated[
+        tuple[str, str] | None,
+        _option(
+            "--compare",
+            metavar="A B",
+            help="Two profiles, saved runs (FILE.json or FILE.json:RUN) or TREC runs: what B changes, with the queries "
+            "that gain and lose most.",
+        ),
+    ] = None
+    every: Annotated[int, typer.Option("--every", metavar="N", help="Take each n-th query only.")] = 1
+    variant: Annotated[
+        Variant | None,
+        _option(
+            "--variant", help="Change the queries: accents stripped, a typo each, or the two rarest words dropped."
+        ),
+    ] = None
+    language: Annotated[
+        str | None, typer.Option("--language", help="ISO 639-1 code of the set [DEFAULT_LANGUAGE].")
+    ] = None
+    depth: Annotated[int, typer.Option("--depth", min=10, max=1000, help="Passages of a ranking.")] = 100
+    save: Annotated[Path | None, typer.Option("--save", metavar="FILE.json", help="Keep the runs.")] = None
+    trec: Annotated[Path | None, typer.Option("--trec", metavar="DIR", help="Write a TREC run a profile.")] = None
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw nDCG@10 by kind.")] = None
+    calibrate: Annotated[
+        bool,
+        typer.Option("--calibrate", help="Estimate fusion weights and distance threshold for the embedding model."),
+    ] = False
+    resamples: Annotated[int, typer.Option("--resamples", min=100, help="Draws of the bootstrap.")] = 2000
+    seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap and of the typos.")] = 1
+    chunk_tokens: Annotated[
+        int | None,
+        _option(
+            "--chunk-tokens",
+            min=65,
+            max=2048,
+            help="Longer passages are cut [1024; a tree of files: CHUNK_MAX_TOKENS].",
+        ),
+    ] = None
+    cache_dir: Annotated[
+        Path | None,
+        _option("--cache-dir", help="Keeps embeddings between evaluations [~/.cache/ragcorp/embeddings]."),
+    ] = None
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        return tuple(self.profile or ())
+
+    @property
+    def resampling(self) -> Resampling:
+        return Resampling(resamples=self.resamples, seed=self.seed)

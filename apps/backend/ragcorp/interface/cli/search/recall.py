@@ -1,0 +1,55 @@
+"""`ragcorp context` and `ragcorp introspect`: the memory briefing, and what an episode showed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import uuid4
+
+import typer
+from rich.console import Console
+
+from ragcorp.application.memory.load_context import DEFAULT_QUERY
+from ragcorp.domain.memory import MemoryContext
+from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.output import plain
+from ragcorp.interface.cli.search.commands import print_degraded
+from ragcorp.interface.cli.search.hydration_output import print_turn
+from ragcorp.interface.shapes.hydration import turn_document
+from ragcorp.interface.shapes.memory import context_document
+
+
+async def context(
+    call: Call,
+    query: Annotated[str, typer.Argument(help="What the conversation is about.")] = DEFAULT_QUERY,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", help="Items at most [DEFAULT_RESULT_LIMIT].", show_default=False)
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", help="Recall of one session only.", show_default=False)
+    ] = None,
+) -> None:
+    """Print what is remembered, as a briefing for a language model's prompt."""
+    async with call.open() as opened:
+        found = await opened.use_cases.context.load(query, limit=limit, session=session, principal=opened.principal)
+    call.output.result(context_document(found, request_id=uuid4().hex), lambda console: _print(console, found))
+    if not call.output.json:
+        # stdout is for the prompt alone
+        print_degraded(call.output.notes, found.degraded)
+        if not found.context:
+            call.output.note("Nothing is remembered.")
+
+
+def _print(console: Console, found: MemoryContext) -> None:
+    if found.context:
+        console.print(plain(found.context))
+
+
+async def introspect(
+    call: Call,
+    episode: Annotated[str, typer.Argument(help="The --episode of a search or question.", show_default=False)],
+    turn: Annotated[int | None, typer.Option("--turn", help="From 1 [the latest].", show_default=False)] = None,
+) -> None:
+    """Tell what a turn of an episode showed, and why each piece was shown."""
+    async with call.open() as session:
+        recorded = await session.use_cases.introspect.introspect(episode, principal=session.principal, turn=turn)
+    call.output.result(turn_document(recorded), lambda console: print_turn(console, recorded))
