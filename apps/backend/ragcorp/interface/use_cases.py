@@ -15,7 +15,8 @@ from ragcorp.application.documents.restore import RestoreDocument
 from ragcorp.application.documents.revise import ReviseDocument
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.application.embedding.prune import PruneEmbeddings
-from ragcorp.application.folders.distinct_names import RequireDistinctNames
+from ragcorp.application.files.grep import GrepFiles
+from ragcorp.application.files.read import ReadFile
 from ragcorp.application.folders.ingest import IngestFolder
 from ragcorp.application.folders.watch import WatchFolder
 from ragcorp.application.graph.delete import DeleteFromGraph
@@ -29,12 +30,11 @@ from ragcorp.application.memory.import_history import ImportHistory
 from ragcorp.application.memory.list_items import ListItems
 from ragcorp.application.memory.load_context import LoadContext
 from ragcorp.application.memory.save_items import SaveItems
-from ragcorp.application.retrieval.search.count_facets import CountFacets
 from ragcorp.application.structure.refresh import RefreshStructure
 from ragcorp.application.workspaces.choose_language import ChooseLanguage
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.graph import EntityDraft, FactDraft
-from ragcorp.domain.ports.file_search import FileGrep, FileReading
+from ragcorp.domain.ports.collections import FacetCounts
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 
 
@@ -57,7 +57,7 @@ class CollectionUseCases:
     chunks: ListChunks
     edit_chunk: EditChunk
     revise_document: ReviseDocument
-    facets: CountFacets
+    facets: FacetCounts
 
     def items_of(self, collection: Collection) -> ItemUseCases:
         """Return the use cases of memory or history."""
@@ -84,12 +84,11 @@ class UseCases:
     answer: QuestionAnswering
     context: LoadContext
     introspect: IntrospectHydration
-    grep: FileGrep
-    read_file: FileReading
+    grep: GrepFiles
+    read_file: ReadFile
     ingest: IngestDocument
     ingest_folder: IngestFolder
     watch_folder: WatchFolder
-    distinct_names: RequireDistinctNames
     delete: DeleteDocument
     restore: RestoreDocument
     documents: ListDocuments

@@ -6,12 +6,13 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from ragcorp.application.embedding.query import embed_query
-from ragcorp.application.hydration.candidate_lookup import CandidateLookup
 from ragcorp.application.hydration.plan import has_room, plan
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
 from ragcorp.application.resilience.time_bound import run_until
+from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import (
     ConfigurationError,
@@ -22,11 +23,15 @@ from ragcorp.domain.exceptions import (
 )
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.storage import LexicalChunks
+from ragcorp.domain.ports.structure import StructureIndex
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
+from ragcorp.domain.search.lexical_scores import MIN_EVIDENCE_SHARE
 from ragcorp.domain.structure.entities import EntityIdentity
 from ragcorp.domain.structure.hydration import (
     Anchor,
+    Channel,
     HydrationCandidate,
     HydrationLimits,
     HydrationWarning,
@@ -38,6 +43,13 @@ logger = logging.getLogger(__name__)
 SEMANTIC = "semantic"
 KEYWORD = "keyword"
 """Names of the channels in ``degraded``."""
+
+SPARE = 2
+"""Candidates fetched for each one that may be shown: some are too large for the budget."""
+
+MOST_SIMILAR = 1000
+MOST_CHUNKS = 50
+"""Maximum chunks of a keyword lookup."""
 
 OUT = (SourceUnavailableError, ConflictError, ConfigurationError, TimeoutError)
 """Errors that count as an outage of a store."""
@@ -54,46 +66,66 @@ class Filling:
     model: str | None = None
 
 
-class RoomFilling:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A turn to hydrate; its deadlines are on the event loop's clock, the semantic one also for keywords."""
+
+    query: str
+    mentions: tuple[Mention, ...]
+    episode_id: str
+    principal: Principal
+    filters: Filters
+    deadline: float
+    semantic_deadline: float
+
+
+class KeywordChunks(Protocol):
+    """Finds chunks by full text."""
+
+    async def find_chunks_full_text(
+        self, query: str, *, principal: Principal, filters: Filters = (), limit: int
+    ) -> LexicalChunks:
+        """Raises StorageUnavailableError."""
+        ...
+
+
+class BudgetFilling:
     """Embeds while anchors are looked up; waits for the vector only if similarity can change the result.
 
-    ``breaker`` skips a model that keeps failing.
+    Candidates lie above the cosine ``threshold``; anchored entities are none. Similarity is one port call, keywords are
+    two. ``breaker`` skips a model that keeps failing.
     """
 
     def __init__(
         self,
         *,
         embedder: Embedder,
-        candidates: CandidateLookup,
+        index: StructureIndex,
+        keywords: KeywordChunks,
         limits: HydrationLimits,
         threshold: float,
         breaker: CircuitBreaker,
     ) -> None:
         self._embedder = embedder
-        self._candidates = candidates
+        self._index = index
+        self._keywords = keywords
         self._limits = limits
         self._threshold = threshold
         self._breaker = breaker
 
-    def begin(self, asked: str, *, workspace: str, deadline: float) -> asyncio.Task[Vector | SourceReport] | None:
+    def begin(self, text: str, turn: Turn) -> asyncio.Task[Vector | SourceReport] | None:
         """Start to embed; None without a model. The caller cancels the task at the end."""
         if self._embedder.model.dimensions == 0:
             return None
-        return asyncio.create_task(self._embedded(asked, workspace=workspace, deadline=deadline))
+        return asyncio.create_task(self._embedded(text, turn))
 
     async def fill(
-        self,
-        query: str,
-        anchors: Sequence[Anchor],
-        embedding: asyncio.Task[Vector | SourceReport] | None,
-        *,
-        principal: Principal,
-        filters: Filters,
-        deadline: float,
+        self, turn: Turn, anchors: Sequence[Anchor], embedding: asyncio.Task[Vector | SourceReport] | None
     ) -> Filling:
         room = has_room(plan(anchors, (), limits=self._limits))
+        anchored = frozenset(anchor.entity.identity for anchor in anchors)
         if embedding is None:
-            return await self._by_words(query, anchors, principal, filters, deadline) if room else Filling()
+            return await self._by_keywords(turn, anchored) if room else Filling()
         if not room and not any(anchor.along for anchor in anchors):
             return Filling()
         embedded = await embedding
@@ -101,25 +133,21 @@ class RoomFilling:
             return _structural_only(embedded)
         started = asyncio.get_running_loop().time()
         try:
-            similar = await run_until(
-                deadline,
-                self._candidates.similar(embedded, anchored=_identities(anchors), principal=principal, filters=filters),
-            )
+            filling = await run_until(turn.semantic_deadline, self._similar(turn, embedded, anchored))
         except OUT as error:
             return _structural_only(report_of(SEMANTIC, error, started=started))
-        filling = Filling(candidates=similar.candidates, scores=similar.anchored, model=self._embedder.model.name)
-        if similar.candidates or not room:
+        if filling.candidates or not room:
             return filling
-        by_words = await self._by_words(query, anchors, principal, filters, deadline)
-        shown = "what holds its words" if by_words.candidates else "nothing"
+        by_keywords = await self._by_keywords(turn, anchored)
+        shown = "what holds its words" if by_keywords.candidates else "nothing"
         warning = HydrationWarning(
             code=WarningCode.NO_SEMANTIC_CANDIDATES,
             message=f"Nothing else is more similar to the query than {self._threshold:.2f}: {shown} is shown beside the"
             " anchors. Lower SEMANTIC_THRESHOLD to see more.",
         )
-        return replace(filling, candidates=by_words.candidates, reports=by_words.reports, warnings=(warning,))
+        return replace(filling, candidates=by_keywords.candidates, reports=by_keywords.reports, warnings=(warning,))
 
-    async def _embedded(self, query: str, *, workspace: str, deadline: float) -> Vector | SourceReport:
+    async def _embedded(self, text: str, turn: Turn) -> Vector | SourceReport:
         clock = asyncio.get_running_loop().time
         started = clock()
         admission = self._breaker.admit([SEMANTIC], now=started, replaceable=True)[SEMANTIC]
@@ -127,7 +155,8 @@ class RoomFilling:
             return SourceReport(source=SEMANTIC, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason="circuit_open")
         verdict = Verdict.NOTHING
         try:
-            vector = await run_until(deadline, embed_query(self._embedder, query, workspace=workspace))
+            embedding = embed_query(self._embedder, text, workspace=turn.principal.workspace)
+            vector = await run_until(turn.semantic_deadline, embedding)
             verdict = Verdict.WELL
         except (EmbedderUnavailableError, TimeoutError) as error:
             verdict = Verdict.FAILED
@@ -141,18 +170,54 @@ class RoomFilling:
         finally:
             self._breaker.settle(SEMANTIC, admission, verdict, now=clock())
 
-    async def _by_words(
-        self, query: str, anchors: Sequence[Anchor], principal: Principal, filters: Filters, deadline: float
-    ) -> Filling:
+    async def _similar(self, turn: Turn, vector: Vector, anchored: frozenset[EntityIdentity]) -> Filling:
+        limit = min(MOST_SIMILAR, SPARE * self._limits.semantic_entities + len(anchored))
+        similar = await self._index.similar(vector, principal=turn.principal, filters=turn.filters, limit=limit)
+        near = [entry for entry in similar if entry.score > self._threshold]
+        return Filling(
+            candidates=tuple(
+                HydrationCandidate(entity=entry.entity, score=min(1.0, max(0.0, entry.score)))
+                for entry in near
+                if entry.entity.identity not in anchored
+            ),
+            scores={entry.entity.identity: entry.score for entry in near if entry.entity.identity in anchored},
+            model=self._embedder.model.name,
+        )
+
+    async def _by_keywords(self, turn: Turn, anchored: frozenset[EntityIdentity]) -> Filling:
         started = asyncio.get_running_loop().time()
         try:
-            candidates = await run_until(
-                deadline,
-                self._candidates.by_words(query, anchored=_identities(anchors), principal=principal, filters=filters),
-            )
+            candidates = await run_until(turn.semantic_deadline, self._keyword_candidates(turn, anchored))
         except OUT as error:
             return Filling(reports=(report_of(KEYWORD, error, started=started),))
         return Filling(candidates=candidates)
+
+    async def _keyword_candidates(
+        self, turn: Turn, anchored: frozenset[EntityIdentity]
+    ) -> tuple[HydrationCandidate, ...]:
+        """Return the entities of chunks with at least a fifth of the query's evidence, scored by the largest share.
+
+        Only BM25 gives shares; other rankings find nothing here.
+        """
+        chunks = await self._keywords.find_chunks_full_text(
+            turn.query, principal=turn.principal, filters=turn.filters, limit=MOST_CHUNKS
+        )
+        shares = {
+            hit.chunk_id: hit.evidence
+            for hit in chunks.ranked_list
+            if hit.chunk_id is not None and hit.evidence is not None and hit.evidence >= MIN_EVIDENCE_SHARE
+        }
+        if not shares:
+            return ()
+        by_chunk = await self._index.at_chunks(list(shares), principal=turn.principal, filters=turn.filters)
+        best: dict[EntityIdentity, HydrationCandidate] = {}
+        for chunk_id, entities in by_chunk.items():
+            for entity in entities:
+                share = shares[chunk_id]
+                previous = best.get(entity.identity)
+                if entity.identity not in anchored and (previous is None or previous.score < share):
+                    best[entity.identity] = HydrationCandidate(entity=entity, score=share, channel=Channel.KEYWORD)
+        return tuple(best.values())
 
 
 def report_of(source: str, error: RagcorpError | TimeoutError, *, started: float) -> SourceReport:
@@ -161,10 +226,6 @@ def report_of(source: str, error: RagcorpError | TimeoutError, *, started: float
         return SourceReport(source=source, outcome=SourceOutcome.TIMEOUT, elapsed_ms=elapsed_ms, reason="timeout")
     reason = error.reason if isinstance(error, SourceUnavailableError) else error.code
     return SourceReport(source=source, outcome=SourceOutcome.FAILED, elapsed_ms=elapsed_ms, reason=reason)
-
-
-def _identities(anchors: Sequence[Anchor]) -> frozenset[EntityIdentity]:
-    return frozenset(anchor.entity.identity for anchor in anchors)
 
 
 def _structural_only(report: SourceReport) -> Filling:

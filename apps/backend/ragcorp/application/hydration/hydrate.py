@@ -8,8 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ragcorp.application.hydration.budget_filling import OUT, Filling, RoomFilling, report_of
-from ragcorp.application.hydration.candidate_lookup import CandidateLookup, KeywordChunks
+from ragcorp.application.hydration.budget_filling import OUT, BudgetFilling, Filling, KeywordChunks, Turn, report_of
 from ragcorp.application.hydration.plan import nearest_first, plan, without
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.application.resilience.time_bound import run_until
@@ -87,14 +86,10 @@ class HydrateEpisode:
         self._episodes = episodes
         self._options = options
         self._anchors = AnchorLookup(index=index, episodes=episodes, frequencies=frequencies, options=options.anchors)
-        self._filling = RoomFilling(
+        self._filling = BudgetFilling(
             embedder=embedder,
-            candidates=CandidateLookup(
-                index=index,
-                keywords=keywords,
-                threshold=options.threshold,
-                entities=options.limits.semantic_entities,
-            ),
+            index=index,
+            keywords=keywords,
             limits=options.limits,
             threshold=options.threshold,
             breaker=breaker or CircuitBreaker(failures=0),
@@ -108,18 +103,21 @@ class HydrateEpisode:
             reason = f"filter:{','.join(sorted(lacking))}"
             skipped = SourceReport(source=STRUCTURE, outcome=SourceOutcome.SKIPPED, elapsed_ms=0.0, reason=reason)
             return self._empty(episode_id, *([skipped] if lacking else []))
-        said = mentions(query)
-        turn = _Turn(query=query, said=said, episode_id=episode_id, principal=principal, filters=narrowed)
-        clock = asyncio.get_running_loop().time
-        started = clock()
-        deadline = started + self._options.timeout_seconds
-        hurried = min(deadline, started + self._options.semantic_timeout_seconds)
-        asked = described(query, said) if self._options.anchors.file_mentions else query
-        embedding = None
-        if self._is_semantic:
-            embedding = self._filling.begin(asked, workspace=principal.workspace, deadline=hurried)
+        started = asyncio.get_running_loop().time()
+        seconds = self._options.timeout_seconds
+        turn = Turn(
+            query=query,
+            mentions=mentions(query),
+            episode_id=episode_id,
+            principal=principal,
+            filters=narrowed,
+            deadline=started + seconds,
+            semantic_deadline=started + min(seconds, self._options.semantic_timeout_seconds),
+        )
+        text = described(query, turn.mentions) if self._options.anchors.file_mentions else query
+        embedding = self._filling.begin(text, turn) if self._is_semantic else None
         try:
-            return await self._planned(turn, embedding, deadline=deadline, hurried=hurried)
+            return await self._planned(turn, embedding)
         except OUT as error:
             report = report_of(STRUCTURE, error, started=started)
             logger.warning("nothing was hydrated: %s", report.reason)
@@ -158,38 +156,27 @@ class HydrateEpisode:
         limits = self._options.limits
         return self._options.semantic and limits.semantic_tokens > 0 and limits.semantic_entities > 0
 
-    async def _planned(
-        self, turn: _Turn, embedding: asyncio.Task[Vector | SourceReport] | None, *, deadline: float, hurried: float
-    ) -> Hydration:
+    async def _planned(self, turn: Turn, embedding: asyncio.Task[Vector | SourceReport] | None) -> Hydration:
         started = asyncio.get_running_loop().time()
-        found = await run_until(
-            deadline,
-            self._anchors.find(turn.said, episode_id=turn.episode_id, principal=turn.principal, filters=turn.filters),
+        lookup = self._anchors.find(
+            turn.mentions, episode_id=turn.episode_id, principal=turn.principal, filters=turn.filters
         )
-        more = Filling()
-        if self._is_semantic:
-            more = await self._filling.fill(
-                turn.query,
-                found.anchors,
-                embedding,
-                principal=turn.principal,
-                filters=turn.filters,
-                deadline=hurried,
-            )
+        anchored = await run_until(turn.deadline, lookup)
+        more = await self._filling.fill(turn, anchored.anchors, embedding) if self._is_semantic else Filling()
         planned = plan(
-            nearest_first(found.anchors, more.scores),
+            nearest_first(anchored.anchors, more.scores),
             more.candidates,
             limits=self._options.limits,
-            warnings=(*found.warnings, *more.warnings),
+            warnings=(*anchored.warnings, *more.warnings),
         )
         texts = {}
         if planned.entities:
             ids = [entity.entity.id for entity in planned.entities]
-            texts = dict(await run_until(deadline, self._index.texts(ids, principal=turn.principal)))
-        out = found.episodes_out
+            texts = dict(await run_until(turn.deadline, self._index.texts(ids, principal=turn.principal)))
+        out = anchored.episodes_out
         reports = () if out is None else (report_of(EPISODES, out, started=started),)
         hydration = _hydration(turn.episode_id, planned, texts, more, reports=reports)
-        _log(found, more, hydration)
+        _log(anchored, more, hydration)
         return hydration
 
     def _empty(self, episode_id: str, *reports: SourceReport) -> Hydration:
@@ -204,23 +191,14 @@ class HydrateEpisode:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Turn:
-    query: str
-    said: tuple[Mention, ...]
-    episode_id: str
-    principal: Principal
-    filters: Filters
-
-
-def described(query: str, said: Sequence[Mention]) -> str:
+def described(query: str, mentions: Sequence[Mention]) -> str:
     """Return the query without its file names, which are anchored: to a model, ``auth.go`` is similar to ``menu.go``.
 
     If fewer than two content words would remain, return the query unchanged.
     """
     composed = unicodedata.normalize("NFC", query)
     rest, place = [], 0
-    for mention in said:
+    for mention in mentions:
         if not mention.weak and mention.start >= place and all(map(_names_a_file, mention.names)):
             rest.append(composed[place : mention.start])
             place = mention.end
@@ -266,9 +244,9 @@ def _is_skipped(report: SourceReport) -> bool:
     return report.outcome is SourceOutcome.SKIPPED
 
 
-def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
+def _log(lookup: FoundAnchors, more: Filling, hydration: Hydration) -> None:
     """Log the plan's counts; never the query, names or the episode id."""
-    for anchor in found.anchors:
+    for anchor in lookup.anchors:
         logger.debug("an anchor (%s, priority %d)", anchor.reasons[0], anchor.priority)
     for dropped in hydration.dropped[:MOST_LOGGED]:
         logger.warning(
@@ -281,7 +259,7 @@ def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
         logger.warning("%d anchors more were dropped", len(hydration.dropped) - MOST_LOGGED)
     logger.info(
         "hydration: %d anchors, %d candidates (top score %.2f), %d entities, %d of %d tokens",
-        len(found.anchors),
+        len(lookup.anchors),
         len(more.candidates),
         max((candidate.score for candidate in more.candidates), default=0.0),
         hydration.use.entities,

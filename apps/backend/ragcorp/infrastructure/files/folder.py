@@ -39,12 +39,7 @@ class LocalFiles:
         self._max_bytes = max_bytes
 
     def find(self, root: Path, *, gitignore: bool = True) -> list[FileEntry]:
-        if root.is_file():
-            return [FileEntry(path=root, relative=root.name)]
-        if not root.is_dir():
-            raise _missing()
-        walk = _Walk(root, wanted=self._wanted, gitignore=gitignore)
-        return sorted((found.entry for found in walk.files("")), key=lambda entry: entry.relative)
+        return [found.entry for found in self.scan(self.locate(root), gitignore=gitignore).files]
 
     def read(self, entry: FileEntry) -> SourceFile:
         return self.read_stamped(entry).file

@@ -6,7 +6,7 @@ from functools import cache
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -44,7 +44,8 @@ from ragcorp.interface.http.search.routes import router as search_router
 from ragcorp.interface.http.services import HttpServices
 from ragcorp.interface.http.system.page_routes import BUILT, PageRoutes
 from ragcorp.interface.http.system.status_routes import router as status_router
-from ragcorp.interface.http.system.system_routes import ASSETS, ASSETS_PATH, SystemRoutes
+from ragcorp.interface.http.system.system_routes import ASSETS, ASSETS_PATH
+from ragcorp.interface.http.system.system_routes import router as system_router
 
 ROUTERS = (
     search_router,
@@ -57,6 +58,7 @@ ROUTERS = (
     documents_router,
     collections_router,
     graph_router,
+    system_router,
 )
 
 
@@ -74,19 +76,14 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
     )
     app.state.services = services
     app.state.limits = limits
-    app.router.route_class = BoundedRoute
     metrics = HttpMetrics()
     app.state.metrics = metrics
     services.observe_rollout(metrics)
     services.observe_embedding_cache(metrics)
 
-    @cache
-    def description() -> dict[str, Any]:
-        return describe(version=_version(), routes=app.routes, limits=limits)
-
+    app.state.description = cache(lambda: describe(version=_version(), routes=app.routes, limits=limits))
     for router in ROUTERS:
         app.router.routes.extend(router.routes)
-    SystemRoutes(services=services, metrics=metrics, description=description).add_to(app.router)
     PageRoutes(folder=page).add_to(app.router.routes)
     app.mount(ASSETS_PATH, whole_files(StaticFiles(directory=ASSETS)), name="assets")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragcorp.application.hydration.candidate_lookup import KeywordChunks
+from ragcorp.application.hydration.budget_filling import KeywordChunks
 from ragcorp.application.hydration.hydrate import HydrateEpisode, HydrationOptions
 from ragcorp.application.hydration.introspect import IntrospectHydration
 from ragcorp.application.resilience.circuit_breaker import CircuitBreaker

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragcorp.domain.documents import Chunk
-from ragcorp.infrastructure.extractive.evidence.versions import changes, date_in, same_family, standing
+from ragcorp.infrastructure.extractive.versions import changes, date_in, same_family, standing
 from support.answering.passages import PlainTexts
 
 

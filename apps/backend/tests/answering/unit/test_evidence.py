@@ -9,23 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.domain.text.folding import folded_in_place
-from ragcorp.infrastructure.extractive.evidence.terms import UNKNOWN_SHARE, Term, make_terms, weight
-from ragcorp.infrastructure.extractive.evidence.weights import (
+from ragcorp.infrastructure.extractive.statements import Cell
+from ragcorp.infrastructure.extractive.terms import (
     ABOUT_NAME,
     HEADING,
     PASSAGE,
     RELATED,
     ROOT,
+    UNKNOWN_SHARE,
     Surroundings,
+    Term,
     Words,
     around_credit,
     cell_match,
-    holds_phrase,
+    contains_phrase,
+    make_terms,
     match,
     share,
+    weight,
 )
-from ragcorp.infrastructure.extractive.passages.statements import Cell
-from ragcorp.infrastructure.extractive.vocabulary.words import same_root
+from ragcorp.infrastructure.extractive.words import same_root
 
 
 def test_a_share_by_hand() -> None:
@@ -93,7 +96,7 @@ def test_the_best_place_counts() -> None:
     ],
 )
 def test_phrases_stand_as_wholes(plain: str, phrase: str, expected: bool) -> None:
-    assert holds_phrase(plain, phrase) is expected
+    assert contains_phrase(plain, phrase) is expected
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from answering.unit.test_spoken import Memories, Said
 
-from ragcorp.infrastructure.extractive.passages.facts import Fact, fact_of
+from ragcorp.infrastructure.extractive.statements import Fact, fact_of
 
 pytestmark = pytest.mark.anyio
 

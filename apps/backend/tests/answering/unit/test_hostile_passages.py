@@ -12,9 +12,9 @@ from answering.unit.test_spoken import Memories, Said
 
 from ragcorp.domain.answers import QuotedPiece
 from ragcorp.infrastructure.extractive import answerer
-from ragcorp.infrastructure.extractive.evidence.selection import Chosen
-from ragcorp.infrastructure.extractive.passages.statements import MAX_STATEMENTS_READ, statements
 from ragcorp.infrastructure.extractive.phrasing import worded
+from ragcorp.infrastructure.extractive.selection import Chosen
+from ragcorp.infrastructure.extractive.statements import MAX_STATEMENTS_READ, statements
 from support.answering.passages import PlainTexts
 
 pytestmark = pytest.mark.anyio

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.infrastructure.extractive.question.parsing import parse_question
-from ragcorp.infrastructure.extractive.vocabulary.values import ValueKind as Kind
+from ragcorp.infrastructure.extractive.question import parse_question
+from ragcorp.infrastructure.extractive.values import ValueKind as Kind
 from support.answering.passages import PlainTexts
 
 pytestmark = pytest.mark.anyio

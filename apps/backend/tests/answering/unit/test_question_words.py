@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.infrastructure.extractive.question.words import without_question_words
+from ragcorp.infrastructure.extractive.question import without_question_words
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.infrastructure.extractive.evidence.terms import wording_of
-from ragcorp.infrastructure.extractive.question.parsing import parse_question, parts_of
-from ragcorp.infrastructure.extractive.vocabulary.values import ValueKind as Kind
+from ragcorp.infrastructure.extractive.question import parse_question, parts_of
+from ragcorp.infrastructure.extractive.values import ValueKind as Kind
 
 
 @pytest.mark.parametrize(
@@ -91,4 +90,4 @@ def test_names_and_months() -> None:
     ],
 )
 def test_phrases_that_the_text_itself_must_hold(question: str, phrases: tuple[str, ...]) -> None:
-    assert wording_of(question).phrases == phrases
+    assert parse_question(question).phrases == phrases

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from ragcorp.domain.answers import Passage
-from ragcorp.infrastructure.extractive.evidence.versions import same_family
+from ragcorp.infrastructure.extractive.versions import same_family
 from support.answering.passages import PlainTexts
 
 pytestmark = pytest.mark.anyio

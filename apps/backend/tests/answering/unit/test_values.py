@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.infrastructure.extractive.evidence.type_match import LOOSE, value_strength
-from ragcorp.infrastructure.extractive.passages.statements import statements
-from ragcorp.infrastructure.extractive.vocabulary.ranges import OPEN, range_match
-from ragcorp.infrastructure.extractive.vocabulary.values import ValueKind as Kind
-from ragcorp.infrastructure.extractive.vocabulary.values import found_values
+from ragcorp.infrastructure.extractive.scoring import LOOSE, value_strength
+from ragcorp.infrastructure.extractive.statements import statements
+from ragcorp.infrastructure.extractive.values import OPEN, found_values, range_match
+from ragcorp.infrastructure.extractive.values import ValueKind as Kind
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import ragcorp
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.files.values import GrepMode
 from ragcorp.domain.search.requests import SearchRequest
-from ragcorp.interface.library.files import grep_request, hybrid_request
+from ragcorp.interface.library.files import grep_request, search_request
 from ragcorp.interface.library.rag import Rag
 from ragcorp.interface.request_values import parse_filters
 from ragcorp.main.opening.library import open_rag
@@ -68,15 +68,20 @@ async def test_hybrid_search_finds_documents_and_files(open_rag: OpenRag, root: 
 
 
 def test_what_is_written_becomes_a_request() -> None:
-    assert hybrid_request("plazo") == SearchRequest(query="plazo", profile="files", limit=10)
-    assert hybrid_request(
+    assert search_request("plazo", {"profile": "files", "limit": 10}) == SearchRequest(
+        query="plazo", profile="files", limit=10
+    )
+    assert search_request(
         "plazo",
-        exact_keywords="REQ",
-        limit=3,
-        filters={"language": "es"},
-        include_memory=True,
-        expand_neighbors=True,
-        vector_score_threshold=0.4,
+        {
+            "profile": "files",
+            "exact_keywords": "REQ",
+            "limit": 3,
+            "filters": {"language": "es"},
+            "include_memory": True,
+            "expand_neighbors": True,
+            "vector_score_threshold": 0.4,
+        },
     ) == SearchRequest(
         query="plazo",
         exact_keywords="REQ",

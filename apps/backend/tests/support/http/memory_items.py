@@ -18,7 +18,6 @@ from ragcorp.application.memory.delete_items import DeleteItems
 from ragcorp.application.memory.import_history import ImportHistory
 from ragcorp.application.memory.list_items import ListItems
 from ragcorp.application.memory.save_items import SaveItems
-from ragcorp.application.retrieval.search.count_facets import CountFacets
 from ragcorp.domain.collections import (
     Collection,
     Facets,
@@ -190,7 +189,7 @@ class InMemoryCollections:
                 repository=self.documents, store=self.documents, catalogue=catalogue, revision=revision
             ),
             revise_document=ReviseDocument(revision=revision),
-            facets=CountFacets(counts=self),
+            facets=self,
         )
 
 

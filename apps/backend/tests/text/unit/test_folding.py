@@ -14,7 +14,7 @@ from ragcorp.domain.text.entity_names import file_name, heading_name, identifier
 from ragcorp.domain.text.folding import folded, folded_in_place, folded_with_places
 from ragcorp.domain.text.utterances import content_words
 from ragcorp.evaluation import answers
-from ragcorp.infrastructure.extractive.vocabulary.words import same_root, stem_root
+from ragcorp.infrastructure.extractive.words import same_root, stem_root
 from ragcorp.infrastructure.openai_compatible import extracted_facts
 from ragcorp.interface.tui.query_marks import QueryMarks
 

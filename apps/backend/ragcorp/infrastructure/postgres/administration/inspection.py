@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
@@ -54,30 +57,25 @@ UNPROTECTED = """
 
 def inspect_server(dsn: str) -> ServerFacts:
     """Raises ConfigurationError or StorageUnavailableError. Blocking."""
-    try:
-        with _connect(dsn) as connection:
-            ((version, number, vector, has_spanish),) = connection.execute(SERVER).fetchall()
-        return ServerFacts(version=version, version_number=number, vector=vector, has_spanish=has_spanish)
-    except psycopg.Error as error:
-        raise translate(error) from error
+    with inspecting(dsn) as connection:
+        ((version, number, vector, has_spanish),) = connection.execute(SERVER).fetchall()
+    return ServerFacts(version=version, version_number=number, vector=vector, has_spanish=has_spanish)
 
 
 def inspect_contents(dsn: str) -> Contents:
     """Inspect a database at this version's schema. Raises as ``inspect_server``. Blocking."""
-    try:
-        with _connect(dsn) as connection:
-            ((documents, chunks, pending, failed),) = connection.execute(CONTENTS).fetchall()
-            model = connection.execute(STORED_MODEL).fetchone()
-            return Contents(
-                documents=documents,
-                chunks=chunks,
-                pending=pending,
-                failed=failed,
-                invalid_indexes=tuple(row[0] for row in connection.execute(INVALID_INDEXES_IN_USE).fetchall()),
-                model=StoredModel(name=model[0], dimensions=model[1], has_vectors=model[2]) if model else None,
-            )
-    except psycopg.Error as error:
-        raise translate(error) from error
+    with inspecting(dsn) as connection:
+        ((documents, chunks, pending, failed),) = connection.execute(CONTENTS).fetchall()
+        model = connection.execute(STORED_MODEL).fetchone()
+        invalid = tuple(row[0] for row in connection.execute(INVALID_INDEXES_IN_USE).fetchall())
+    return Contents(
+        documents=documents,
+        chunks=chunks,
+        pending=pending,
+        failed=failed,
+        invalid_indexes=invalid,
+        model=StoredModel(name=model[0], dimensions=model[1], has_vectors=model[2]) if model else None,
+    )
 
 
 def role_is_bound(dsn: str) -> bool:
@@ -85,13 +83,18 @@ def role_is_bound(dsn: str) -> bool:
 
     They also apply to an owner, since row-level security is forced. Raises as ``inspect_server``. Blocking.
     """
+    with inspecting(dsn) as connection:
+        ((bound,),) = connection.execute(IS_BOUND).fetchall()
+    return bool(bound)
+
+
+@contextmanager
+def inspecting(dsn: str) -> Iterator[Connection[TupleRow]]:
+    """Connect for the block, and translate the driver's errors."""
     try:
-        with _connect(dsn) as connection:
-            ((bound,),) = connection.execute(IS_BOUND).fetchall()
-        return bool(bound)
+        with psycopg.connect(
+            of_every_workspace(dsn), connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp"
+        ) as connection:
+            yield connection
     except psycopg.Error as error:
         raise translate(error) from error
-
-
-def _connect(dsn: str) -> Connection[TupleRow]:
-    return psycopg.connect(of_every_workspace(dsn), connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp")

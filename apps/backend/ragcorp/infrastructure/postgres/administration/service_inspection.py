@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import psycopg
-
 from ragcorp.domain.diagnosis import NetworkFacts
 from ragcorp.infrastructure.postgres.administration.inspection import (
-    CONNECT_TIMEOUT_SECONDS,
     IS_BOUND,
     OF_NO_WORKSPACE,
     UNPROTECTED,
+    inspecting,
 )
 from ragcorp.infrastructure.postgres.administration.leakproof import statements, unmarked
 from ragcorp.infrastructure.postgres.administration.row_level_security import IS_ON
-from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
-from ragcorp.infrastructure.postgres.connections.errors import translate
 
 KEYS = """
     SELECT count(*), count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
@@ -32,21 +28,16 @@ NOW = "SELECT clock_timestamp()"
 
 def inspect_service(dsn: str) -> NetworkFacts:
     """Inspect a database at this version's schema. Raises as ``inspect_server``. Blocking."""
-    try:
-        with psycopg.connect(
-            of_every_workspace(dsn), connect_timeout=CONNECT_TIMEOUT_SECONDS, application_name="ragcorp"
-        ) as connection:
-            ((keys, active),) = connection.execute(KEYS).fetchall()
-            ((is_bound,),) = connection.execute(IS_BOUND).fetchall()
-            unprotected = tuple(row[0] for row in connection.execute(UNPROTECTED, (list(OF_NO_WORKSPACE),)).fetchall())
-            left = tuple(statements(unmarked(connection)))
-            ((is_on,),) = connection.execute(IS_ON).fetchall()
-            ((passages,),) = connection.execute(PASSAGES).fetchall()
-            before = datetime.now(UTC)
-            ((there,),) = connection.execute(NOW).fetchall()
-            here = before + (datetime.now(UTC) - before) / 2
-    except psycopg.Error as error:
-        raise translate(error) from error
+    with inspecting(dsn) as connection:
+        ((keys, active),) = connection.execute(KEYS).fetchall()
+        ((is_bound,),) = connection.execute(IS_BOUND).fetchall()
+        unprotected = tuple(row[0] for row in connection.execute(UNPROTECTED, (list(OF_NO_WORKSPACE),)).fetchall())
+        left = tuple(statements(unmarked(connection)))
+        ((is_on,),) = connection.execute(IS_ON).fetchall()
+        ((passages,),) = connection.execute(PASSAGES).fetchall()
+        before = datetime.now(UTC)
+        ((there,),) = connection.execute(NOW).fetchall()
+        here = before + (datetime.now(UTC) - before) / 2
     return NetworkFacts(
         keys=keys,
         active_keys=active,

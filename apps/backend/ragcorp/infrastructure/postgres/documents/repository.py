@@ -39,7 +39,7 @@ class LexicalOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
+class _Query:
     """One query's predicates and values."""
 
     workspace: str
@@ -85,7 +85,7 @@ class PostgresDocumentRepository:
         syntax: QuerySyntax = QuerySyntax.PLAIN,
     ) -> LexicalChunks:
         visible, narrowed = visibility(principal), filtered(filters)
-        look = _Look(
+        search = _Query(
             workspace=principal.workspace,
             visible=visible,
             narrowed=narrowed,
@@ -97,11 +97,11 @@ class PostgresDocumentRepository:
         )
 
         async def work() -> LexicalChunks:
-            terms, chunks, average_length = await self._terms(look)
+            terms, chunks, average_length = await self._terms(search)
             if syntax is QuerySyntax.WEBSEARCH or self._options.ranking is SparseRanking.TS_RANK_CD:
-                found = _found(await self._by_cover_density(look, syntax))
+                found = _lexical_chunks(await self._by_cover_density(search, syntax))
             else:
-                found = await self._by_bm25(look, terms, chunks)
+                found = await self._by_bm25(search, terms, chunks)
             return replace(found, terms=terms, chunks=chunks, average_length=average_length)
 
         return await self._database.read(work)
@@ -128,19 +128,19 @@ class PostgresDocumentRepository:
         )
         return {(row[0], row[1]): str(row[2]) for row in rows}
 
-    async def _terms(self, look: _Look) -> tuple[tuple[QueryTerm, ...], int, float]:
-        async with self._database.autocommit(look.workspace) as connection:
+    async def _terms(self, search: _Query) -> tuple[tuple[QueryTerm, ...], int, float]:
+        async with self._database.autocommit(search.workspace) as connection:
             async with connection.pipeline():
-                totals = await connection.execute(full_text.TOTALS, look.values, prepare=True)
-                terms = await connection.execute(full_text.TERMS, look.values, prepare=True)
+                totals = await connection.execute(full_text.TOTALS, search.values, prepare=True)
+                terms = await connection.execute(full_text.TERMS, search.values, prepare=True)
             total, rows = await totals.fetchone(), await terms.fetchall()
         chunks, average_length = (total[0] or 0, total[1] or 0.0) if total else (0, 0.0)
-        rows = await corrected(self._database, rows, visible=look.visible, workspace=look.workspace)
-        known: dict[str, QueryTerm] = {}
+        rows = await corrected(self._database, rows, visible=search.visible, workspace=search.workspace)
+        by_lexeme: dict[str, QueryTerm] = {}
         for word, lexeme, kind, frequency, typed, similarity in rows:
             # a lexeme that was also typed correctly counts in full
-            if lexeme not in known or known[lexeme].similarity < similarity:
-                known[lexeme] = QueryTerm(
+            if lexeme not in by_lexeme or by_lexeme[lexeme].similarity < similarity:
+                by_lexeme[lexeme] = QueryTerm(
                     word=word,
                     lexeme=lexeme,
                     kind=TermKind(kind),
@@ -149,17 +149,17 @@ class PostgresDocumentRepository:
                     typed=typed,
                     similarity=similarity,
                 )
-        return tuple(known.values()), chunks, average_length
+        return tuple(by_lexeme.values()), chunks, average_length
 
-    async def _by_cover_density(self, look: _Look, syntax: QuerySyntax) -> RankedList:
+    async def _by_cover_density(self, search: _Query, syntax: QuerySyntax) -> RankedList:
         statement = full_text.ranked_by_cover_density(
             expression=full_text.tsquery(syntax=syntax, operator=self._options.operator),
-            limit=look.limit,
-            visible=look.visible.sql,
-            filtered=look.filtered,
+            limit=search.limit,
+            visible=search.visible.sql,
+            filtered=search.filtered,
         )
-        async with self._database.autocommit(look.workspace) as connection:
-            cursor = await connection.execute(statement, look.values, prepare=True, binary=True)
+        async with self._database.autocommit(search.workspace) as connection:
+            cursor = await connection.execute(statement, search.values, prepare=True, binary=True)
             rows = await cursor.fetchall()
         return RankedList(
             source=FULL_TEXT,
@@ -167,29 +167,32 @@ class PostgresDocumentRepository:
             hits=tuple(Hit(chunk_id=str(chunk_id), score=score) for chunk_id, score in rows),
         )
 
-    async def _by_bm25(self, look: _Look, terms: Sequence[QueryTerm], chunks: int) -> LexicalChunks:
-        known = [term for term in terms if term.document_frequency]
-        codes = query_identifiers(known, chunks)
-        if not known:
-            return _found(RankedList(source=FULL_TEXT, score_type=ScoreType.BM25))
-        where = {"visible": look.visible.sql, "filtered": look.filtered}
+    async def _by_bm25(self, search: _Query, terms: Sequence[QueryTerm], chunks: int) -> LexicalChunks:
+        indexed = [term for term in terms if term.document_frequency]
+        codes = query_identifiers(indexed, chunks)
+        if not indexed:
+            return _lexical_chunks(RankedList(source=FULL_TEXT, score_type=ScoreType.BM25))
+        where = {"visible": search.visible.sql, "filtered": search.filtered}
         best = full_text.with_every_word(
-            bm25.bm25_top(limit=look.limit, matching=look.matching, budget=self._options.budget, **where)
+            bm25.bm25_top(limit=search.limit, matching=search.matching, budget=self._options.budget, **where)
         )
-        holding = bm25.chunks_holding(limit=look.limit, **where)
+        with_codes = bm25.chunks_holding(limit=search.limit, **where)
         values = {
-            **look.values,
-            "lexemes": [term.lexeme for term in known],
-            "weights": [term.similarity for term in known],
+            **search.values,
+            "lexemes": [term.lexeme for term in indexed],
+            "weights": [term.similarity for term in indexed],
             "theta": None,
         }
-        async with self._database.autocommit(look.workspace) as connection:
+        async with self._database.autocommit(search.workspace) as connection:
             async with connection.pipeline():
                 await connection.execute(bm25.SETTINGS, prepare=True)
                 best_cursor = await connection.execute(best, values, prepare=True, binary=True)
                 code_cursor = (
                     await connection.execute(
-                        holding, {**look.values, "lexemes": [code.lexeme for code in codes]}, prepare=True, binary=True
+                        with_codes,
+                        {**search.values, "lexemes": [code.lexeme for code in codes]},
+                        prepare=True,
+                        binary=True,
                     )
                     if codes
                     else None
@@ -197,7 +200,7 @@ class PostgresDocumentRepository:
             rows = await best_cursor.fetchall()
             code_rows = await code_cursor.fetchall() if code_cursor else []
             attempt = 0
-            certified = min(look.limit, bm25.CERTIFIED)
+            certified = min(search.limit, bm25.CERTIFIED)
             while (theta := bm25.next_theta(rows, certified=certified, attempt=attempt)) is not None:
                 attempt += 1
                 async with connection.pipeline():
@@ -215,7 +218,7 @@ class PostgresDocumentRepository:
             ),
         )
         every = sorted((-row[7], row[0]) for row in found if row[7] is not None)
-        return _found(
+        return _lexical_chunks(
             ranked,
             identifiers=rank_by_identifiers(code_rows, codes, ranked),
             all_words=tuple(Hit(chunk_id=str(chunk_id), score=-negated) for negated, chunk_id in every),
@@ -223,7 +226,7 @@ class PostgresDocumentRepository:
         )
 
 
-def _found(
+def _lexical_chunks(
     ranked: RankedList, *, identifiers: tuple[Hit, ...] = (), all_words: tuple[Hit, ...] = (), cut: bool = False
 ) -> LexicalChunks:
     return LexicalChunks(

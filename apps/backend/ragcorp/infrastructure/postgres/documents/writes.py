@@ -21,6 +21,7 @@ from ragcorp.infrastructure.postgres.embeddings.new_texts import reserve_ids, re
 from ragcorp.infrastructure.postgres.structure.writes import StoredStructure, write_structures
 from ragcorp.infrastructure.postgres.tables.attributes import attribute_values
 from ragcorp.infrastructure.postgres.tables.embedded import CHUNKS
+from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 STATEMENT_ROWS = 1000
 """Chunks per statement: all those of a large document would exceed the statement timeout."""
@@ -29,38 +30,28 @@ FIND_NAMES = """
     SELECT external_id FROM documents WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
 """
 
-FIND_EXISTING = """
-    SELECT external_id, id, content_hash, chunker, deleted_at IS NOT NULL, chunk_count,
-           visibility_scope = 'workspace'
-           OR (visibility_scope = 'group' AND owner = ANY(%(groups)s))
-           OR (visibility_scope = 'private' AND owner = %(subject)s),
-           sensitivity <= %(clearance)s
-    FROM documents
-    WHERE workspace = %(workspace)s AND external_id = ANY(%(external_ids)s)
-    ORDER BY external_id
+LOCK_EXISTING = """
+    SELECT d.external_id, d.id, d.content_hash, d.chunker, d.deleted_at IS NOT NULL, d.chunk_count, ({readable}) IS TRUE
+    FROM documents d
+    WHERE d.workspace = %(workspace)s AND d.external_id = ANY(%(external_ids)s)
+    ORDER BY d.external_id
     FOR UPDATE
 """
 
-INSERT_DOCUMENT = """
-    INSERT INTO documents (
-        id, workspace, external_id, title, path, text, page_starts, metadata, language, artifact_type, sensitivity,
-        visibility_scope, owner, occurred_at, content_hash, chunker, chunk_count, media_type, filename, size_bytes)
-    VALUES (
-        %(id)s, %(workspace)s, %(external_id)s, %(title)s, %(path)s, %(text)s, %(page_starts)s, %(metadata)s,
-        %(language)s, %(artifact_type)s, %(sensitivity)s, %(visibility_scope)s, %(owner)s, %(occurred_at)s,
-        %(content_hash)s, %(chunker)s, %(chunk_count)s, %(media_type)s, %(filename)s, %(size_bytes)s)
+COLUMNS = (
+    "title", "path", "text", "page_starts", "metadata", "language", "artifact_type", "sensitivity", "visibility_scope",
+    "owner", "occurred_at", "content_hash", "chunker", "chunk_count", "media_type", "filename", "size_bytes",
+)  # fmt: skip
+
+INSERT_DOCUMENT = f"""
+    INSERT INTO documents (id, workspace, external_id, {", ".join(COLUMNS)})
+    VALUES (%(id)s, %(workspace)s, %(external_id)s, {", ".join(f"%({name})s" for name in COLUMNS)})
     ON CONFLICT (workspace, external_id) DO NOTHING
     RETURNING id
 """
 
-UPDATE_DOCUMENT = """
-    UPDATE documents SET
-        title = %(title)s, path = %(path)s, text = %(text)s, page_starts = %(page_starts)s, metadata = %(metadata)s,
-        language = %(language)s, artifact_type = %(artifact_type)s, sensitivity = %(sensitivity)s,
-        visibility_scope = %(visibility_scope)s, owner = %(owner)s, occurred_at = %(occurred_at)s,
-        content_hash = %(content_hash)s, chunker = %(chunker)s, chunk_count = %(chunk_count)s,
-        media_type = %(media_type)s, filename = %(filename)s, size_bytes = %(size_bytes)s,
-        updated_at = now(), deleted_at = NULL
+UPDATE_DOCUMENT = f"""
+    UPDATE documents SET {", ".join(f"{name} = %({name})s" for name in COLUMNS)}, updated_at = now(), deleted_at = NULL
     WHERE id = %(id)s
 """
 
@@ -211,35 +202,20 @@ async def _lock_or_create(
 async def _lock_existing(
     connection: DriverConnection, external_ids: Sequence[str], *, principal: Principal
 ) -> dict[str, _Existing]:
+    readable = visibility(principal, alias="d")
     cursor = await connection.execute(
-        FIND_EXISTING,
-        {
-            "workspace": principal.workspace,
-            "external_ids": list(external_ids),
-            "groups": sorted(principal.groups),
-            "subject": principal.subject,
-            "clearance": int(principal.clearance),
-        },
+        LOCK_EXISTING.format(readable=readable.sql), readable.values | {"external_ids": list(external_ids)}
     )
-    found = {}
-    for (
-        external_id,
-        document_id,
-        content_hash,
-        chunker,
-        deleted,
-        chunk_count,
-        in_scope,
-        cleared,
-    ) in await cursor.fetchall():
-        if not (in_scope and cleared):
+    existing = {}
+    for external_id, document_id, content_hash, chunker, deleted, chunk_count, may_read in await cursor.fetchall():
+        if not may_read:
             raise ConflictError(
                 "The external_id is taken by a document that you may not replace.",
                 field="external_id",
                 remedy="Choose another external_id.",
             )
-        found[external_id] = _Existing(document_id, bytes(content_hash), chunker, deleted, chunk_count)
-    return found
+        existing[external_id] = _Existing(document_id, bytes(content_hash), chunker, deleted, chunk_count)
+    return existing
 
 
 def _document_row(write: DocumentWrite, document_id: UUID, workspace: str) -> dict[str, object]:

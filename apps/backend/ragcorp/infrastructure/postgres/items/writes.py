@@ -44,20 +44,19 @@ FIND_STORED = f"""
     JOIN {{items}} i ON i.workspace = %(workspace)s AND i.external_id = sent.external_id
 """
 
+COLUMNS = (
+    "text, language, artifact_type, sensitivity, visibility_scope, owner, session, speaker, entities, metadata, "
+    "content_hash"
+)
+
 UPSERT = f"""
-    INSERT INTO {{items}} AS i (
-        workspace, external_id, text, language, artifact_type, sensitivity, visibility_scope, owner, occurred_at,
-        session, speaker, entities, metadata, content_hash)
-    SELECT %(workspace)s, external_id, text, language, artifact_type, sensitivity, visibility_scope, owner,
-           coalesce(occurred_at, now()), session, speaker, entities, metadata, content_hash
+    INSERT INTO {{items}} AS i (workspace, external_id, occurred_at, {COLUMNS})
+    SELECT %(workspace)s, external_id, coalesce(occurred_at, now()), {COLUMNS}
     FROM ({SENT}) AS sent
     ORDER BY external_id COLLATE "C"
     ON CONFLICT (workspace, external_id) DO UPDATE SET
-        text = excluded.text, language = excluded.language, artifact_type = excluded.artifact_type,
-        sensitivity = excluded.sensitivity, visibility_scope = excluded.visibility_scope, owner = excluded.owner,
-        occurred_at = excluded.occurred_at, session = excluded.session, speaker = excluded.speaker,
-        entities = excluded.entities, metadata = excluded.metadata, content_hash = excluded.content_hash,
-        updated_at = now()
+        (occurred_at, {COLUMNS}, updated_at)
+        = ROW (excluded.occurred_at, {", ".join(f"excluded.{name}" for name in COLUMNS.split(", "))}, now())
     WHERE {{readable}}
         AND ({CONTENT.format(row="i")}, i.occurred_at)
             IS DISTINCT FROM ({CONTENT.format(row="excluded")}, excluded.occurred_at)

@@ -110,12 +110,9 @@ class PostgresStructureIndex:
         *,
         limit: int,
     ) -> Mapping[str, Named[Found]]:
-        passing = _passing(principal, filters)
         distinct = list(dict.fromkeys(names))
-        if passing is None or not distinct:
-            return {}
-        values = passing.values | {"names": distinct, "limit": limit, "near": around.near, "shown": around.shown}
-        rows = await self._rows(statement(passing.sql, near=around.has_words), values, principal)
+        values = {"names": distinct, "limit": limit, "near": around.near, "shown": around.shown}
+        rows = await self._rows(partial(statement, near=around.has_words), values, principal, filters)
         of_names: dict[str, list[TupleRow]] = {}
         for row in rows:
             of_names.setdefault(distinct[row[0] - 1], []).append(row)
@@ -131,49 +128,36 @@ class PostgresStructureIndex:
     async def of_documents(
         self, document_ids: Sequence[UUID], *, principal: Principal, filters: Filters = (), limit: int
     ) -> Mapping[UUID, tuple[EntityRef, ...]]:
-        passing = _passing(principal, filters)
         distinct = list(dict.fromkeys(document_ids))
-        if passing is None or not distinct:
-            return {}
-        values = passing.values | {"document_ids": distinct, "limit": limit}
-        rows = await self._rows(sql.of_documents(passing.sql), values, principal)
+        values = {"document_ids": distinct, "limit": limit}
+        rows = await self._rows(sql.of_documents, values, principal, filters)
         return _grouped((distinct[number - 1], _entity(reference)) for number, *reference in rows)
 
     async def within(
         self, entities: Sequence[EntityRef], *, principal: Principal, limit: int
     ) -> Mapping[int, tuple[EntityRef, ...]]:
-        passing = _passing(principal)
-        if passing is None or not entities:
-            return {}
-        values = passing.values | {"ids": [entity.id for entity in entities], "limit": limit}
-        rows = await self._rows(sql.within(passing.sql), values, principal)
+        values = {"ids": [entity.id for entity in entities], "limit": limit}
+        rows = await self._rows(sql.within, values, principal)
         return _grouped((of, _entity(reference)) for of, *reference in rows)
 
     async def known(
         self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[EntityIdentity, EntityRef]:
-        passing = _passing(principal, filters)
-        if passing is None or not identities:
-            return {}
         distinct = tuple(dict.fromkeys(identities))
-        values = passing.values | {
+        values = {
             "document_ids": [identity.document_id for identity in distinct],
             "keys": [identity.key for identity in distinct],
         }
-        entities = [_entity(row) for row in await self._rows(sql.known(passing.sql), values, principal)]
+        entities = [_entity(row) for row in await self._rows(sql.known, values, principal, filters)]
         return {entity.identity: entity for entity in entities}
 
     async def neighbours(
         self, entities: Sequence[EntityRef], *, principal: Principal, filters: Filters = (), limit: int
     ) -> Mapping[int, SyntaxNeighbours]:
-        passing = _passing(principal, filters)
-        if passing is None or not entities:
-            return {}
-        values = passing.values | {"ids": [entity.id for entity in entities], "limit": limit}
+        values = {"ids": [entity.id for entity in entities], "limit": limit}
+        rows = await self._rows(structure_neighbours.neighbours, values, principal, filters)
         found: dict[int, dict[str, list[EntityRef]]] = {}
-        for of, relation, _, *reference in await self._rows(
-            structure_neighbours.neighbours(passing.sql), values, principal
-        ):
+        for of, relation, _, *reference in rows:
             found.setdefault(of, {}).setdefault(RELATIONS[relation], []).append(_entity(reference))
         return {
             of: SyntaxNeighbours(**{relation: tuple(refs) for relation, refs in lists.items()})
@@ -216,24 +200,17 @@ class PostgresStructureIndex:
             entity = _entity(reference)
             if entity.id not in best or best[entity.id].score < score:
                 best[entity.id] = SimilarEntity(entity=entity, score=score)
-        ranked = sorted(best.values(), key=lambda each: (-each.score, *_place(each.entity)))
+        ranked = sorted(best.values(), key=lambda similar: (-similar.score, *_place(similar.entity)))
         return tuple(ranked[:limit])
 
     async def at_chunks(
         self, chunk_ids: Sequence[str], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[str, tuple[EntityRef, ...]]:
-        passing = _passing(principal, filters)
-        if passing is None or not chunk_ids:
-            return {}
-        values = passing.values | {"chunk_ids": database_ids(chunk_ids)}
-        rows = await self._rows(sql.at_chunks(passing.sql), values, principal)
+        rows = await self._rows(sql.at_chunks, {"chunk_ids": database_ids(chunk_ids)}, principal, filters)
         return _grouped((str(chunk_id), _entity(reference)) for chunk_id, *reference in rows)
 
     async def texts(self, ids: Sequence[int], *, principal: Principal) -> Mapping[int, EntityText]:
-        passing = _passing(principal)
-        if passing is None or not ids:
-            return {}
-        rows = await self._rows(sql.texts(passing.sql), passing.values | {"ids": list(ids)}, principal)
+        rows = await self._rows(sql.texts, {"ids": list(ids)}, principal)
         return {
             entity_id: EntityText(
                 content=content,
@@ -248,9 +225,22 @@ class PostgresStructureIndex:
             for entity_id, content, head, artifact_hash, title, language, sensitivity, chunk_id, cut in rows
         }
 
-    async def _rows(self, statement: str, values: Mapping[str, object], principal: Principal) -> list[TupleRow]:
+    async def _rows(
+        self,
+        statement: Callable[[str], str],
+        values: Mapping[str, object],
+        principal: Principal,
+        filters: Filters = (),
+    ) -> list[TupleRow]:
+        """Return the rows of a statement over documents that pass; none without keys, the first of the values."""
+        passing = _passing(principal, filters)
+        if passing is None or not next(iter(values.values())):
+            return []
         return await self._database.fetch(
-            statement, values, workspace=principal.workspace, settings=candidate_statements.SETTINGS
+            statement(passing.sql),
+            {**passing.values, **values},
+            workspace=principal.workspace,
+            settings=candidate_statements.SETTINGS,
         )
 
     async def _similar(

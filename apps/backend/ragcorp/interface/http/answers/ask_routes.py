@@ -17,7 +17,7 @@ from ragcorp.interface.http.layers.admission import RequestSlot
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import caller_of
-from ragcorp.interface.http.search.routes import found_status
+from ragcorp.interface.http.search.routes import search_event
 from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, BegunWork, Event, EventStream
 from ragcorp.interface.shapes.answers import AnswerBody, answer_document, citation_document
 from ragcorp.interface.shapes.search import search_results
@@ -79,12 +79,12 @@ async def _stream(request: SearchRequest, call: Call) -> Response:
     try:
         limits = call.limits
         begins_within = min(limits.stream_begins_seconds, limits.ping_seconds, limits.request_timeout_seconds / 2)
-        found = await call.unless_client_leaves(work.arrives_within(begins_within))
+        arrived = await call.unless_client_leaves(work.arrives_within(begins_within))
     except BaseException:
         await close()
         raise
     return EventStream(
-        _events(work, events, call, waiting=not found),
+        _events(work, events, call, waiting=not arrived),
         close=close,
         request_id=call.request_id,
         limits=limits,
@@ -99,7 +99,7 @@ async def _events(
         yield "status", {"status": "searching"}
     searched = await work.result(seconds=call.limits.ask_timeout_seconds)
     call.metrics.count_search(searched.response)
-    status = {"status": "answering", **found_status(searched.response)}
+    status = {"status": "answering", **search_event(searched.response)}
     if searched.rewritten_query is not None:
         status["rewritten_query"] = searched.rewritten_query
     yield "status", status

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Protocol
 
 from starlette.responses import Response
 
@@ -32,24 +31,6 @@ from ragcorp.interface.shapes.items import item_outcome, stored_item
 from ragcorp.interface.use_cases import ItemUseCases
 
 BATCH_ITEMS = 500
-
-
-class CollectionHandlers(Protocol):
-    """The operations on the items of one collection."""
-
-    async def add(self, call: Call) -> Response: ...
-
-    async def list(self, call: Call, query: ItemPage) -> Response: ...
-
-    async def get(self, call: Call, external_id: str) -> Response: ...
-
-    async def put(self, call: Call, external_id: str) -> Response: ...
-
-    async def patch(self, call: Call, external_id: str) -> Response: ...
-
-    async def delete(self, call: Call, external_id: str) -> Response: ...
-
-    async def delete_selection(self, call: Call, query: Selection) -> Response: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

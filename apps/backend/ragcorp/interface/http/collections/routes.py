@@ -13,7 +13,7 @@ from ragcorp.domain.collections import MAX_ITEM_NAME, Collection
 from ragcorp.interface.http.call import CurrentCall, operations
 from ragcorp.interface.http.collections.artifact_handlers import ArtifactHandlers, ChunkHandlers
 from ragcorp.interface.http.collections.catalogue import CollectionList, described_collections
-from ragcorp.interface.http.collections.item_handlers import HISTORY, MEMORY, CollectionHandlers
+from ragcorp.interface.http.collections.item_handlers import HISTORY, MEMORY, ItemHandlers
 from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, NewChunk, TurnPatch
 from ragcorp.interface.http.collections.item_schema import (
     ArtifactItem,
@@ -45,7 +45,7 @@ from ragcorp.interface.shapes.items import (
     facet_counts,
 )
 
-HANDLERS: Mapping[Collection, CollectionHandlers] = {
+HANDLERS: Mapping[Collection, ItemHandlers | ArtifactHandlers | ChunkHandlers] = {
     Collection.MEMORY: MEMORY,
     Collection.HISTORY: HISTORY,
     Collection.ARTIFACTS: ArtifactHandlers(),

@@ -48,11 +48,11 @@ async def _events(work: BegunWork[SearchResponse], call: Call) -> AsyncGenerator
     yield "status", {"status": "searching"}
     response = await work.result(seconds=call.limits.request_timeout_seconds)
     call.metrics.count_search(response)
-    yield "status", {"status": "done", **found_status(response)}
+    yield "status", {"status": "done", **search_event(response)}
     yield "search_results", search_results(response, request_id=call.request_id)
 
 
-def found_status(response: SearchResponse) -> dict[str, Any]:
+def search_event(response: SearchResponse) -> dict[str, Any]:
     """Return the data of a ``status`` event after a search."""
     status = search_status("search", response)
     return {**status, "chunks": status["passages"]}

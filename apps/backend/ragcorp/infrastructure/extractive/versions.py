@@ -1,7 +1,7 @@
-"""Which of two statements holds now: the one of the newer version of a document, or the later one that corrects.
+"""Which of two statements is in force: the one of the newer version of a document, or the later correction.
 
-Documents are of one family if their titles, or their names, are the same but for numbers, dates and words of
-versioning. A standing compares: repealed documents last, then by version, then by date.
+Documents are of one family if their titles, or their names, are equal without numbers, dates and words of versioning.
+Repealed documents come last; others compare by version, then by date.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from uuid import UUID
 
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.text.folding import folded_in_place
-from ragcorp.infrastructure.extractive.evidence.weights import Candidate
-from ragcorp.infrastructure.extractive.vocabulary.words import listed, same_root
+from ragcorp.infrastructure.extractive.terms import Candidate
+from ragcorp.infrastructure.extractive.words import listed, same_root
 
 ALIKE = 0.3
-"""Share of the words of the shorter one that statements of two versions have in common if they say the same."""
+"""Least share of the words of the shorter of two statements of different versions that both have."""
 SAME_HEADING = 0.75
-"""The same for the headings that they stand under."""
+"""The same for their headings."""
 HEAD = 250
-"""Characters at the beginning of a document that say which version it is."""
+"""Characters at the beginning of a document that name its version."""
 
 _MONTHS_IN_ORDER = (
     "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
@@ -57,12 +57,12 @@ _CHANGES = re.compile(
     r"\bnew date\b|\bcorrect|\bpostpon|\binstead of\b"
 )
 _MESSAGE = re.compile(r"(?:De|From|Enviado por)\s*:|\[|\*\*[^*]*\d{4}")
-"""How what introduces the sentences of a message begins: who wrote it, and when."""
+"""Beginning of the lead of a message: its author and date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How current a document is. ``date`` is (year, month, day), zeros where unknown; ``version`` may be empty."""
+    """How current a document is. ``date`` is (year, month, day) with zeros where unknown; ``version`` may be empty."""
 
     in_force: bool
     version: tuple[int, ...]
@@ -77,7 +77,7 @@ class Standing:
 
 
 def standing(chunk: Chunk, about: str) -> Standing:
-    """Return how current a document is, by its name, title and beginning: ``about`` holds them all."""
+    """Return how current a document is, by its name, its title and its beginning, which ``about`` contains."""
     name = folded_in_place(f"{chunk.title} {re.sub(r'[_/]', ' ', chunk.external_id)}")
     head = folded_in_place(about[: HEAD + len(chunk.title) + len(chunk.external_id)])
     version = _VERSION.search(name) or re.search(r"-v(\d+)\b", name) or _ITS_VERSION.search(head)
@@ -89,7 +89,7 @@ def standing(chunk: Chunk, about: str) -> Standing:
 
 
 def date_in(plain: str) -> tuple[int, int, int] | None:
-    """Return the first date in folded text, with day 0 where it names none."""
+    """Return the first date in folded text, with day 0 if it has none."""
     for found in _DATE.finditer(plain):
         day, month, year, iso_year, iso_month, iso_day, other_day, other_month, other_year = found.groups()
         if year and month in _MONTH_NUMBER:
@@ -102,9 +102,9 @@ def date_in(plain: str) -> tuple[int, int, int] | None:
 
 
 def same_family(one: Chunk, other: Chunk) -> bool:
-    """Return whether two documents are versions of one: their names say so, or equal titles with a version in each.
+    """Return whether two documents are versions of one, by their names or by equal titles with a version in each.
 
-    Look-alike contracts with equal titles are none, nor is what is no document.
+    Look-alike contracts with equal titles are not, nor are passages without a document.
     """
     if one.document_id == other.document_id or not (one.of_document and other.of_document):
         return False
@@ -128,14 +128,14 @@ def _stripped(text: str) -> str:
 
 
 def changes(text: str) -> bool:
-    """Return whether a statement says that something is no longer as it was."""
+    """Return whether a statement announces a change."""
     return _CHANGES.search(folded_in_place(text)) is not None
 
 
 def supersedes(new: Candidate, old: Candidate, abouts: Mapping[UUID, str]) -> bool:
-    """Return whether what ``new`` says replaces what ``old`` says, if both speak of the same.
+    """Return whether ``new`` replaces ``old``, if both are about the same.
 
-    In one document, a later statement that says so replaces an earlier one; in a family, the newer document's.
+    In one document, a later statement that announces a change does; in a family, the newer document's statement.
     """
     one, other = new.passage.chunk, old.passage.chunk
     corrects = changes(new.statement.text) and not changes(old.statement.text)
@@ -147,7 +147,7 @@ def supersedes(new: Candidate, old: Candidate, abouts: Mapping[UUID, str]) -> bo
 
 
 def later_message(new: Candidate, old: Candidate) -> bool:
-    """Return whether both stand in messages of one thread, ``new`` in a later one."""
+    """Return whether both are in messages of one thread, ``new`` in a later one."""
     one, other = new.passage.chunk, old.passage.chunk
     return (
         one.document_id == other.document_id
@@ -158,9 +158,9 @@ def later_message(new: Candidate, old: Candidate) -> bool:
 
 
 def counterparts(old: Candidate, candidates: Iterable[Candidate], abouts: Mapping[UUID, str]) -> list[Candidate]:
-    """Return the sentences of newer versions that replace one in other words.
+    """Return the sentences of newer versions that replace ``old`` in other words.
 
-    They stand under a heading about the same, and say much the same or that something changes.
+    Their heading is about the same, and they have many of its words or announce a change.
     """
     if old.statement.cells:
         return []
@@ -171,17 +171,12 @@ def counterparts(old: Candidate, candidates: Iterable[Candidate], abouts: Mappin
         and not each.statement.is_heading
         and each.passage.chunk.document_id != old.passage.chunk.document_id
         and supersedes(each, old, abouts)
-        and _alike(_heading(each), _heading(old)) >= SAME_HEADING
+        and _alike(each.heading, old.heading) >= SAME_HEADING
         and (changes(each.statement.text) or _alike(old.statement.text, each.statement.text) >= ALIKE)
     ]
 
 
-def _heading(candidate: Candidate) -> str:
-    path = candidate.passage.chunk.heading_path
-    return candidate.statement.heading or (path[-1] if path else "")
-
-
 def _alike(one: str, other: str) -> float:
-    """Return the share of the words of the shorter text that have one of the same root in the other."""
+    """Return the share of the words of the shorter text with a word of the same root in the other."""
     words, others = sorted((set(re.findall(r"[^\W\d_]{4,}", folded_in_place(text))) for text in (one, other)), key=len)
     return sum(any(same_root(word, each) for each in others) for word in words) / (len(words) or 1)

@@ -1,4 +1,4 @@
-"""Kinds of values that questions ask for, and where text holds them. Spanish, English and Portuguese; folded text."""
+"""Kinds of values that questions ask for, and where Spanish, English and Portuguese text has them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from ragcorp.domain.text.folding import folded_in_place
-from ragcorp.infrastructure.extractive.vocabulary.words import listed
+from ragcorp.infrastructure.extractive.words import listed
 
 
 class ValueKind(StrEnum):
@@ -117,12 +117,25 @@ _ROLES = frozenset(
     )
 )
 
+OPEN = 0.8
+"""Strength of an open range, as "hasta 50" or "más de 500"."""
+
+_RANGE_UNITS = dict.fromkeys(("euro", "euros", "eur"), r"€|\beuros?\b|\d,\d\d\b")
+_RANGE_END = r"(\d+(?:[.  ]\d{3})*(?:,\d+)?)"
+_TO = r"\s*(?:€|euros|kg|kw|m|m2|m³|%|h|horas|dias|usuarios|posiciones)?(?:\s+\w+)?\s*(?:a|hasta|y|-|–|to|and|e)\s+"  # noqa: RUF001
+_BETWEEN = re.compile(rf"(?:\bde|\bdesde|\bentre|\bfrom|\bbetween|^|\|)\s*{_RANGE_END}{_TO}{_RANGE_END}")
+_UP_TO = re.compile(
+    r"(?:\bhasta|\bmaximo|\binferior a|\bmenor (?:de|que)|\bpor debajo de|\bmenos de|\bup to|\bless than|\bate|<=?|≤)"
+    rf"\s*{_RANGE_END}"
+)
+_FROM = re.compile(
+    r"(?:\bmas de|\ba partir de|\bdesde|\bsuperior a|\bmayor (?:de|que)|\bpor encima de|\bmore than|\bover|\bmais de"
+    rf"|>=?|≥)\s*{_RANGE_END}"
+)
+
 
 def found_values(text: str, kind: ValueKind) -> list[str]:
-    """Return the values of a kind in ``text``, in order, folded but for names.
-
-    Dates, times, amounts and rates are no quantities.
-    """
+    """Return the values of a kind in ``text``, in order; all but names are folded. Quantities exclude other numbers."""
     if kind is ValueKind.PERSON:
         return [found.group() for found in (*_PERSON.finditer(text), *_OFFICE.finditer(folded_in_place(text)))]
     if kind is ValueKind.NAME:
@@ -141,5 +154,28 @@ def found_values(text: str, kind: ValueKind) -> list[str]:
 
 
 def is_cell_amount(cell: str) -> bool:
-    """Return whether a table's cell is a number with cents, which needs no currency beside it."""
+    """Return whether a table's cell is a number with cents, which is an amount without any currency."""
     return _CELL_AMOUNT.fullmatch(cell.strip()) is not None
+
+
+def range_match(phrase: str, plain: str) -> float:
+    """Return how well the first range in folded text covers the number of ``phrase``, as "100 kg": 1, OPEN or 0.
+
+    A range without the unit of the phrase covers nothing.
+    """
+    found = re.match(r"(\d+(?:[.,]\d+)*)\s+(\w+)$", phrase)
+    if found is None or not re.search(_RANGE_UNITS.get(found.group(2), rf"\b{re.escape(found.group(2))}\b"), plain):
+        return 0.0
+    number = number_of(found.group(1))
+    if between := _BETWEEN.search(plain):
+        return float(number_of(between.group(1)) <= number <= number_of(between.group(2)))
+    if upper := _UP_TO.search(plain):
+        return OPEN * (number <= number_of(upper.group(1)))
+    if lower := _FROM.search(plain):
+        return OPEN * (number > number_of(lower.group(1)))
+    return 0.0
+
+
+def number_of(written: str) -> float:
+    """Return a number written as in Spanish: 1.200,50."""
+    return float(re.sub(r"[.  ](?=\d{3})", "", written).replace(",", "."))

@@ -1,7 +1,7 @@
-"""Words of business that say the same, in Spanish, English and Portuguese: a question rarely uses the document's own.
+"""Groups of business words with one meaning, in Spanish, English and Portuguese.
 
-A match by the thesaurus is weaker evidence than the word itself (``evidence.RELATED``). Groups hold dictionary forms
-and those whose stems differ; the analyser makes lexemes of them as of any text.
+A match through the thesaurus is weaker evidence than the word itself (``terms.RELATED``). Groups contain dictionary
+forms and forms with another stem; the text analyser turns them into lexemes.
 """
 
 from __future__ import annotations

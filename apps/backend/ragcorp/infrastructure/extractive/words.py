@@ -1,4 +1,4 @@
-"""Words as answers compare them: folded, and alike where Spanish changes a stem."""
+"""Word comparison for answers, tolerant of the stem changes of Spanish."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ _DIPHTHONG = re.compile(r"ue|ie")
 MIN_STEM = 4
 MIN_STEM_SHARE = 0.6
 NO_ROOTS = frozenset({"abril", "marz", "may", "mes"})
-"""Short lexemes that begin as other words do."""
+"""Short lexemes that are the beginning of unrelated words."""
 
 
 def listed(words: str) -> tuple[str, ...]:
-    """Return the words of a list that is written with spaces between them."""
+    """Split a list of words that is written as one string."""
     return tuple(words.split())
 
 
 @lru_cache(maxsize=20_000)
 def stem_root(lexeme: str) -> str:
-    """Return a lexeme without accents and with the vowels that Spanish stems alternate with: descuent, descont."""
+    """Return a lexeme without accents and diphthongs, which alternate in Spanish stems: descuent, descont."""
     plain = folded_in_place(lexeme)
     return _DIPHTHONG.sub(lambda found: "o" if found.group() == "ue" else "e", plain)
 
 
 def same_root(one: str, other: str) -> bool:
-    """Return whether two lexemes share a root: a common beginning of 4 letters that is 60 % of the longer one.
+    """Return whether two lexemes share a root: they begin with the same 4 letters or more, 60 % of the longer one.
 
-    Shorter ones do if one is the other without its last letter: línea and líneas make line and lin.
-
-    Lexemes with a digit have no root: they are alike if they are equal.
+    Shorter lexemes do if one is the other without its last letter: the lexemes of línea and líneas are line and lin.
+    Lexemes with a digit have no root.
     """
     if one == other:
         return True

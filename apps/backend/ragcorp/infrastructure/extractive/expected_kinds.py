@@ -1,10 +1,10 @@
-"""Which kinds of values a question asks for, by the words that ask. Folded text, from the word that asks onwards."""
+"""Which kinds of values answer a question, by its question words."""
 
 from __future__ import annotations
 
 import re
 
-from ragcorp.infrastructure.extractive.vocabulary.values import ValueKind
+from ragcorp.infrastructure.extractive.values import ValueKind
 
 _MONEY = (
     r"(?:cuesta|gast|costo|costar|coste|vale|paga|pagar|pago|cobra|cobrar|importe|precio|tarifa|cuota|renta|factur|"
@@ -127,11 +127,11 @@ _RULES: tuple[tuple[frozenset[ValueKind], tuple[str, ...]], ...] = (
     ),
     (frozenset({ValueKind.QUANTITY}), (r"\bcuant[oa]s\b", r"\bhow many\b", r"\bquant[oa]s?\b")),
 )
-"""The first rule that fits decides: what is narrow stands before what is wide."""
+"""The first rule that matches decides: narrow rules come before wide ones."""
 
 _COMPILED = tuple((re.compile("|".join(patterns)), kinds) for kinds, patterns in _RULES)
 
 
-def asked_kinds(asked: str) -> frozenset[ValueKind]:
-    """Return the kinds, any of which answers; none where any sentence may."""
-    return next((kinds for pattern, kinds in _COMPILED if pattern.search(asked)), frozenset())
+def expected_kinds(question: str) -> frozenset[ValueKind]:
+    """Return the kinds of values that may answer a folded question, from its question word on; none if any may."""
+    return next((kinds for pattern, kinds in _COMPILED if pattern.search(question)), frozenset())

@@ -1,1 +1,0 @@
-"""Weighs statements against a question and selects them."""

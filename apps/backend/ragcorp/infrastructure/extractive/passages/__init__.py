@@ -1,1 +1,0 @@
-"""Cuts passages into statements, tables and facts. Pure."""

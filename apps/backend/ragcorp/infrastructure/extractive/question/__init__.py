@@ -1,1 +1,0 @@
-"""Parses a question: what kind of value it asks for. Pure."""

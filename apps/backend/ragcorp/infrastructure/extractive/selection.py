@@ -1,0 +1,266 @@
+"""Selects what to quote: for each part of the question the best statement, or the best pair, if it answers.
+
+In a pair two statements answer together: a contract names its plan, and a tariff that plan's price. They share a name
+or a code that the question lacks. A pair scores
+
+    score(answer) + GAIN * (weight of the terms that only the link covers / weight of all)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from ragcorp.domain.text.folding import folded_in_place
+from ragcorp.infrastructure.extractive.question import Question
+from ragcorp.infrastructure.extractive.reading import Reading
+from ragcorp.infrastructure.extractive.scoring import Part, Scored, answers, pair_answers, part_of, score
+from ragcorp.infrastructure.extractive.statements import Statement
+from ragcorp.infrastructure.extractive.terms import NEAR
+from ragcorp.infrastructure.extractive.versions import changes, counterparts, later_message, supersedes
+from ragcorp.infrastructure.extractive.words import listed
+
+NEARLY_BEST = 0.12
+"""Greatest difference to the best score of a statement that may answer where the best does not."""
+RIVAL = 0.22
+"""Greatest difference to the score of an older version: a newer one may use other words."""
+CHANGE_RIVAL = 0.35
+"""The same for a statement that announces a change: it seldom repeats what it changes."""
+OTHER_WORDS = 0.4
+"""Greatest difference in the topical terms between a statement and its newer version."""
+COMPANION = 0.1
+"""Greatest difference to the best score of the sentence beside it that is quoted with it."""
+REUSE = 0.25
+"""Greatest difference to the best score of another part where a quoted statement answers that part too."""
+PAIR_MARGIN = 0.1
+"""Least difference in score and coverage between a pair and the best single statement."""
+
+GAIN = 0.7
+MIN_GAIN = 0.1
+COVERED = 0.6
+"""Least credit of a covered term; a term that is only somewhere in the document has less."""
+CANDIDATES = 40
+
+_WORD = r"[A-ZÁÉÍÓÚÜÑ][\wáéíóúüñç]+"
+_NAME = re.compile(rf"{_WORD}(?:\s+(?:\d{{1,3}}\b|{_WORD}))+|(?<=[\w,;:|»”(] ){_WORD}|\b[A-Za-z]+-\d[\w-]*")
+_COMMAND = re.compile(r"\b[a-z]{2,12}(?: [a-z]{2,12})? --[a-z]+|`[^`]+`")
+_COMMON = frozenset(
+    listed(
+        "el la los las un una en por para con sin si no al del de se es su que como cuando cliente operador contrato "
+        "fecha responsable asunto articulo clausula acuerdo precio servicio total sí the"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A statement that answers a part of the question.
+
+    ``link`` connects it with the question through the ``names`` (folded) that both contain. ``older`` is the statement
+    that it replaces. ``companion`` is the sentence beside it, if that is nearly as good.
+    """
+
+    part: Part
+    scored: Scored
+    link: Scored | None = None
+    names: frozenset[str] = frozenset()
+    older: Scored | None = None
+    companion: Scored | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pair:
+    """``names`` (folded) are in both statements; ``coverage`` is that of both together."""
+
+    answer: Scored
+    link: Scored
+    names: frozenset[str]
+    score: float
+    coverage: float
+
+
+def choose(parts: Sequence[Question], readings: Sequence[Reading]) -> list[Chosen]:
+    """Return at most one statement per part, in the order of the parts; empty where none is evidence enough."""
+    chosen: list[Chosen] = []
+    for number, question in enumerate(parts):
+        taken = [each.scored.candidate.order for each in chosen]
+        of_readings = [
+            best
+            for reading in readings
+            if (best := _best(part_of(question, reading.terms, reading.part_terms[number]), reading, taken)) is not None
+        ]
+        if of_readings:
+            best = max(of_readings, key=lambda each: each.scored.score)
+            if best.scored.candidate.order not in taken:
+                chosen.append(best)
+    return chosen
+
+
+def _ranked(part: Part, reading: Reading) -> list[Scored]:
+    """Return the statements near a term of the question, best first."""
+    scored = [
+        score(candidate, part)
+        for candidate in reading.candidates
+        if any(candidate.close) and (part.question.asks_clause or not candidate.statement.is_heading)
+    ]
+    return sorted(scored, key=lambda each: (-each.score, each.candidate.order))
+
+
+def _best(part: Part, reading: Reading, taken: Sequence[tuple[int, int]]) -> Chosen | None:
+    ranked = _ranked(part, reading)
+    best = next((each for each in ranked if each.score >= ranked[0].score - NEARLY_BEST and answers(each, part)), None)
+    for each in ranked:
+        # one statement may answer two parts
+        if best and each.candidate.order in taken and each.score >= best.score - REUSE and answers(each, part):
+            return Chosen(part=part, scored=each)
+    pair = _best_pair(ranked, part, reading.abouts)
+    if (
+        pair
+        and pair_answers(pair.answer, pair.link, part)
+        and (best is None or (pair.score > best.score + PAIR_MARGIN and pair.coverage > best.coverage + PAIR_MARGIN))
+    ):
+        paired = Chosen(part=part, scored=pair.answer, link=pair.link, names=pair.names)
+        return _current(paired, ranked, reading)
+    if best is None:
+        return None
+    chosen = _current(Chosen(part=part, scored=best), ranked, reading)
+    return replace(chosen, companion=_companion(chosen, ranked))
+
+
+def _current(chosen: Chosen, ranked: Sequence[Scored], reading: Reading) -> Chosen:
+    """Return the choice with the statement that is in force, and with the one that it replaces.
+
+    Where no statement of a newer version answers by itself, its counterpart there does.
+    """
+    best, part = chosen.scored, chosen.part
+    rivals = [
+        each
+        for each in ranked
+        if each.score >= best.score - (CHANGE_RIVAL if changes(each.candidate.statement.text) else RIVAL)
+        and each.candidate.order != best.candidate.order
+        and answers(each, part)
+        and _same_subject(each, best, part)
+    ]
+    current = best
+    for rival in rivals:
+        if supersedes(rival.candidate, current.candidate, reading.abouts) or _corrects_value(rival, current, part):
+            current = rival
+    if current is best:
+        newer = [score(each, part) for each in counterparts(best.candidate, reading.candidates, reading.abouts)]
+        current = max(
+            (each for each in newer if not part.question.kinds or each.value >= best.value),
+            key=lambda each: (each.score, -each.candidate.passage.n),
+            default=best,
+        )
+    if current is not best:
+        return replace(chosen, scored=current, older=best, link=None, names=frozenset())
+    older = next((each for each in rivals if supersedes(best.candidate, each.candidate, reading.abouts)), None)
+    return replace(chosen, older=older)
+
+
+def _corrects_value(new: Scored, old: Scored, part: Part) -> bool:
+    """Return whether a later message of a thread gives another value of the expected kind."""
+    return bool(part.question.kinds and new.value >= old.value > 0 and later_message(new.candidate, old.candidate))
+
+
+def _companion(chosen: Chosen, ranked: Sequence[Scored]) -> Scored | None:
+    """Return the sentence before or after on the same line, if it is nearly as good: they may answer together.
+
+    The sentence with the expected value is returned whatever its score.
+    """
+    best = chosen.scored
+    statement = best.candidate.statement
+    if statement.cells or statement.is_heading:
+        return None
+    beside = [
+        each
+        for each in ranked
+        if each.candidate.passage.n == best.candidate.passage.n
+        and abs(each.candidate.position - best.candidate.position) == 1
+        and each.candidate.statement.line == statement.line
+    ]
+    if best.value < 1 and (with_value := next((each for each in beside if each.value >= 1), None)):
+        return with_value
+    return next((each for each in beside if each.score >= best.score - COMPANION and answers(each, chosen.part)), None)
+
+
+def _same_subject(one: Scored, other: Scored, part: Part) -> bool:
+    """Return whether both cover the names of the question alike, and much the same of its topical terms.
+
+    Statements of one document share its names.
+    """
+    if one.candidate.passage.chunk.document_id != other.candidate.passage.chunk.document_id:
+        for index, term in enumerate(part.terms):
+            covered = [each.candidate.credits[index] >= NEAR for each in (one, other)]
+            if term.is_name and part.weights[index] and covered[0] != covered[1]:
+                return False
+    return other.topic - one.topic <= OTHER_WORDS and (not part.question.kinds or one.value >= other.value)
+
+
+def _best_pair(ranked: Sequence[Scored], part: Part, abouts: Mapping[UUID, str]) -> _Pair | None:
+    """Return the pair with the highest score, or None where no link adds MIN_GAIN of the question's weight.
+
+    A name in the subjects of both documents links nothing: all their statements share it.
+    """
+    plain_abouts = {document: folded_in_place(about) for document, about in abouts.items()}
+    total = math.fsum(part.weights) or 1.0
+    links = [(link, _names(link.candidate.statement, part.question.plain)) for link in _links(ranked, part)]
+    pairs: list[_Pair] = []
+    for answer in ranked[:CANDIDATES]:
+        missing = [
+            index for index, credit in enumerate(answer.candidate.credits) if credit < COVERED and part.weights[index]
+        ]
+        if not missing or (part.question.kinds and answer.value < 1):
+            continue
+        statement = answer.candidate.statement
+        plain = folded_in_place(" ".join([statement.text, *(cell.header for cell in statement.cells)]))
+        for link, names in links:
+            if link.candidate.order == answer.candidate.order:
+                continue
+            documents = {each.candidate.passage.chunk.document_id for each in (answer, link)}
+            shared = frozenset(
+                name
+                for name in names
+                if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", plain)
+                and (len(documents) == 1 or not all(name in plain_abouts.get(each, "") for each in documents))
+            )
+            if not shared:
+                continue
+            gain = (
+                math.fsum(
+                    part.weights[index] * max(0.0, link.candidate.credits[index] - answer.candidate.credits[index])
+                    for index in missing
+                    if link.candidate.credits[index] >= COVERED
+                )
+                / total
+            )
+            if gain >= MIN_GAIN:
+                pairs.append(
+                    _Pair(
+                        answer=answer,
+                        link=link,
+                        names=shared,
+                        score=answer.score + GAIN * gain,
+                        coverage=answer.coverage + gain,
+                    )
+                )
+    return max(pairs, key=lambda pair: (pair.score, -pair.answer.candidate.passage.n, pair.link.score), default=None)
+
+
+def _links(ranked: Sequence[Scored], part: Part) -> list[Scored]:
+    """Return the statements that contain a name or a code of the question, or cover most of its topical terms."""
+    named = [index for index, term in enumerate(part.terms) if term.is_name]
+    return [
+        scored
+        for scored in ranked
+        if scored.topic >= COVERED or any(scored.candidate.credits[index] >= COVERED for index in named)
+    ][: 2 * CANDIDATES]
+
+
+def _names(statement: Statement, question: str) -> frozenset[str]:
+    text = f"{statement.text} {statement.lead}"
+    found = {folded_in_place(name).strip("`") for name in (*_NAME.findall(text), *_COMMAND.findall(text))}
+    return frozenset(name for name in found if len(name) > 2 and name not in _COMMON and name not in question)

@@ -1,1 +1,0 @@
-"""Words, values and ranges as the answerer reads them. Pure."""
