@@ -1,4 +1,4 @@
-"""Values of retrieval: hits, ranked lists, fused hits and what became of each source."""
+"""Values of retrieval: hits, ranked lists, fused hits and source reports."""
 
 from __future__ import annotations
 

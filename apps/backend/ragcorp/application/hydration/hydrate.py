@@ -161,22 +161,22 @@ class HydrateEpisode:
         lookup = self._anchors.find(
             turn.mentions, episode_id=turn.episode_id, principal=turn.principal, filters=turn.filters
         )
-        found = await run_until(turn.deadline, lookup)
-        more = await self._filling.fill(turn, found.anchors, embedding) if self._is_semantic else Filling()
+        anchored = await run_until(turn.deadline, lookup)
+        more = await self._filling.fill(turn, anchored.anchors, embedding) if self._is_semantic else Filling()
         planned = plan(
-            nearest_first(found.anchors, more.scores),
+            nearest_first(anchored.anchors, more.scores),
             more.candidates,
             limits=self._options.limits,
-            warnings=(*found.warnings, *more.warnings),
+            warnings=(*anchored.warnings, *more.warnings),
         )
         texts = {}
         if planned.entities:
             ids = [entity.entity.id for entity in planned.entities]
             texts = dict(await run_until(turn.deadline, self._index.texts(ids, principal=turn.principal)))
-        out = found.episodes_out
+        out = anchored.episodes_out
         reports = () if out is None else (report_of(EPISODES, out, started=started),)
         hydration = _hydration(turn.episode_id, planned, texts, more, reports=reports)
-        _log(found, more, hydration)
+        _log(anchored, more, hydration)
         return hydration
 
     def _empty(self, episode_id: str, *reports: SourceReport) -> Hydration:
@@ -191,14 +191,14 @@ class HydrateEpisode:
         )
 
 
-def described(query: str, said: Sequence[Mention]) -> str:
+def described(query: str, mentions: Sequence[Mention]) -> str:
     """Return the query without its file names, which are anchored: to a model, ``auth.go`` is similar to ``menu.go``.
 
     If fewer than two content words would remain, return the query unchanged.
     """
     composed = unicodedata.normalize("NFC", query)
     rest, place = [], 0
-    for mention in said:
+    for mention in mentions:
         if not mention.weak and mention.start >= place and all(map(_names_a_file, mention.names)):
             rest.append(composed[place : mention.start])
             place = mention.end
@@ -244,9 +244,9 @@ def _is_skipped(report: SourceReport) -> bool:
     return report.outcome is SourceOutcome.SKIPPED
 
 
-def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
+def _log(lookup: FoundAnchors, more: Filling, hydration: Hydration) -> None:
     """Log the plan's counts; never the query, names or the episode id."""
-    for anchor in found.anchors:
+    for anchor in lookup.anchors:
         logger.debug("an anchor (%s, priority %d)", anchor.reasons[0], anchor.priority)
     for dropped in hydration.dropped[:MOST_LOGGED]:
         logger.warning(
@@ -259,7 +259,7 @@ def _log(found: FoundAnchors, more: Filling, hydration: Hydration) -> None:
         logger.warning("%d anchors more were dropped", len(hydration.dropped) - MOST_LOGGED)
     logger.info(
         "hydration: %d anchors, %d candidates (top score %.2f), %d entities, %d of %d tokens",
-        len(found.anchors),
+        len(lookup.anchors),
         len(more.candidates),
         max((candidate.score for candidate in more.candidates), default=0.0),
         hydration.use.entities,

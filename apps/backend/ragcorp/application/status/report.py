@@ -29,16 +29,16 @@ WAITING = {name: source.vectors for name, source in BUILT_IN.items() if source.v
 """The collection whose vectors a source searches."""
 
 WITHOUT = {ANSWERER: "an answer fails", RERANK: "results come in the order that they had before"}
-"""What is so while a model fails; without the embedder's, sources by text are left."""
+"""Effect of a failing model; without an embedder, full-text sources remain."""
 
 Turn = Callable[[], AbstractAsyncContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFacts:
-    """What does not change while the service runs.
+    """Facts that do not change while the service runs.
 
-    ``off`` are the parts that are so by configuration, ``models`` those beside the sources that are on.
+    ``off`` are the parts disabled by configuration, ``models`` the enabled ones that are not sources.
     """
 
     version: str
@@ -49,8 +49,10 @@ class ServiceFacts:
 
 
 class ReportStatus:
-    """``circuits`` has the state of each source's circuit, ``failed_calls`` why the last call failed of a
-    model, or of a source that asks one.
+    """Reports the state of the service's parts.
+
+    ``circuits`` has the state of each source's circuit, ``failed_calls`` the reason of the latest failed call to each
+    model or source.
     """
 
     def __init__(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 from uuid import UUID
 
 from ragcorp.application.structure.anchors import (
@@ -28,6 +29,8 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.structure.entities import EntityRef, FileRef
 from ragcorp.domain.structure.hydration import Anchor, HydrationWarning, WarningCode
 from ragcorp.domain.text.place_words import place_words
+
+Found = TypeVar("Found", FileRef, EntityRef)
 
 MOST_PREVIOUS = 1000
 """Maximum entities of earlier turns, latest turns first."""
@@ -80,31 +83,31 @@ class AnchorLookup:
         self._options = options
 
     async def find(
-        self, said: Sequence[Mention], *, episode_id: str | None = None, principal: Principal, filters: Filters
+        self, mentions: Sequence[Mention], *, episode_id: str | None = None, principal: Principal, filters: Filters
     ) -> FoundAnchors:
         """Return the anchors of the mentions and of the episode's earlier entities.
 
         Raises StorageUnavailableError, except for earlier turns: if they cannot be read, they are left out.
         """
-        wanted = wanted_names(said, options=self._options)
-        look = _Look(index=self._index, principal=principal, filters=filters, near=near_words(said))
+        wanted = wanted_names(mentions, options=self._options)
+        look = _Look(index=self._index, principal=principal, filters=filters, near=near_words(mentions))
         async with _parallel() as group:
             naming_files = group.create_task(look.files(wanted.files))
             naming = group.create_task(look.named(wanted.entities))
-            remembering = group.create_task(self._earlier(episode_id, look, needed=bool(said)))
+            remembering = group.create_task(self._earlier(episode_id, look, needed=bool(mentions)))
         earlier = remembering.result()
         shown = tuple(dict.fromkeys(entity.path for entity in earlier.entities))[:MOST_SHOWN]
         async with _parallel() as group:
-            again_files = group.create_task(look.nearer_files(naming_files.result(), shown))
-            again = group.create_task(look.nearer(naming.result(), shown))
+            again_files = group.create_task(look.again(look.files, naming_files.result(), shown))
+            again = group.create_task(look.again(look.named, naming.result(), shown))
         named, found_files = again.result(), again_files.result()
-        frequencies, chunks = await self._counted(_found_words(said, {*named, *found_files}), principal)
+        frequencies, chunks = await self._counted(_found_words(mentions, {*named, *found_files}), principal)
         files = mentioned_files(
-            said, found_files, named, previous=earlier.entities, frequencies=frequencies, chunks=chunks
+            mentions, found_files, named, previous=earlier.entities, frequencies=frequencies, chunks=chunks
         )
         of_documents = await look.of_documents(files.documents)
         resolution = resolve(
-            said,
+            mentions,
             files,
             named,
             of_documents=of_documents,
@@ -178,10 +181,10 @@ def _longer(what: str, most: int, document_id: UUID | None = None, key: str | No
     )
 
 
-def _found_words(said: Sequence[Mention], found: Collection[str]) -> list[str]:
+def _found_words(mentions: Sequence[Mention], found: Collection[str]) -> list[str]:
     """Return the plain words that are also names: their rarity decides whether they are meant as names."""
     names = frozenset(found)
-    return [mention.word for mention in said if mention.word is not None and not names.isdisjoint(mention.names)]
+    return [mention.word for mention in mentions if mention.word is not None and not names.isdisjoint(mention.names)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,18 +210,16 @@ class _Look:
             names, principal=self.principal, filters=self.filters, limit=MOST_NAMED, near=self.near, shown=shown
         )
 
-    async def nearer_files(
-        self, found: Mapping[str, Named[FileRef]], shown: Sequence[str]
-    ) -> Mapping[str, Named[FileRef]]:
+    async def again(
+        self,
+        lookup: Callable[[Sequence[str], Sequence[str]], Awaitable[Mapping[str, Named[Found]]]],
+        named: Mapping[str, Named[Found]],
+        shown: Sequence[str],
+    ) -> Mapping[str, Named[Found]]:
         """Look up truncated names again, ordered by the words of the paths shown before."""
-        many = [name for name, named in found.items() if shown and named.matches > len(named.found)]
-        return {**found, **await self.files(many, _words_of(shown))}
-
-    async def nearer(
-        self, found: Mapping[str, Named[EntityRef]], shown: Sequence[str]
-    ) -> Mapping[str, Named[EntityRef]]:
-        many = [name for name, named in found.items() if shown and named.matches > len(named.found)]
-        return {**found, **await self.named(many, _words_of(shown))}
+        truncated = [name for name, entry in named.items() if shown and entry.matches > len(entry.found)]
+        words = tuple(dict.fromkeys(word for path in shown for word in place_words(path)))
+        return {**named, **await lookup(truncated, words)}
 
     async def of_documents(self, ids: Sequence[UUID]) -> Mapping[UUID, tuple[EntityRef, ...]]:
         if not ids:
@@ -236,10 +237,6 @@ class _Look:
         return await self.index.neighbours(
             entities, principal=self.principal, filters=self.filters, limit=MOST_NEIGHBOURS
         )
-
-
-def _words_of(paths: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word for path in paths for word in place_words(path)))
 
 
 @asynccontextmanager

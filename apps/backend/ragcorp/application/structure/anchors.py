@@ -111,19 +111,19 @@ def resolve(
     chunks: int = 0,
     options: AnchorOptions = _DEFAULT,
 ) -> Resolution:
-    """Return the files and entities that are mentioned, with a warning for each mention that names several.
+    """Return the mentioned files and entities, with a warning for each ambiguous mention.
 
-    ``of_documents`` are the entities of ``files.documents``; ``previous`` what the episode showed, latest turn first;
-    ``frequencies`` how many of the ``chunks`` hold each word.
+    ``of_documents`` are the entities of ``files.documents``, ``previous`` those of the episode, latest turn first, and
+    ``frequencies`` the numbers of chunks, out of ``chunks``, with each word.
     """
     evidence = Evidence(
         named=named, of_documents=of_documents, previous=previous, frequencies=frequencies, chunks=chunks
     )
-    found = mentioned_entities(mentions, files, evidence) if options.symbol_mentions else MentionedEntities()
+    mentioned = mentioned_entities(mentions, files, evidence) if options.symbol_mentions else MentionedEntities()
     return Resolution(
         files=files.files if options.file_mentions else (),
-        entities=found.entities,
-        warnings=(*(files.warnings if options.file_mentions else ()), *found.warnings),
+        entities=mentioned.entities,
+        warnings=(*(files.warnings if options.file_mentions else ()), *mentioned.warnings),
     )
 
 
@@ -138,11 +138,10 @@ def anchors(
 ) -> tuple[Anchor, ...]:
     """Return the anchors, each entity once, with all its reasons.
 
-    Order: priority; strong mentions before weak ones; then what the query names itself before the rest of a file or
-    container, and of several of these the first of each before the second of any, in the text's order; then that of the
-    mention in the query, of what was shown before (latest turn first), or of the symbol whose neighbour it is.
-    A container comes with its parts, a file without its identifiers, which repeat a line of another entity. A file that
-    only plain words name comes behind every strong mention.
+    Order: priority; strong mentions before weak ones; named entities before the other parts of a file or container,
+    which are taken in rounds in text order; then the order of the mention, of the earlier entity (latest turn first),
+    or of the symbol whose neighbour it is. A container brings its parts, a file all but its identifiers, which repeat a
+    line of another entity. A file named by plain words only follows every strong mention.
     """
     kept: dict[EntityIdentity, _Reasons] = {}
     named = frozenset(entity.entity.identity for entity in resolution.entities)
@@ -156,16 +155,16 @@ def anchors(
         reason = AnchorReason.PROBABLE_FILE_MENTION if file.weak else AnchorReason.EXPLICIT_FILE_MENTION
         for entity, turn in _in_turn(of_documents.get(file.file.document_id, ()), named):
             add(entity, reason, file.order, turn)
-    for each in resolution.entities:
-        add(each.entity, each.reason, each.order, weak=each.weak)
-        for inner, turn in _in_turn(within.get(each.entity.id, ()), named):
-            add(inner, each.reason, each.order, turn, weak=each.weak)
+    for mentioned in resolution.entities:
+        add(mentioned.entity, mentioned.reason, mentioned.order, weak=mentioned.weak)
+        for inner, turn in _in_turn(within.get(mentioned.entity.id, ()), named):
+            add(inner, mentioned.reason, mentioned.order, turn, weak=mentioned.weak)
     if options.previous:
         for order, entity in enumerate(previous):
             add(entity, AnchorReason.HYDRATED_PREVIOUS_TURN, order)
     if options.symbol_mentions:
-        known = frozenset(kept)
-        for entity, reason, order in _neighbours(resolution.symbols, neighbours, known, options):
+        anchored = frozenset(kept)
+        for entity, reason, order in _neighbours(resolution.symbols, neighbours, anchored, options):
             add(entity, reason, order)
     ordered = sorted(kept.values(), key=_Reasons.key)
     return tuple(
@@ -208,8 +207,8 @@ def _in_turn(entities: Sequence[EntityRef], named: Collection[EntityIdentity]) -
 
 def _neighbours(
     symbols: Sequence[EntityRef],
-    found: Mapping[int, SyntaxNeighbours],
-    known: frozenset[EntityIdentity],
+    neighbours: Mapping[int, SyntaxNeighbours],
+    anchored: frozenset[EntityIdentity],
     options: AnchorOptions,
 ) -> Iterator[tuple[EntityRef, AnchorReason, int]]:
     """Yield neighbours with the order of their symbol: calls, callers, then the same file, nearest first.
@@ -225,18 +224,18 @@ def _neighbours(
     for reason, limit in limits.items():
         ranked: list[tuple[int, int, EntityRef]] = []
         for order, symbol in enumerate(symbols):
-            of_symbol = _of_kind(found.get(symbol.id, SyntaxNeighbours()), reason)
+            of_symbol = _of_kind(neighbours.get(symbol.id, SyntaxNeighbours()), reason)
             others = [entity for entity in of_symbol if entity.identity != symbol.identity]
-            new = [entity for entity in others if entity.identity not in known][:limit]
+            new = [entity for entity in others if entity.identity not in anchored][:limit]
             ranked += [(place, order, entity) for place, entity in enumerate(new)]
-            yield from ((entity, reason, order) for entity in others if entity.identity in known)
+            yield from ((entity, reason, order) for entity in others if entity.identity in anchored)
         for _, order, entity in sorted(ranked, key=lambda item: item[:2]):
             if entity.identity in taken or len(taken) < options.neighbours:
                 taken.add(entity.identity)
                 yield entity, reason, order
 
 
-def _of_kind(found: SyntaxNeighbours, reason: AnchorReason) -> tuple[EntityRef, ...]:
+def _of_kind(neighbours: SyntaxNeighbours, reason: AnchorReason) -> tuple[EntityRef, ...]:
     if reason is AnchorReason.AST_CALLS:
-        return found.calls
-    return found.called_by if reason is AnchorReason.AST_CALLED_BY else found.same_file
+        return neighbours.calls
+    return neighbours.called_by if reason is AnchorReason.AST_CALLED_BY else neighbours.same_file

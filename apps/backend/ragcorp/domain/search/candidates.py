@@ -1,4 +1,4 @@
-"""Values of the steps after fusion: candidates, what is known of them, and what a step did."""
+"""Values of the steps after fusion: candidates, their descriptions, and step reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Description:
 
 
 class Candidate(NamedTuple):
-    """A fused hit on its way through the steps: its score so far, and by step what an explanation says of it."""
+    """A fused hit in the steps: its current score, and notes for an explanation by step."""
 
     fused: FusedHit
     score: float
@@ -52,7 +52,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepReport:
-    """A step's line in an explanation and in the metrics; ``skipped`` says in a short word why it did not run."""
+    """A step's line in an explanation and in the metrics; ``skipped`` is a short reason for not running."""
 
     step: str
     before: int
@@ -75,10 +75,9 @@ class StepOutcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
-    """What tells how alike the candidates of a pool are.
+    """Similarity data of a pool of candidates.
 
-    ``cosines`` holds each pair of keys of which both have a vector, smaller key first; ``lexemes`` those of each key
-    that stands in a pair without a cosine.
+    ``cosines`` has each pair of keys with vectors, smaller key first; ``lexemes`` has the keys in pairs without one.
     """
 
     cosines: Mapping[tuple[HitKey, HitKey], float] = field(default_factory=dict)

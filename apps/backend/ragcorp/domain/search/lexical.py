@@ -1,4 +1,4 @@
-"""Values of lexical evidence: the terms of a query, and what a passage holds of them."""
+"""Values of lexical evidence: the terms of a query, and their matches in a passage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class TermKind(StrEnum):
-    """What a query's lexeme stands for: a word, or a compound as typed, without its separators, or a part of it."""
+    """Origin of a query's lexeme: a word, a compound as typed, a compound without separators, or a part of one."""
 
     WORD = "word"
     WHOLE = "whole"

@@ -6,7 +6,7 @@
     share(q, d)      = sum over t of  w(t)^2 * saturation(t, d)  /  ((k1 + 1) * sum over t of idf(t)^2)
 
 Robertson, Zaragoza: The probabilistic relevance framework: BM25 and beyond, 2009. The share lies in [0, 1]: unknown
-terms stay in its denominator, so a passage that holds the one known word of a question does not look like its answer.
+terms stay in its denominator, so a passage with the only known word of a question does not look like its answer.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Highlight:
-    """Characters (code points) [start, end[ of a text. Raises InvalidRankingError for what holds none."""
+    """Characters (code points) [start, end[ of a text. Raises InvalidRankingError for an empty range."""
 
     start: int
     end: int

@@ -9,14 +9,14 @@ from uuid import UUID
 from ragcorp.domain.principal import Sensitivity
 
 MAX_ENTITY_CHARACTERS = 400_000
-"""Of one entity's own text; the rest of a longer one is left to its chunks."""
+"""Maximum of an entity's own text; the chunks cover the rest."""
 
 MAX_HEAD_TOKENS = 128
-"""Of an entity's head, which stands for it where it does not fit as a whole."""
+"""Maximum of an entity's head, which is shown where the whole does not fit."""
 
 
 class EntityKind(StrEnum):
-    """``file``: what of a file stands in no other entity (imports, a preamble)."""
+    """``file`` is the text of a file outside all other entities (imports, a preamble)."""
 
     FILE = "file"
     CLASS = "class"
@@ -107,7 +107,7 @@ class EntityRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityIdentity:
-    """What an entity is called across writes of its document."""
+    """Identity of an entity across writes of its document."""
 
     document_id: UUID
     key: str
@@ -115,7 +115,7 @@ class EntityIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityText:
-    """What is shown of an entity. ``chunk_id`` is the chunk in which it begins, by which it is cited."""
+    """The text of an entity. ``chunk_id`` is the chunk in which it starts; citations use it."""
 
     content: str
     head: str
@@ -129,7 +129,7 @@ class EntityText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRef:
-    """A document as a mention of its file finds it."""
+    """A document that a file mention matches."""
 
     document_id: UUID
     external_id: str

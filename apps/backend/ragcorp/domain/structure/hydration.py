@@ -51,9 +51,9 @@ the files that a plain word names: a weak mention comes behind every strong one.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
-    """An entity that is shown whatever its similarity; ``reasons`` by priority, each once.
+    """An entity that is shown whatever its similarity, with distinct reasons by priority.
 
-    ``along``: the query does not name it itself, but the file or container in which it stands.
+    ``along``: the query names its file or container instead of the entity itself.
     """
 
     entity: EntityRef
@@ -143,9 +143,9 @@ class WarningCode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationWarning:
-    """``key`` is the entity in question, ``document_id`` the document that the message tells of, where there is one.
+    """A warning; ``key`` is its entity and ``document_id`` its document, where there is one.
 
-    Who may not read that document is not told.
+    Callers who may not read that document do not get the warning.
     """
 
     code: WarningCode
@@ -156,7 +156,7 @@ class HydrationWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationUse:
-    """What of the limits is used."""
+    """Use of the limits."""
 
     limits: HydrationLimits
     tokens: int = 0
@@ -167,7 +167,7 @@ class HydrationUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrationPlan:
-    """What is shown, in order, and what is not."""
+    """The shown entities in order, and the dropped ones."""
 
     entities: tuple[PlannedEntity, ...]
     dropped: tuple[DroppedEntity, ...]
@@ -189,9 +189,9 @@ class HydratedEntity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hydration:
-    """What a turn of an episode shows. ``turn`` counts from 1; None where it could not be recorded.
+    """The hydration of a turn. ``turn`` counts from 1; None where it could not be recorded.
 
-    ``model`` is the embedding model whose similarities were asked, None where there were none.
+    ``model`` is the embedding model of the similarities, None without any.
     """
 
     episode_id: str
@@ -206,9 +206,9 @@ class Hydration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedEntity:
-    """An entity of a recorded turn. ``content`` is what its document holds of it today, at most SHOWN_CHARACTERS.
+    """An entity of a recorded turn. ``content`` is its current text, cut to SHOWN_CHARACTERS; None if it is gone.
 
-    None: the document no longer has that entity. ``budget`` is set for one that was dropped.
+    ``budget`` is set for a dropped one.
     """
 
     identity: EntityIdentity
@@ -226,10 +226,10 @@ class RecordedEntity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedTurn:
-    """One turn of an episode as it is told later.
+    """A recorded turn of an episode.
 
-    ``turns`` is how many there are (the oldest may be gone by retention). ``withheld`` counts the entities whose
-    documents the caller may no longer read, or that are deleted: nothing else is said of them.
+    ``turns`` is their number (retention may have removed the oldest). ``withheld`` counts the entities of documents
+    that are deleted or that the caller may no longer read.
     """
 
     episode_id: str

@@ -1,6 +1,6 @@
-"""Cuts off, before fusion, the hits whose score by their own source is too low, or whose distance is too large.
+"""Drops hits below a minimum score, or beyond a distance, before fusion.
 
-A threshold names its source and its kind of score: there is none on a fused score.
+A threshold names its source and kind of score; fused scores have none.
 
 cosine distance = 1 - cosine similarity, in [0, 2]
 """
@@ -17,16 +17,16 @@ MAX_DISTANCE = 2.0
 """The cosine distance of opposite vectors."""
 
 DIGITS = 9
-"""Distances are compared to so many decimals: 1 - .8 is .2 here, whatever the floating point says."""
+"""Decimals of compared distances, so that 1 - .8 equals .2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
-    """Hits of list ``source`` that do not meet the bound on their score of kind ``score_type`` are left out.
+    """A bound on the scores of list ``source``, of kind ``score_type``; hits that do not meet it are dropped.
 
-    ``minimum``: a score below it is out. ``below``, of ``cosine_distance`` alone: a distance at or above it is out.
-    ``evidence_share`` is also told by hits that are ranked by another score (``Hit.evidence``), ``cosine_distance`` by
-    lists of ``cosine_similarity``. Raises InvalidInputError.
+    ``minimum`` is the lowest score; ``below``, for ``cosine_distance`` only, an exclusive maximum. ``evidence_share``
+    also applies to hits with another score (``Hit.evidence``), ``cosine_distance`` to lists of ``cosine_similarity``.
+    Raises InvalidInputError.
 
     >>> Threshold(source='dense', score_type=ScoreType.COSINE_DISTANCE, below=0.5).admits(0.5)
     False
@@ -50,7 +50,7 @@ class Threshold:
         return self.score_type == ScoreType.COSINE_DISTANCE
 
     def admits(self, score: float) -> bool:
-        """Say whether a hit of this score (of kind ``score_type``) stays."""
+        """Return whether a score of kind ``score_type`` meets the bound."""
         if self.below is not None:
             return round(score, DIGITS) < self.below
         return self.minimum is None or score >= self.minimum
@@ -73,7 +73,7 @@ def distance_thresholds(sources: Iterable[str], below: float) -> tuple[Threshold
 
 
 def distances_of(thresholds: Iterable[Threshold]) -> tuple[Threshold, ...]:
-    """Return the thresholds of distance: those hold for a lone list, too, and where another source is out.
+    """Return the distance thresholds, which also apply to a single list and while another source is degraded.
 
     >>> distances_of([Threshold(source='dense', score_type=ScoreType.BM25, minimum=1.0)])
     ()
@@ -82,7 +82,7 @@ def distances_of(thresholds: Iterable[Threshold]) -> tuple[Threshold, ...]:
 
 
 def applicable(lists: Sequence[RankedList], thresholds: Sequence[Threshold]) -> list[Threshold]:
-    """Return the thresholds whose list and kind of score are there.
+    """Return the thresholds whose list and kind of score exist.
 
     >>> ranked = RankedList(source='dense', score_type=ScoreType.COSINE_SIMILARITY)
     >>> len(applicable([ranked], distance_thresholds(['dense', 'memory.dense'], 0.5)))
@@ -96,7 +96,7 @@ def applicable(lists: Sequence[RankedList], thresholds: Sequence[Threshold]) -> 
 
 
 def above_thresholds(lists: Sequence[RankedList], thresholds: Sequence[Threshold]) -> list[RankedList]:
-    """Return the lists without the hits that a threshold meant for them leaves out; order and ranks close up.
+    """Return the lists without the hits that their thresholds drop.
 
     >>> hits = (Hit(chunk_id='a', score=0.9), Hit(chunk_id='b', score=0.4))
     >>> ranked = RankedList(source='dense', score_type=ScoreType.COSINE_SIMILARITY, hits=hits)

@@ -1,4 +1,4 @@
-"""A named, immutable way of retrieving: which sources are asked, and how their lists become one."""
+"""A retrieval profile: which sources to query, and how to fuse and process their lists."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ MAX_POOL = 40.0
 MAX_NEIGHBOUR_DISTANCE = 5
 
 WHOLE_WINDOW = 4.0
-"""A pool is a multiple of a quarter of the window: never of ``limit``, on which the head must not depend."""
+"""Pools are in quarters of the window, never of ``limit``: the head must not depend on it."""
 
 A_FIFTH_OF_THE_EVIDENCE = Threshold(source=FULL_TEXT, score_type=ScoreType.EVIDENCE_SHARE, minimum=MIN_EVIDENCE_SHARE)
-"""Chunks that hold less of a question's evidence are noise beside a dense list (docs/retrieval.md has the figures)."""
+"""Chunks with less of a question's evidence are noise next to a dense list (figures: docs/retrieval.md)."""
 
 HALF_OF_THE_TERMS = Threshold(source=GREP, score_type=ScoreType.EVIDENCE_SHARE, minimum=0.5)
-"""Passages that hold less of the terms taken from a question, by number and rarity, say little beside a dense list."""
+"""Passages with fewer of a question's terms, by number and rarity, are noise next to a dense list."""
 
 RRF_WEIGHTS = {IDENTIFIERS: 3.0, STRUCTURE: 3.0}
-"""A chunk that holds an identifier of the query, or what it names, outweighs one that two other lists put first."""
+"""A chunk with an identifier or entity of the query outweighs one that two other lists rank first."""
 
 LINEAR_WEIGHTS = {FULL_TEXT: 0.17, IDENTIFIERS: 0.08, ALL_WORDS: 0.0}
-"""Measured for multilingual-e5-small (docs/retrieval.md); stored with the model, anew by `ragcorp eval --calibrate`."""
+"""Measured for multilingual-e5-small (docs/retrieval.md); `ragcorp eval --calibrate` stores others with the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """What happens to the fused ranking, in this order; None and False leave a step out.
+    """Steps after fusion, in this order; None and False skip a step.
 
-    ``neighbours`` is how many chunks before and behind each passage are shown with it.
+    ``neighbours`` is the number of chunks shown before and after each passage.
     """
 
     decay: TemporalDecay | None = None
@@ -70,12 +70,15 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalProfile:
-    """``sources`` are asked side by side. ``stand_in`` is asked where the first source cannot see everything.
+    """Parameters of a search; immutable.
 
-    ``fallback`` takes over where the method needs evidence that is missing. ``chosen_weights`` names the lists whose
-    weight the caller chose: no source emphasises those. ``pools`` says how many hits a source gives, in quarters of the
-    window (default 4), ``lookback_hours`` how far back in time it looks (default: without bound), and ``narrowing``
-    what it leaves out where the request does not say itself, by artifact_type or session, what it wants.
+    sources: queried in parallel
+    stand_in: queried where the first source is degraded
+    fallback: used where the method lacks evidence
+    chosen_weights: lists whose weight the caller set; sources do not emphasise them
+    pools: hits of a source, in quarters of the window (default 4)
+    lookback_hours: time limit of a source (default: none)
+    narrowing: filters of a source, unless the request filters by artifact_type or session
     """
 
     name: str
@@ -115,13 +118,13 @@ class RetrievalProfile:
                 )
 
     def pool(self, source: str) -> int:
-        """Return how many hits the source is asked for."""
+        """Return the number of hits to request from a source."""
         return min(MAX_RANK_WINDOW_SIZE, math.ceil(self.pools.get(source, WHOLE_WINDOW) * self.rank_window_size / 4))
 
     def with_memory(self) -> RetrievalProfile:
-        """Return the profile with the channels of ``memory`` beside those of the same kind that it asks already.
+        """Return the profile with the memory sources of the same kinds as its own.
 
-        A fusion of scores is left for the fallback by rank: its weights are not those of other collections' scores.
+        Linear fusion is replaced by its fallback by rank: its weights do not fit the scores of other collections.
         """
         profile = self if self.method is FusionMethod.RRF or self.fallback is None else self.fallback
         added = [MEMORY_DENSE] if any(source in DENSE_SOURCES for source in profile.sources) else []
@@ -129,7 +132,7 @@ class RetrievalProfile:
         return replace(profile, sources=tuple(dict.fromkeys((*profile.sources, *added))))
 
     def overridden_by(self, request: SearchRequest) -> RetrievalProfile:
-        """Return the profile with what the request sets. Raises InvalidInputError for a value out of range."""
+        """Return the profile with the request's overrides. Raises InvalidInputError for a value out of range."""
         if request.include_memory and not {MEMORY_DENSE, MEMORY_FULL_TEXT} & set(self.sources):
             return self.with_memory().overridden_by(replace(request, include_memory=False))
         thresholds = self.thresholds
@@ -137,14 +140,14 @@ class RetrievalProfile:
             others = [threshold for threshold in thresholds if not threshold.is_distance]
             dense = [source for source in self.sources if source in DENSE_SOURCES]
             thresholds = (*others, *distance_thresholds(dense, request.vector_score_threshold))
-        asked = [name for source in self.sources for name in LISTS.get(source, (source,))]
+        list_names = [name for source in self.sources for name in LISTS.get(source, (source,))]
         if self.stand_in:
-            asked += LISTS.get(self.stand_in, (self.stand_in,))
-        if request.weights.keys() - set(asked):
+            list_names += LISTS.get(self.stand_in, (self.stand_in,))
+        if request.weights.keys() - set(list_names):
             raise InvalidInputError(
                 "fusion.weights names a list that this mode does not have.",
                 field="fusion.weights",
-                limit=", ".join(asked),
+                limit=", ".join(list_names),
                 remedy="Name only the listed ones.",
             )
         return replace(

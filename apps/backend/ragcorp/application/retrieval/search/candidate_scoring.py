@@ -1,4 +1,4 @@
-"""Completes lists for a fusion of scores: each candidate of any list gets its exact score by each source that can."""
+"""Scores every candidate exactly by every source that can, for linear fusion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragcorp.domain.retrieval import Hit, RankedList
 
 
 def can_score_all(results: Sequence[SourceResult], sources: Sequence[str]) -> bool:
-    """Tell whether each of ``sources`` did its part and can score what it did not list."""
+    """Return whether each of ``sources`` is healthy and can score candidates that it did not list."""
     scoring = {
         result.report.source
         for result in results
@@ -20,7 +20,7 @@ def can_score_all(results: Sequence[SourceResult], sources: Sequence[str]) -> bo
 
 
 async def complete(results: Sequence[SourceResult], lists: Sequence[RankedList]) -> list[RankedList]:
-    """Return ``lists`` with the main list of each source that can score all replaced by one over their union.
+    """Return ``lists``, with the main list of each scoring source replaced by one over all candidates.
 
     Raises what the scorers raise.
     """

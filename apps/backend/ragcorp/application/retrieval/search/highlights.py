@@ -1,9 +1,8 @@
-"""Says which words of a passage match a query: pure, from the lexemes that the index sees in each word.
+"""Highlights the words of a passage that match a query, by the lexemes of the index. Pure.
 
-A passage is read as words, as compounds of them (REQ-2024-001), and as runs of what has a digit and was written with
-spaces (91 234 56 78). A part is marked if one of its lexemes is looked for; a compound or a run is marked whole if a
-lexeme is that none of its parts has. So REQ-2024-001 is one mark for whom looks for it, and of REQ-2024-002 no more is
-marked for them than REQ and 2024.
+A passage is split into words, compounds (REQ-2024-001), and runs of tokens with digits and spaces (91 234 56 78). A
+part is marked if one of its lexemes is wanted; a compound or run is marked whole if a wanted lexeme is in none of its
+parts. So the query REQ-2024-001 marks that code whole, but only REQ and 2024 of REQ-2024-002.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from ragcorp.domain.search.requests import Highlight
 from ragcorp.domain.text.folding import folded_with_places
 
 MAX_WORD = 2000
-"""Characters: a longer word has no lexeme."""
+"""Maximum characters of a word; a longer one has no lexeme."""
 
 MAX_COMPOUND = 200
-"""Characters: what is longer is known by its parts only."""
+"""Maximum characters of a compound; a longer one is marked by its parts only."""
 
 MAX_RUN = 9
-"""Parts of a run; more are a table of numbers."""
+"""Maximum parts of a run; more are a table of numbers."""
 
 _INVISIBLE = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"
 _WORD = re.compile(rf"[^\W_](?:[^\W_]|[\u0300-\u036f{_INVISIBLE}])*")
@@ -31,7 +30,7 @@ _JOINT = re.compile(r"[-\u2010-\u2015\u2212._@]|[/\\?&=#%~]{1,3}|:[/\\]{1,2}")
 _JOINT_OF_DIGITS = re.compile("[,:]")
 _SPACES = re.compile(r"[ \u00a0().-]{1,3}")
 _OPENING = "+("
-"""What stands before a telephone number, and is no part of the mark."""
+"""Characters before a telephone number that are not marked."""
 
 _ALIKE = str.maketrans(
     "\u2010\u2011\u2012\u2013\u2212\u2018\u2019\u201c\u201d",
@@ -44,7 +43,7 @@ _Rule = Callable[[str, "Token", "Token"], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A word, compound or run at [start, end[ of a text, as it is ``spelt`` for the analysis."""
+    """A word, compound or run at [start, end[ of a text, ``spelt`` for the analysis."""
 
     start: int
     end: int
@@ -53,11 +52,11 @@ class Token:
 
 
 def tokens_of(text: str) -> tuple[Token, ...]:
-    """Return what stands in a text side by side, in order; its parts stand in it."""
+    """Return the outermost tokens of a text in order, with their parts."""
     words = [
-        Token(start=found.start(), end=found.start() + len(word), spelt=word.lower())
-        for found in _WORD.finditer(text)
-        if (word := _TRAILING.sub("", found[0]))
+        Token(start=match.start(), end=match.start() + len(word), spelt=word.lower())
+        for match in _WORD.finditer(text)
+        if (word := _TRAILING.sub("", match[0]))
     ]
     compounds = [token for group in _groups(text, words, _makes_compound) for token in _joined(text, group)]
     runs = _groups(text, compounds, _makes_run)
@@ -65,7 +64,7 @@ def tokens_of(text: str) -> tuple[Token, ...]:
 
 
 def spellings(tokens: Iterable[Token]) -> Iterator[str]:
-    """Yield what is to be analysed of the tokens and their parts; the same may come again."""
+    """Yield the spellings to analyse, of tokens and parts; with repetitions."""
     for token in tokens:
         if len(token.spelt) <= (MAX_COMPOUND if token.parts else MAX_WORD):
             yield token.spelt
@@ -73,7 +72,7 @@ def spellings(tokens: Iterable[Token]) -> Iterator[str]:
 
 
 def matching(tokens: Iterable[Token], lexemes: Lexemes, wanted: frozenset[str]) -> Iterator[Highlight]:
-    """Yield the marks, in order and disjoint. ``lexemes`` go by spelling; one that is not there has none."""
+    """Yield the marks, in order and disjoint. ``lexemes`` are by spelling."""
     for token in tokens:
         held = lexemes.get(token.spelt, frozenset())
         of_parts = frozenset[str]().union(*(lexemes.get(part.spelt, frozenset()) for part in _within(token)))
@@ -84,7 +83,7 @@ def matching(tokens: Iterable[Token], lexemes: Lexemes, wanted: frozenset[str]) 
 
 
 def literal(text: str, terms: Sequence[str]) -> Iterator[Highlight]:
-    """Yield where the terms stand literally, in any case and accents, typographic signs like typed ones."""
+    """Yield the literal occurrences of the terms, ignoring case, accents and typographic variants."""
     folded, places = folded_with_places(text.translate(_ALIKE))
     for term in terms:
         looked_for, _ = folded_with_places(term.translate(_ALIKE))
@@ -98,7 +97,7 @@ def literal(text: str, terms: Sequence[str]) -> Iterator[Highlight]:
 
 
 def disjoint(marks: Iterable[Highlight]) -> tuple[Highlight, ...]:
-    """Return the marks in order, those that overlap as one."""
+    """Return the marks in order, overlapping ones merged."""
     merged: list[Highlight] = []
     for mark in sorted(marks, key=lambda mark: (mark.start, mark.end)):
         if merged and mark.start < merged[-1].end:

@@ -1,4 +1,4 @@
-"""One CandidateStore of several: each reads the passages of its collections."""
+"""Combines candidate stores, each for its own collections."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Value = TypeVar("Value")
 
 
 class RoutedCandidateStore:
-    """Asks the stores that have keys, side by side; the ``default`` has those of every collection that is not named.
+    """Reads the stores of the given keys in parallel; ``default`` has the collections that ``by_collection`` lacks.
 
-    Where one is out, so is the whole: half of a page would pass for all of it.
+    If one store fails, the whole read fails: half a page must not look complete.
     """
 
     def __init__(self, *, default: CandidateStore, by_collection: Mapping[str, CandidateStore]) -> None:
@@ -32,18 +32,19 @@ class RoutedCandidateStore:
     async def describe(
         self, keys: Sequence[HitKey], *, principal: Principal, filters: Filters = ()
     ) -> dict[HitKey, Description]:
-        found = await self._asked(keys, lambda store, own: store.describe(own, principal=principal, filters=filters))
-        return _merged(found)
+        answers = await self._route(keys, lambda store, own: store.describe(own, principal=principal, filters=filters))
+        return _merged(answers)
 
     async def features(self, keys: Sequence[HitKey], *, principal: Principal) -> Features:
-        """Return what the stores say; of passages of two of them there is no cosine."""
-        found = await self._asked(keys, lambda store, own: store.features(own, principal=principal))
+        """Return the features of all stores; passages of different stores have no cosine."""
+        answers = await self._route(keys, lambda store, own: store.features(own, principal=principal))
         return Features(
-            cosines=_merged([item.cosines for item in found]), lexemes=_merged([item.lexemes for item in found])
+            cosines=_merged([answer.cosines for answer in answers]),
+            lexemes=_merged([answer.lexemes for answer in answers]),
         )
 
     async def read(self, keys: Sequence[HitKey], *, principal: Principal) -> dict[HitKey, Chunk]:
-        return _merged(await self._asked(keys, lambda store, own: store.read(own, principal=principal)))
+        return _merged(await self._route(keys, lambda store, own: store.read(own, principal=principal)))
 
     async def neighbours(
         self, centres: Sequence[tuple[UUID, int]], *, distance: int, principal: Principal
@@ -51,7 +52,7 @@ class RoutedCandidateStore:
         """Only documents have neighbours."""
         return await self._default.neighbours(centres, distance=distance, principal=principal)
 
-    async def _asked(
+    async def _route(
         self,
         keys: Sequence[HitKey],
         ask: Callable[[CandidateStore, Sequence[HitKey]], Awaitable[Result]],
@@ -59,10 +60,10 @@ class RoutedCandidateStore:
         routed: dict[str, list[HitKey]] = {}
         for key in keys:
             routed.setdefault(key[1] if key[1] in self._by_collection else "", []).append(key)
-        looks = [ask(self._by_collection.get(name, self._default), own) for name, own in routed.items()]
-        if len(looks) == 1:
-            return [await looks[0]]
-        tasks = [asyncio.ensure_future(look) for look in looks]
+        reads = [ask(self._by_collection.get(name, self._default), own) for name, own in routed.items()]
+        if len(reads) == 1:
+            return [await reads[0]]
+        tasks = [asyncio.ensure_future(read) for read in reads]
         try:
             return list(await asyncio.gather(*tasks))
         finally:
@@ -71,5 +72,5 @@ class RoutedCandidateStore:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _merged(found: Sequence[Mapping[Key, Value]]) -> dict[Key, Value]:
-    return {key: value for item in found for key, value in item.items()}
+def _merged(answers: Sequence[Mapping[Key, Value]]) -> dict[Key, Value]:
+    return {key: value for answer in answers for key, value in answer.items()}

@@ -63,10 +63,10 @@ class SourceRetrieval:
             if hit.chunk_id is None and hit.document_id is not None and hit.chunk_index is not None
         ]
         if positions:
-            known = await self._repository.find_chunk_ids(positions, principal=principal)
+            chunk_ids = await self._repository.find_chunk_ids(positions, principal=principal)
             hits: dict[HitKey, Hit] = {}
             for hit in ranked.hits:
-                chunk_id = hit.chunk_id or known.get((hit.document_id, hit.chunk_index))  # type: ignore[arg-type]
+                chunk_id = hit.chunk_id or chunk_ids.get((hit.document_id, hit.chunk_index))  # type: ignore[arg-type]
                 if hit.item_id is not None:
                     hits.setdefault(hit.key, hit)
                 elif chunk_id is not None:

@@ -54,7 +54,7 @@ class DenseChunkSource:
 class SimilarityScorer:
     """Half-centred cosine of any chunk.
 
-    Embeddings of many models crowd around their mean m, which says nothing of a query; cos(q - m/2, p - m/2) spreads
+    Embeddings of many models crowd around their mean m, which no query influences; cos(q - m/2, p - m/2) spreads
     them out and, unlike full centring, keeps some of what the workspace is about (docs/retrieval.md has the figures).
     """
 
@@ -74,7 +74,7 @@ class SimilarityScorer:
 
 
 class FullTextChunkSource:
-    """Chunks that match the words of the query; those that hold its identifiers or all its words stand out."""
+    """Chunks that match words of the query, with extra lists for its identifiers and for all its words."""
 
     name = "full_text"
     collection = CHUNK_COLLECTION
@@ -85,18 +85,18 @@ class FullTextChunkSource:
         self._scoring = scoring
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        found = await self._repository.find_chunks_full_text(
+        matches = await self._repository.find_chunks_full_text(
             query.text, principal=query.principal, filters=query.filters, limit=query.limit, syntax=query.syntax
         )
-        visible = await self._visible(found, query.principal) if query.explain else None
+        visible = await self._visible(matches, query.principal) if query.explain else None
         return SourceAnswer(
-            ranked_list=found.ranked_list,
-            further=(found.identifiers, found.all_words),
-            emphasis={IDENTIFIERS: COMES_FIRST} if found.identifiers.hits else {},
-            cut=found.cut,
+            ranked_list=matches.ranked_list,
+            further=(matches.identifiers, matches.all_words),
+            emphasis={IDENTIFIERS: COMES_FIRST} if matches.identifiers.hits else {},
+            cut=matches.cut,
             scorer=LexicalScorer(
                 scoring=self._scoring,
-                found=found,
+                matches=matches,
                 principal=query.principal,
                 tell_idf=visible is not None and visible.everything,
             ),
@@ -105,12 +105,12 @@ class FullTextChunkSource:
                 if query.syntax is QuerySyntax.WEBSEARCH
                 else None
             ),
-            notes={} if visible is None else lexical_notes(found, visible),
-            terms=found.terms,
+            notes={} if visible is None else lexical_notes(matches, visible),
+            terms=matches.terms,
         )
 
-    async def _visible(self, found: LexicalChunks, principal: Principal) -> VisibleFrequencies:
-        lexemes = [term.lexeme for term in found.terms]
+    async def _visible(self, matches: LexicalChunks, principal: Principal) -> VisibleFrequencies:
+        lexemes = [term.lexeme for term in matches.terms]
         return await self._scoring.visible_frequencies(lexemes, principal=principal)
 
 
@@ -122,30 +122,30 @@ class LexicalScorer:
 
     score_type = ScoreType.EVIDENCE_SHARE
 
-    def __init__(self, *, scoring: ChunkScoring, found: LexicalChunks, principal: Principal, tell_idf: bool) -> None:
+    def __init__(self, *, scoring: ChunkScoring, matches: LexicalChunks, principal: Principal, tell_idf: bool) -> None:
         self._scoring = scoring
-        self._found = found
+        self._matches = matches
         self._principal = principal
         self._tell_idf = tell_idf
 
     async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
-        found = await self.evidence(chunk_ids, score_type=self.score_type)
-        return {chunk_id: min(1.0, total(evidence)) for chunk_id, evidence in found.items()}
+        matches = await self.evidence(chunk_ids, score_type=self.score_type)
+        return {chunk_id: min(1.0, total(evidence)) for chunk_id, evidence in matches.items()}
 
     async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
         if score_type not in (ScoreType.BM25, ScoreType.EVIDENCE_SHARE):
             return {}
         counted = await self._scoring.count_lexemes(
-            [term.lexeme for term in self._found.terms], chunk_ids, principal=self._principal
+            [term.lexeme for term in self._matches.terms], chunk_ids, principal=self._principal
         )
-        factors = term_factors(self._found.terms, score_type=score_type)
+        factors = term_factors(self._matches.terms, score_type=score_type)
         return {
             chunk_id: lexical_evidence(
-                self._found.terms,
+                self._matches.terms,
                 factors,
                 item.counts,
                 length=item.length,
-                average_length=self._found.average_length,
+                average_length=self._matches.average_length,
                 tell_idf=self._tell_idf,
             )
             for chunk_id, item in counted.items()

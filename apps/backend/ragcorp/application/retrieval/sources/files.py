@@ -1,10 +1,11 @@
-"""The retrieval source over files: what a question names is looked for literally, and found with its lines."""
+"""The retrieval source over files: finds the query's terms literally, with their lines."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from ragcorp.application.files.candidates import file_passes
+from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.keyword_extraction import MAX_KEYWORDS, foremost, given_terms, keywords
 from ragcorp.domain.exceptions import FileAccessDeniedError, StorageUnavailableError
 from ragcorp.domain.files.values import (
@@ -20,7 +21,7 @@ from ragcorp.domain.files.values import (
     hit_of,
 )
 from ragcorp.domain.filters import DOCUMENT_FIELDS
-from ragcorp.domain.ports.file_search import FileGrep, TermFrequencies
+from ragcorp.domain.ports.file_search import TermFrequencies
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, HitKey, RankedList, ScoreType
@@ -32,11 +33,10 @@ ROOT_UNAVAILABLE = "root_unavailable"
 
 
 class FileGrepSource:
-    """Passages of files around the terms, whatever their case and accents; a passage of a document is its chunk.
+    """Passages of files around the terms, ignoring case and accents; a passage of a stored document is its chunk.
 
-    The terms are the caller's keywords, else those of the question; where it has none, nothing is found. A caller who
-    may not read the files finds nothing either. Hits for the terms of a question say their share of its evidence; what
-    callers ask for themselves is no question, and every hit is what they asked for.
+    The terms are the caller's keywords, else taken from the query. Without terms, or without access to files, the list
+    is empty. Hits for the terms of a query have their share of its evidence; hits for the caller's keywords have none.
     """
 
     name = GREP
@@ -44,7 +44,7 @@ class FileGrepSource:
     filter_fields = DOCUMENT_FIELDS
 
     def __init__(
-        self, *, files: FileGrep, frequencies: TermFrequencies, access: FileAccess, default_language: str = "es"
+        self, *, files: GrepFiles, frequencies: TermFrequencies, access: FileAccess, default_language: str = "es"
     ) -> None:
         self._files = files
         self._frequencies = frequencies
@@ -70,25 +70,25 @@ class FileGrepSource:
             max_passages=MAX_PASSAGES if query.filters else min(max(1, query.limit), MAX_PASSAGES),
         )
         try:
-            found = await self._files.grep(request, principal=query.principal, filters=query.filters)
+            result = await self._files.grep(request, principal=query.principal, filters=query.filters)
         except FileAccessDeniedError:
             return nothing
-        shares = evidence_shares(found) if given is None else {}
+        shares = evidence_shares(result) if given is None else {}
         hits: dict[HitKey, Hit] = {}
-        for passage in found.passages:
+        for passage in result.passages:
             if self._passes(passage, query):
                 hit = replace(hit_of(passage), evidence=shares.get(passage))
                 hits.setdefault(hit.key, hit)
         return SourceAnswer(
             ranked_list=self._list(tuple(hits.values())[: query.limit]),
-            cut=found.cut,
-            incomplete=TIMED_OUT if found.timed_out else ROOT_UNAVAILABLE if found.unavailable else None,
+            cut=result.cut,
+            incomplete=TIMED_OUT if result.timed_out else ROOT_UNAVAILABLE if result.unavailable else None,
             notes=notes,
             literals=terms,
         )
 
     async def _given_terms(self, text: str, principal: Principal) -> tuple[tuple[str, ...], list[str]]:
-        """Return the caller's terms, and those that are too many."""
+        """Return the caller's terms, and those over the limit."""
         terms = given_terms(text)
         if len(terms) <= MAX_GREP_TERMS:
             return terms, []
@@ -102,14 +102,14 @@ class FileGrepSource:
         return keywords(text, await self._known(text, principal))
 
     async def _known(self, text: str, principal: Principal) -> dict[str, int]:
-        """Return the words' frequencies; none where they cannot be had, as they only choose among words."""
+        """Return the words' frequencies; empty during an outage, as they only choose among words."""
         try:
             return dict(await self._frequencies.document_frequencies(text, principal=principal))
         except StorageUnavailableError:
             return {}
 
     def _passes(self, passage: GrepPassage, query: SourceQuery) -> bool:
-        """Say whether the filters let a passage pass; of one that is a chunk, storage has said it already."""
+        """Return whether a passage meets the filters; storage has already filtered chunks."""
         return passage.chunk is not None or file_passes(
             query.filters, passage.path, access=self._access, language=self._language
         )
@@ -118,7 +118,7 @@ class FileGrepSource:
         return RankedList(source=self.name, score_type=ScoreType.GREP, hits=hits)
 
 
-def evidence_shares(found: GrepResult) -> dict[GrepPassage, float]:
+def evidence_shares(result: GrepResult) -> dict[GrepPassage, float]:
     """Return the share in [0, 1] of the evidence that was looked for, by passage.
 
     share(p) = sum of idf over the terms in p / sum of idf over all terms that a file holds  *  terms held / terms
@@ -126,12 +126,12 @@ def evidence_shares(found: GrepResult) -> dict[GrepPassage, float]:
     The first factor is twice what a passage's score has beyond the number of its terms (grep_ranking.py); terms are
     held where a passage of the result holds them, for of the idf of the others nothing is known.
     """
-    held = len({term for passage in found.passages for term in passage.terms}) / max(1, len(found.terms))
-    return {passage: min(1.0, max(0.0, 2 * (passage.score - len(passage.terms)) * held)) for passage in found.passages}
+    held = len({term for passage in result.passages for term in passage.terms}) / max(1, len(result.terms))
+    return {passage: min(1.0, max(0.0, 2 * (passage.score - len(passage.terms)) * held)) for passage in result.passages}
 
 
 def _given(query: SourceQuery) -> str | None:
-    """Return the caller's keywords, unless they say no more than the question."""
+    """Return the caller's keywords, unless they repeat the query."""
     given = query.keywords
     return None if given is None or is_blank(given) or _plain(given) == _plain(query.text) else given
 

@@ -27,7 +27,7 @@ class GraphSource:
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
         embedding, incomplete = await self._embedded(query.text, query.principal.workspace)
-        found = await self._search.find_facts(
+        facts = await self._search.find_facts(
             query.text,
             embedding,
             principal=query.principal,
@@ -35,7 +35,7 @@ class GraphSource:
             limit=query.limit,
             now=query.now,
         )
-        return SourceAnswer(ranked_list=found, incomplete=incomplete)
+        return SourceAnswer(ranked_list=facts, incomplete=incomplete)
 
     async def _embedded(self, text: str, workspace: str) -> tuple[Vector | None, str | None]:
         if self._embedder.model.dimensions == 0:

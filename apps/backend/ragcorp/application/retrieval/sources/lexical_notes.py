@@ -1,4 +1,4 @@
-"""What an explanation says of a query's terms, and of no document that the caller may not read."""
+"""Notes on a query's terms for explanations, without revealing unreadable documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ragcorp.domain.ports.storage import LexicalChunks, VisibleFrequencies
 from ragcorp.domain.search.lexical import QueryTerm, TermKind
 
 
-def lexical_notes(found: LexicalChunks, visible: VisibleFrequencies) -> dict[str, object]:
+def lexical_notes(matches: LexicalChunks, visible: VisibleFrequencies) -> dict[str, object]:
     """Return the notes of full text: counts are of what the caller may read.
 
     A term that no such chunk holds is shown as it was typed, once, with no idf: as what is unknown, whether or not
@@ -16,11 +16,11 @@ def lexical_notes(found: LexicalChunks, visible: VisibleFrequencies) -> dict[str
     it is hidden from the caller.
     """
     words: dict[str, list[QueryTerm]] = {}
-    for term in found.terms:
+    for term in matches.terms:
         words.setdefault(term.word, []).append(term)
     return {
-        "chunks": found.chunks if visible.everything else visible.chunks,
-        "average_length": found.average_length if visible.everything else None,
+        "chunks": matches.chunks if visible.everything else visible.chunks,
+        "average_length": matches.average_length if visible.everything else None,
         "counted_up_to": None if visible.everything else visible.counted_up_to,
         "terms": [note for terms in words.values() for note in _notes(terms, visible)],
     }

@@ -25,8 +25,8 @@ class StructureSource:
         self._anchors = anchors
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        found = await self._anchors.find(mentions(query.text), principal=query.principal, filters=query.filters)
-        anchors = found.anchors[: query.limit]
+        anchored = await self._anchors.find(mentions(query.text), principal=query.principal, filters=query.filters)
+        anchors = anchored.anchors[: query.limit]
         texts = (
             await self._index.texts([anchor.entity.id for anchor in anchors], principal=query.principal)
             if anchors

@@ -1,8 +1,7 @@
-"""Deduplication: one candidate an artifact.
+"""Deduplication: one candidate for each artifact.
 
-Of the candidates of one artifact a chunk is preferred over the whole artifact, being more specific; then the higher
-score; then the smaller key (ADR-003). The one that stays keeps its own score, also where the one that goes had a higher
-one, and takes the place that this score gives it: the scores of two passages are no evidence for one.
+A chunk is preferred over the whole artifact, being more specific; then the higher score; then the smaller key
+(ADR-003). It keeps its own score, and the rank of that score, even if a dropped candidate scored higher.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MAX_NOTED = 5
 
 
 class Duplicate(TypedDict):
-    """What an explanation says of a candidate that made way.
+    """A dropped duplicate, as an explanation lists it.
 
     >>> Duplicate(collection='artifacts', id='7', score=0.5)['collection']
     'artifacts'
@@ -34,16 +33,16 @@ class Duplicate(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactDeduplication:
-    """Has no parameters. What belongs to no artifact is never a duplicate.
+    """Has no parameters. A candidate without an artifact is never a duplicate.
 
     >>> ArtifactDeduplication().apply([]).report.removed
     0
     """
 
     def apply(self, candidates: Sequence[Candidate]) -> StepOutcome:
-        """Return what stays, by score, ties by key.
+        """Return the remaining candidates by score, ties by key.
 
-        Noted on it are the collections that the artifact was found in, the count of what went, and the best of these.
+        Each gets a note with the collections of its artifact, the number of duplicates and the best of them.
         """
         ranked = sorted(candidates, key=lambda candidate: (-candidate.score, candidate.key))
         groups: dict[str, list[Candidate]] = {}
@@ -66,7 +65,7 @@ class ArtifactDeduplication:
 
 
 def collections_of(candidate: Candidate) -> tuple[str, ...]:
-    """Return the collections that a candidate was found in: its own, then those of what made way for it.
+    """Return the collections of a candidate: its own, then those of its duplicates.
 
     >>> from ragcorp.domain.retrieval import FusedHit, Hit
     >>> from ragcorp.domain.search.candidates import Description

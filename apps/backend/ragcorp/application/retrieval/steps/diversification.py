@@ -29,7 +29,7 @@ _NO_LEXEMES: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diversification:
-    """``trade_off`` in [0, 1] is MMR's lambda: 1 is relevance alone. ``pool_size`` bounds what is reordered.
+    """``trade_off`` in [0, 1] is MMR's lambda; 1 is relevance alone. ``pool_size`` candidates are reordered.
 
     Raises InvalidInputError.
 
@@ -59,15 +59,15 @@ class Diversification:
     def pool(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
         """Return the candidates to reorder, whose features ``apply`` needs: the first ``pool_size``.
 
-        Where the first are reranked, only those: their scores and the others' are not of one kind.
+        Where the first are reranked, only those: the other scores are of another kind.
         """
         pool = tuple(candidates[: self.pool_size])
-        return tuple(takewhile(lambda each: reranking.STEP in each.notes, pool)) or pool
+        return tuple(takewhile(lambda candidate: reranking.STEP in candidate.notes, pool)) or pool
 
     def apply(self, candidates: Sequence[Candidate], features: Features) -> StepOutcome:
-        """Return the pool in the order of MMR, behind it the others in theirs; ties by earlier place.
+        """Return the pool in MMR order, then the other candidates; ties by previous rank.
 
-        Scores stay. The pool is emptied to the end, so that its order does not depend on how much of it is shown.
+        Scores do not change. The whole pool is ordered, so that the order does not depend on the limit.
         """
         pool = self.pool(candidates)
         chosen = self._chosen(pool, features)
@@ -130,7 +130,7 @@ def relevances(scores: Sequence[float]) -> list[float]:
 
 
 def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
-    """Return the Jaccard index in [0, 1]; of two empty sets it is 0, as nothing is known of either.
+    """Return the Jaccard index in [0, 1]; 0 for two empty sets.
 
     >>> jaccard(frozenset('ab'), frozenset('bc'))
     0.3333333333333333

@@ -1,8 +1,8 @@
 """Neighbour expansion: a chunk is shown with the chunks before and after it.
 
 expanded(c, n) = chunks c-n .. c+n of its document, in their order, "[CHUNK BOUNDARY]" between them; those that do not
-exist are left out, and nothing behind a gap is joined. What two adjoining chunks share stands once, with the chunk that
-was found or is nearer to it, so that the text of a result is whole.
+exist are left out, and nothing beyond a gap is joined. Text shared by adjoining chunks appears once, in the result's
+own chunk or the one nearer to it.
 
 A result is expanded for itself, whatever the others are: two results may show the same neighbour. Else what a result
 says would depend on how many are asked for.
@@ -73,7 +73,7 @@ def expanded(chunk: Chunk, neighbours: Mapping[tuple[UUID, int], Chunk], *, dist
 
 
 def report(results: int, *, distance: int) -> StepReport:
-    """Return the step's report for so many results.
+    """Return the step's report for a number of results.
 
     >>> report(3, distance=1).after
     3
@@ -91,12 +91,12 @@ def _side(chunk: Chunk, neighbours: Mapping[tuple[UUID, int], Chunk], offsets: r
 
 
 def _before(neighbour: Chunk, inner: Chunk) -> str:
-    """Return what the chunk before ``inner`` has that ``inner`` has not."""
+    """Return the text of the chunk before ``inner`` that ``inner`` lacks."""
     return neighbour.content[: len(neighbour.content) - _shared(neighbour, inner)].rstrip()
 
 
 def _after(neighbour: Chunk, inner: Chunk) -> str:
-    """Return what the chunk after ``inner`` has that ``inner`` has not."""
+    """Return the text of the chunk after ``inner`` that ``inner`` lacks."""
     rest = neighbour.content[_shared(inner, neighbour) :]
     space = _LEADING_SPACE.match(rest)
     return rest[space.end() :] if space else rest
