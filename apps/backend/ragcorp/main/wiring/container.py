@@ -58,9 +58,7 @@ from ragcorp.main.wiring.retrieval import (
     chunk_sources,
     collection_sources,
     make_breaker,
-    make_fusions,
-    make_planner,
-    make_ranked_search,
+    make_search,
     profiles_of,
     require_names_of_their_own,
 )
@@ -173,16 +171,14 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
             **parts.sources,
         }
         breaker = make_breaker(settings)
-        fusions = make_fusions(parts.fusion)
-        planner = make_planner(settings, profiles, fusions)
-        ranked = make_ranked_search(
+        planner, ranked = make_search(
             settings,
             sources=sources,
             breaker=breaker,
             profiles=profiles,
             repository=repository,
             store=files.stored_with(PostgresCandidateStore(database, model=model)),
-            fusions=fusions,
+            fusion=parts.fusion,
             reranker=reranker,
             analyzer=PostgresTextAnalyzer(database=database),
         )
