@@ -60,7 +60,7 @@ from ragcorp.main.wiring.retrieval import (
     make_breaker,
     make_search,
     profiles_of,
-    require_names_of_their_own,
+    require_unique_names,
 )
 from ragcorp.main.wiring.rollout import make_rollout
 from ragcorp.main.wiring.tracing import make_tracing
@@ -119,7 +119,7 @@ async def open_container(settings: Settings, dsn: str, *, parts: Parts | None = 
     Raises ConfigurationError, StorageUnavailableError or IncompatibleEmbeddingsError.
     """
     parts = parts or Parts()
-    require_names_of_their_own(parts.sources)
+    require_unique_names(parts.sources)
     async with AsyncExitStack() as stack:
         tracing = make_tracing(settings)
         if tracing is not None:
