@@ -31,7 +31,8 @@ from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.settings.schema import load_settings
-from ragcorp.main.wiring.container import Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import open_container
 
 TEXT_TABLES = ("documents", "document_sources", "chunks", "embedding_backlog")
 DATABASE = "ragcorp_bench_ingestion"

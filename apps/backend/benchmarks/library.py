@@ -10,7 +10,8 @@ from benchmarks.corpus import Query
 from benchmarks.loading import MODEL
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.main.settings.schema import load_settings
-from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container, open_container
 
 
 class PrecomputedEmbedder:

@@ -20,7 +20,7 @@ from ragcorp.domain.principal import Principal, Sensitivity
 if TYPE_CHECKING:
     from ragcorp.interface.library.context_client import load_memory_context, load_memory_context_blocking
     from ragcorp.main.opening.library import open_rag as open  # noqa: A004 - `ragcorp.open` is the name that users look for
-    from ragcorp.main.wiring.container import Parts
+    from ragcorp.main.wiring.base import Parts
 
 __version__ = "0.1.0"
 __all__ = [
@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
 
         return open_rag
     if name == "Parts":
-        from ragcorp.main.wiring.container import Parts
+        from ragcorp.main.wiring.base import Parts
 
         return Parts
     if name in ("load_memory_context", "load_memory_context_blocking"):

@@ -28,7 +28,8 @@ from ragcorp.infrastructure.embedded_postgres.provisioning import ensure_provisi
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.infrastructure.postgres.connections.database import of_every_workspace
 from ragcorp.main.settings.schema import load_settings
-from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container, open_container
 from support.models.embedders import TEST_MODEL, HashingEmbedder
 from support.storage.places import memory_folder
 

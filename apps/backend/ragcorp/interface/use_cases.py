@@ -15,7 +15,8 @@ from ragcorp.application.documents.restore import RestoreDocument
 from ragcorp.application.documents.revise import ReviseDocument
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.application.embedding.prune import PruneEmbeddings
-from ragcorp.application.folders.distinct_names import RequireDistinctNames
+from ragcorp.application.files.grep import GrepFiles
+from ragcorp.application.files.read import ReadFile
 from ragcorp.application.folders.ingest import IngestFolder
 from ragcorp.application.folders.watch import WatchFolder
 from ragcorp.application.graph.delete import DeleteFromGraph
@@ -34,7 +35,6 @@ from ragcorp.application.workspaces.choose_language import ChooseLanguage
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.graph import EntityDraft, FactDraft
 from ragcorp.domain.ports.collections import FacetCounts
-from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.ports.use_cases import ChunkSearch, QuestionAnswering
 
 
@@ -84,12 +84,11 @@ class UseCases:
     answer: QuestionAnswering
     context: LoadContext
     introspect: IntrospectHydration
-    grep: FileGrep
-    read_file: FileReading
+    grep: GrepFiles
+    read_file: ReadFile
     ingest: IngestDocument
     ingest_folder: IngestFolder
     watch_folder: WatchFolder
-    distinct_names: RequireDistinctNames
     delete: DeleteDocument
     restore: RestoreDocument
     documents: ListDocuments

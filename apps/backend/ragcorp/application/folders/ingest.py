@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,9 @@ import anyio.to_thread
 
 from ragcorp.application.folders.documents import FolderDocuments, unlisted
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus
+from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ingestion import IngestFailure, IngestOutcome
-from ragcorp.domain.ports.folders import FolderFiles, FolderOptions
+from ragcorp.domain.ports.folders import FolderFiles, FolderOptions, FolderScan, WatchedTree
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import escaped
 
@@ -49,6 +51,28 @@ class IngestFolder:
         self._files = files
         self._default_language = default_language
 
+    async def require_distinct_names(self, paths: Sequence[Path], *, gitignore: bool = True) -> None:
+        """Raises InvalidInputError if two of several paths have a file of one name: one would replace the other.
+
+        Raises MissingFileError for a missing path.
+        """
+        if len(paths) < 2:
+            return
+        names: Counter[str] = Counter()
+        for path in paths:
+            names.update(found.entry.relative for found in (await self._scan(path, gitignore=gitignore))[1].files)
+        twice = sum(count > 1 for count in names.values())
+        if twice:
+            raise InvalidInputError(
+                f"{twice} name{'s stand' if twice > 1 else ' stands'} for more than one file.",
+                field="PATHS",
+                remedy="Ingest each path by itself with its own --prefix, or the folder that holds them all.",
+            )
+
+    async def _scan(self, path: Path, *, gitignore: bool) -> tuple[WatchedTree, FolderScan]:
+        tree = await anyio.to_thread.run_sync(self._files.locate, path)
+        return tree, await anyio.to_thread.run_sync(lambda: self._files.scan(tree, gitignore=gitignore))
+
     async def ingest(
         self,
         root: Path,
@@ -64,8 +88,7 @@ class IngestFolder:
 
         ``by_kind``: store source code with artifact_type ``code`` (None: if no attributes are given).
         """
-        tree = await anyio.to_thread.run_sync(self._files.locate, root)
-        scan = await anyio.to_thread.run_sync(lambda: self._files.scan(tree, gitignore=gitignore))
+        tree, scan = await self._scan(root, gitignore=gitignore)
         entries = [found.entry for found in scan.files]
         options = FolderOptions(
             attributes=attributes or DocumentAttributes(language=self._default_language),

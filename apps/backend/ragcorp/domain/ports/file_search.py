@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ragcorp.domain.files.values import ChunkPlace, FileMatches, FileText, GrepRequest, GrepResult, LineSearch
+from ragcorp.domain.files.values import ChunkPlace, FileMatches, FileText, LineSearch
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
 
@@ -112,19 +112,3 @@ class TermFrequencies(Protocol):
     async def count_chunks(self, *, principal: Principal) -> int:
         """Return the number of all chunks of the principal's workspace, by the same statistics."""
         ...
-
-
-class FileGrep(Protocol):
-    """Searches files for a caller (the use case, as sources and tools see it)."""
-
-    async def grep(self, request: GrepRequest, *, principal: Principal, filters: Filters = ()) -> GrepResult:
-        """Raises InvalidInputError, FileAccessDeniedError, SourceUnavailableError or StorageUnavailableError."""
-        ...
-
-
-class FileReading(Protocol):
-    """Reads a file for a caller (the use case)."""
-
-    async def read(
-        self, path: str, *, principal: Principal, line_start: int | None = None, line_end: int | None = None
-    ) -> FileText: ...

@@ -25,7 +25,7 @@ from ragcorp.interface.tui.query_screen import QueryScreen
 from ragcorp.interface.tui.result_list import ResultList
 from ragcorp.interface.tui.services import Choice, TuiServices
 from ragcorp.interface.tui.shown_text import on_one_line, shortened, shown
-from ragcorp.interface.tui.status_line import StatusLine, found, missing
+from ragcorp.interface.tui.status_line import StatusLine, counts_of, missing
 from ragcorp.interface.tui.viewer_screen import Opened, ViewerScreen
 
 PASSAGES = 10
@@ -134,7 +134,7 @@ class AskScreen(QueryScreen):
         match event:
             case Searched(response=response):
                 self._hits = {hit.chunk.id: hit for hit in response.hits}
-                status.say(f"{found(profile, response, seconds)}. Answering …", warning=missing(response.degraded))
+                status.say(f"{counts_of(profile, response, seconds)}. Answering …", warning=missing(response.degraded))
             case AnswerDelta(text=text):
                 self._text += text
                 self._show_answer()
@@ -143,8 +143,8 @@ class AskScreen(QueryScreen):
                 self._answered = question
                 self._show_answer(abstained=event.abstained, rewritten=event.rewritten_query)
                 self._show_citations(event.citations)
-                said = ABSTAINED if event.abstained else f"Answered from {_sources(len(event.citations))}"
-                status.say(f"{said.rstrip('.')}, {seconds:.2f} s", warning=missing(event.degraded))
+                summary = ABSTAINED if event.abstained else f"Answered from {_sources(len(event.citations))}"
+                status.say(f"{summary.rstrip('.')}, {seconds:.2f} s", warning=missing(event.degraded))
 
     def _show_answer(self, *, abstained: bool = False, rewritten: str | None = None) -> None:
         lines = [Line(text=text, note=abstained) for text in shown(self._text).split("\n")]
@@ -162,7 +162,7 @@ class AskScreen(QueryScreen):
 
 
 def _citation_marks(line: str) -> list[tuple[int, int]]:
-    return [found.span() for found in _CITED.finditer(line)]
+    return [match.span() for match in _CITED.finditer(line)]
 
 
 def _sources(quantity: int) -> str:

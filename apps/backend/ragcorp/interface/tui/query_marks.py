@@ -29,7 +29,7 @@ class QueryMarks:
     """The marks of one query. ``lexemes`` are stems that the search itself matched."""
 
     def __init__(self, query: str, lexemes: Iterable[str] = ()) -> None:
-        tokens = [folded_in_place(found[0]) for found in _JOINED.finditer(query)]
+        tokens = [folded_in_place(match[0]) for match in _JOINED.finditer(query)]
         self._joined = tuple({token for token in tokens if not _WORD.fullmatch(token)})
         words = {token for token in tokens if _WORD.fullmatch(token)}
         self._words = tuple((words - _SMALL) or words)
@@ -49,7 +49,7 @@ class QueryMarks:
         """Return words inside longer words, which a literal search finds too: pasarela in PasarelaLenta."""
         for word in self._words:
             if len(word) >= STEM:
-                yield from (found.span() for found in re.finditer(re.escape(word), plain))
+                yield from (match.span() for match in re.finditer(re.escape(word), plain))
 
     def _is_meant(self, word: str) -> bool:
         if word in self._words:
@@ -68,7 +68,7 @@ def _alike(word: str, wanted: str) -> bool:
 
 def _places(text: str, token: str) -> Iterable[tuple[int, int]]:
     pattern = re.compile(rf"(?<!\w){re.escape(token)}(?!\w)")
-    return (found.span() for found in pattern.finditer(text))
+    return (match.span() for match in pattern.finditer(text))
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -21,7 +21,7 @@ from ragcorp.interface.tui.query_marks import QueryMarks
 from ragcorp.interface.tui.query_screen import QueryScreen
 from ragcorp.interface.tui.result_list import ResultList
 from ragcorp.interface.tui.services import Choice, TuiServices
-from ragcorp.interface.tui.status_line import StatusLine, found, missing
+from ragcorp.interface.tui.status_line import StatusLine, counts_of, missing
 from ragcorp.interface.tui.viewer_screen import Opened, ViewerScreen
 
 DEBOUNCE_SECONDS = 0.15
@@ -138,7 +138,7 @@ class SearchScreen(QueryScreen):
     def _show_response(self, response: SearchResponse, query: str, profile: str, seconds: float) -> None:
         self._show(response.hits, query)
         self._shown_for = (query, profile)
-        self.query_one(StatusLine).say(found(profile, response, seconds), warning=missing(response.degraded))
+        self.query_one(StatusLine).say(counts_of(profile, response, seconds), warning=missing(response.degraded))
         if not response.hits:
             self.query_one(LineView).show([Line(text="Nothing found.", note=True)])
 

@@ -47,24 +47,24 @@ class StatusLine(Static):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - textual's own name
         super().__init__("", id=id, markup=False)
-        self.said = ""
+        self.text_shown = ""
 
     def say(self, text: str, *, warning: str = "") -> None:
-        """Say ``text``, and below it a warning."""
+        """Show ``text``, and a warning below it."""
         line = Text(text)
         if warning:
             line.append("\n! " + warning, style="bold")
         self._show(line)
 
     def fail(self, error: Exception, *, again: str = "") -> None:
-        """Say what went wrong and what can be done about it; ``again``: how, where it may pass by itself."""
-        said = sentences(error)
+        """Show an error with its remedy; ``again`` says how to retry if the cause may pass by itself."""
+        text = sentences(error)
         if again and isinstance(error, SourceUnavailableError):
-            said += f" {again}"
-        self._show(Text(f"! {said}", style="bold"))
+            text += f" {again}"
+        self._show(Text(f"! {text}", style="bold"))
 
     def _show(self, line: Text) -> None:
-        self.said = line.plain
+        self.text_shown = line.plain
         self.update(line)
 
 
@@ -72,15 +72,15 @@ def sentences(error: Exception) -> str:
     """Return an error's message, limit and remedy; of an unexpected one only its type."""
     if not isinstance(error, RagcorpError):
         return f"Something unexpected went wrong ({type(error).__name__}). Try again, and report it."
-    said = [error.message]
+    parts = [error.message]
     if error.limit and error.limit.replace(",", "") not in error.message.replace(",", ""):
-        said.append(f"Limit: {error.limit}.")
+        parts.append(f"Limit: {error.limit}.")
     if error.remedy:
-        said.append(error.remedy)
-    return on_one_line(" ".join(said))
+        parts.append(error.remedy)
+    return on_one_line(" ".join(parts))
 
 
-def found(profile: str, response: SearchResponse, seconds: float) -> str:
+def counts_of(profile: str, response: SearchResponse, seconds: float) -> str:
     """Return the status of a search: characters, and chunks or files."""
     tool = TOOLS.get(profile, "search")
     answered = replace(response, reports=tuple(report for report in response.reports if report.reason is None))

@@ -31,7 +31,8 @@ from ragcorp.main.opening.sessions import session_of
 from ragcorp.main.opening.storage import open_storage, prepare_storage
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.schema import EmbeddingProvider, Settings
-from ragcorp.main.wiring.container import Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import open_container
 from ragcorp.main.wiring.models import make_embedder
 
 PATIENT: dict[str, float] = {

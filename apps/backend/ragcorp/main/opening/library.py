@@ -15,7 +15,8 @@ from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.storage import open_storage, prepare_storage
 from ragcorp.main.settings.principals import local_principal
 from ragcorp.main.settings.schema import Settings, load_settings
-from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container, open_container
 
 
 class RagHandle:

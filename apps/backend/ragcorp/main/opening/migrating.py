@@ -28,6 +28,6 @@ async def migrate_database(target: Target, row_level_security: RowLevelSecurity 
 async def schema_state(target: Target) -> SchemaState:
     """Raises ConfigurationError for a database that a newer version migrated."""
     async with open_storage(settings_for(target)) as storage:
-        found = await anyio.to_thread.run_sync(state, storage.dsn)
-    found.require_known()
-    return SchemaState(current=found.current, head=found.head)
+        revision = await anyio.to_thread.run_sync(state, storage.dsn)
+    revision.require_known()
+    return SchemaState(current=revision.current, head=revision.head)

@@ -16,7 +16,7 @@ from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.administration.migrations import Migrated, migrate, state
 from ragcorp.main.settings.schema import Settings
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 
 logger = logging.getLogger(__name__)
 

@@ -32,7 +32,7 @@ from ragcorp.main.service.status import make_status
 from ragcorp.main.settings.addresses import allowed_hosts
 from ragcorp.main.settings.schema import Settings
 from ragcorp.main.wiring.container import Container
-from ragcorp.main.wiring.deadlines import ask_seconds, grep_seconds
+from ragcorp.main.wiring.limits import ask_seconds, grep_seconds
 
 logger = logging.getLogger(__name__)
 
@@ -105,10 +105,10 @@ def http_services(container: Container, worker: EmbeddingWorker) -> HttpServices
         readiness=readiness,
         pool_statistics=container.database.statistics,
         wake_embedding=worker.wake,
-        observe_rollout=container.rollout_observers.add,
+        observe_rollout=container.search_parts.rollout_observers.add,
         observe_embedding_cache=container.cache_observers.add,
         state=ServiceState(
-            breakers=container.breaker_states,
+            breakers=container.search_parts.breaker_states,
             dropped_lines=dropped_lines,
             build=lambda: build,
             schema=readiness.seen,

@@ -104,8 +104,8 @@ def make_status(container: Container, *, readiness: Callable[[], Awaitable[None]
             models=tuple(name for name in (RERANK, ANSWERER) if name not in {part.source for part in off}),
             flags=shown_flags(container.settings),
         ),
-        circuits=container.breaker_states,
-        failed_calls=lambda: container.model_health.failed,
+        circuits=container.search_parts.breaker_states,
+        failed_calls=lambda: container.search_parts.model_health.failed,
         look=look,
         counter=PostgresContentCounts(container.database),
     )
@@ -147,7 +147,7 @@ def _off(container: Container) -> list[PartStatus]:
         ]
     if not container.file_roots:
         off.append(_not_configured(GREP, "no folder is allowed.", "Name the folders in ALLOWED_PATHS."))
-    if not container.reranks:
+    if not container.search_parts.reranks:
         off.append(_not_configured(RERANK, "no reranker is set up.", "Set RERANK_PROVIDER and RERANK_URL."))
     return off
 

@@ -27,10 +27,10 @@ def address_of(host: str) -> tuple[socket.AddressFamily, str]:
     if host == "localhost":
         return socket.AF_INET, "127.0.0.1"
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
-        found = []
-    for family, _, _, _, address in found:
+        addresses = []
+    for family, _, _, _, address in addresses:
         if family in (socket.AF_INET, socket.AF_INET6):
             return socket.AddressFamily(family), str(address[0])
     raise ConfigurationError(
@@ -52,7 +52,7 @@ def allowed_hosts(settings: Settings) -> frozenset[str] | None:
     Without a key only the Host header distinguishes this machine's user from a foreign page in its browser. With a
     key, which no browser sends by itself, any name is allowed.
     """
-    named = frozenset(name for name in (each.strip().lower() for each in settings.allowed_hosts.split(",")) if name)
+    named = frozenset(name for name in (part.strip().lower() for part in settings.allowed_hosts.split(",")) if name)
     if named:
         return LOOPBACK_HOSTS | named
     try:

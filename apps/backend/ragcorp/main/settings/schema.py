@@ -329,15 +329,15 @@ def load_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
     try:
         return Settings(**given)
     except ValidationError as error:
-        found = {
+        problems = {
             ".".join(map(str, item["loc"])): item["msg"].removeprefix("Value error, ")
             for item in error.errors(include_input=False, include_url=False)
         }
-        for name in {ALIASES[name] for name in found if name in ALIASES}:
-            found.pop(name, None)  # it has the alias's value
+        for name in {ALIASES[name] for name in problems if name in ALIASES}:
+            problems.pop(name, None)  # it has the alias's value
         raise ConfigurationError(
-            f"The settings are not valid. {'; '.join(f'{name.upper()}: {text}' for name, text in found.items())}.",
-            field=", ".join(sorted(name.upper() for name in found)),
+            f"The settings are not valid. {'; '.join(f'{name.upper()}: {text}' for name, text in problems.items())}.",
+            field=", ".join(sorted(name.upper() for name in problems)),
             remedy=REMEDY,
         ) from None
 

@@ -6,16 +6,11 @@ from dataclasses import dataclass
 
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.application.embedding.prune import PruneEmbeddings
-from ragcorp.application.embedding.query_cache import QueryCachingEmbedder
 from ragcorp.application.embedding.vector_memory import VectorMemory
-from ragcorp.domain.observers import EmbeddingCacheObservers
-from ragcorp.domain.ports.models import Embedder
-from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.tables.embedded import OF_ITEMS, STRUCTURE
-from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
-from ragcorp.main.settings.schema import Settings
+from ragcorp.main.wiring.base import Base
 
 PASSAGES_IN_MEMORY = 2048
 """Vectors of passages in memory: 25 MB at 1,536 dimensions, 6 MB at 384."""
@@ -27,36 +22,20 @@ class EmbeddingParts:
     prune: PruneEmbeddings
 
 
-def cached(embedder: Embedder, settings: Settings, *, observers: EmbeddingCacheObservers) -> QueryCachingEmbedder:
-    """Return the embedder behind the cache of queries."""
-    return QueryCachingEmbedder(
-        embedder=embedder,
-        size=settings.query_cache_size,
-        ttl_seconds=settings.embedding_cache_ttl,
-        observer=observers,
-    )
-
-
-def make_embedding(
-    settings: Settings,
-    *,
-    database: Database,
-    embedder: Embedder,
-    statistics: StatisticsKeeper,
-    observers: EmbeddingCacheObservers,
-) -> EmbeddingParts:
+def make_embedding(base: Base) -> EmbeddingParts:
+    database = base.database
     cache = PostgresEmbeddingCache(database=database)
     return EmbeddingParts(
         embed_pending=EmbedPending(
-            embedder=embedder,
+            embedder=base.embedder,
             backlogs=(
-                PostgresEmbeddingBacklog(database=database, statistics=statistics),
+                PostgresEmbeddingBacklog(database=database, statistics=base.statistics),
                 PostgresEmbeddingBacklog(database=database, table=STRUCTURE),
             ),
             item_backlogs=tuple(PostgresEmbeddingBacklog(database=database, table=table) for table in OF_ITEMS),
             cache=cache,
-            memory=VectorMemory(size=PASSAGES_IN_MEMORY, ttl_seconds=settings.embedding_cache_ttl),
-            observer=observers,
+            memory=VectorMemory(size=PASSAGES_IN_MEMORY, ttl_seconds=base.settings.embedding_cache_ttl),
+            observer=base.cache_observers,
         ),
         prune=PruneEmbeddings(cache=cache),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
-
 from ragcorp.application.graph.delete import DeleteFromGraph
 from ragcorp.application.graph.extract_facts import ExtractFacts
 from ragcorp.application.graph.load import LoadGraph
@@ -24,19 +22,17 @@ from ragcorp.infrastructure.postgres.graph.search import GraphSearchOptions, Pos
 from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.interface.use_cases import GraphUseCases
 from ragcorp.main.settings.schema import AnswerProvider, Settings
+from ragcorp.main.wiring.base import Base
 
 SHARE_OF_DEADLINE = 0.8
 """The statement timeout as a share of the source's deadline, so that its connection is clean by then."""
 
 
-def make_graph(
-    settings: Settings, stack: AsyncExitStack, *, database: Database, tokens: TokenObserver, budget: TokenBudget
-) -> GraphUseCases:
-    """Return the use cases; ``stack`` closes the model's client, if there is one."""
-    extractor = make_extractor(settings, tokens=tokens)
+def make_graph(base: Base, budget: TokenBudget) -> GraphUseCases:
+    settings, database = base.settings, base.database
+    extractor = make_extractor(settings, tokens=base.token_observers)
     if extractor is not None:
-        stack.push_async_callback(extractor.aclose)
-        extractor = ExtractsWithinBudget(extractor=extractor, budget=budget)
+        extractor = ExtractsWithinBudget(extractor=base.closing(extractor), budget=budget)
     repository = PostgresGraphRepository(database=database)
     save_entities = SaveDrafts[EntityDraft](
         save=repository.save_entities, max_metadata_bytes=settings.max_metadata_bytes

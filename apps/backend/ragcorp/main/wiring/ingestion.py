@@ -8,25 +8,21 @@ from functools import partial
 from ragcorp.application.documents.ingest import IngestDocument
 from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
 from ragcorp.application.embedding.embed_pending import EmbedPending
-from ragcorp.application.folders.distinct_names import RequireDistinctNames
 from ragcorp.application.folders.documents import FolderDocuments
 from ragcorp.application.folders.ingest import IngestFolder
 from ragcorp.application.folders.sync import SyncFolder
 from ragcorp.application.folders.watch import WatchFolder
 from ragcorp.application.structure.refresh import RefreshStructure
-from ragcorp.domain.ports.storage import DocumentStore
 from ragcorp.infrastructure.files.folder import LocalFiles
 from ragcorp.infrastructure.files.roots import parse_roots
 from ragcorp.infrastructure.files.watching import LocalWatching
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
-from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.files.folder_rows import PostgresFolderRecords
 from ragcorp.infrastructure.postgres.structure.backlog import PostgresStructureBacklog
-from ragcorp.infrastructure.postgres.workspaces.statistics_keeper import StatisticsKeeper
 from ragcorp.infrastructure.structure.extractor import TreeSitterExtractor
 from ragcorp.infrastructure.structure.tokenizer import SplintrTokenizer
-from ragcorp.main.settings.schema import Settings
+from ragcorp.main.wiring.base import Base
 from ragcorp.main.wiring.file_search import logical_path
 
 
@@ -36,20 +32,12 @@ class IngestionParts:
     preparation: DocumentPreparation
     ingest: IngestDocument
     ingest_folder: IngestFolder
-    distinct_names: RequireDistinctNames
     watch_folder: WatchFolder
     refresh_structure: RefreshStructure
 
 
-def make_ingestion(
-    settings: Settings,
-    *,
-    database: Database,
-    store: DocumentStore,
-    statistics: StatisticsKeeper,
-    embed_pending: EmbedPending | None,
-) -> IngestionParts:
-    """Return the parts; without ``embed_pending`` no vectors are made."""
+def make_ingestion(base: Base, *, embed_pending: EmbedPending) -> IngestionParts:
+    settings, database = base.settings, base.database
     parser = MultiFormatParser()
     extractor = TreeSitterExtractor(tokenizer=SplintrTokenizer())
     preparation = DocumentPreparation(
@@ -59,13 +47,13 @@ def make_ingestion(
         structure=extractor,
     )
     ingest = IngestDocument(
-        store=store,
+        store=base.store,
         preparation=preparation,
-        embed_pending=embed_pending,
+        embed_pending=embed_pending if base.embeds else None,
         embed_wait_seconds=settings.embed_wait_seconds,
     )
     files = LocalFiles(suffixes=parser.suffixes, max_bytes=settings.max_file_bytes)
-    records = PostgresFolderRecords(database=database, statistics=statistics)
+    records = PostgresFolderRecords(database=database, statistics=base.statistics)
     documents = FolderDocuments(
         ingest=ingest,
         preparation=preparation,
@@ -79,7 +67,6 @@ def make_ingestion(
         preparation=preparation,
         ingest=ingest,
         ingest_folder=IngestFolder(documents=documents, files=files, default_language=settings.default_language),
-        distinct_names=RequireDistinctNames(files=files),
         watch_folder=WatchFolder(
             sync=SyncFolder(documents=documents, files=files, records=records),
             files=files,

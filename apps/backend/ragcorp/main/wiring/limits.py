@@ -1,27 +1,39 @@
-"""Builds the token budget of keys."""
+"""Builds the token budget of keys, and the deadlines of requests."""
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
 
 from ragcorp.application.limits.token_budget import TokenBudget
-from ragcorp.domain.observers import TokenObservers
-from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.keys.token_usage import PostgresTokenUsage
-from ragcorp.main.settings.schema import Settings
+from ragcorp.main.settings.schema import AnswerProvider, Settings
+from ragcorp.main.wiring.answering import REWRITE_TIMEOUT_SECONDS
+from ragcorp.main.wiring.base import Base
+
+ASK_MARGIN_SECONDS = 1.0
+GREP_MARGIN_SECONDS = 1.0
 
 
-def make_budget(
-    settings: Settings, stack: AsyncExitStack, *, database: Database, tokens: TokenObservers
-) -> TokenBudget:
-    """Return the budget, an observer of ``tokens``; ``stack`` writes its last counts."""
+def make_budget(base: Base) -> TokenBudget:
+    """Return the budget, which observes the tokens that models use."""
     budget = TokenBudget(
-        store=PostgresTokenUsage(database=database),
-        daily_tokens=settings.daily_token_budget,
+        store=PostgresTokenUsage(database=base.database),
+        daily_tokens=base.settings.daily_token_budget,
         now=partial(datetime.now, UTC),
     )
-    stack.push_async_callback(budget.aclose)
-    tokens.add(budget)
-    return budget
+    base.token_observers.add(budget)
+    return base.closing(budget)
+
+
+def grep_seconds(settings: Settings) -> float:
+    """Return the deadline of a search in files, which ends earlier by itself with partial results."""
+    return max(settings.request_timeout_seconds, settings.grep_timeout_seconds + GREP_MARGIN_SECONDS)
+
+
+def ask_seconds(settings: Settings) -> float:
+    """Return the deadline of a question: a language model may take longer than another request."""
+    if settings.answer_provider is AnswerProvider.EXTRACTIVE:
+        return settings.request_timeout_seconds
+    answer_seconds = settings.search_timeout_seconds + settings.answer_timeout_seconds + ASK_MARGIN_SECONDS
+    return max(settings.request_timeout_seconds, answer_seconds + REWRITE_TIMEOUT_SECONDS)

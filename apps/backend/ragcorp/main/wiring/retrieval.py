@@ -41,7 +41,7 @@ FILTER_FIELDS = {
 }
 
 
-def require_unique_names(sources: Mapping[str, RetrievalSource]) -> None:
+def require_names_of_their_own(sources: Mapping[str, RetrievalSource]) -> None:
     """Raise ConfigurationError if a custom source has the name of a built-in list."""
     if taken := sources.keys() & OWN_LISTS:
         raise ConfigurationError(
@@ -110,39 +110,59 @@ def make_breaker(settings: Settings) -> CircuitBreaker:
     )
 
 
-def make_search(
+def make_fusions(fusion: FusionService | None) -> dict[FusionMethod, FusionService]:
+    """Return the fusions by method. Without a ``fusion`` by rank there is none, and searches are dense only."""
+    return {} if fusion is None else {FusionMethod.RRF: fusion, FusionMethod.LINEAR: LinearFusionService()}
+
+
+def make_planner(
+    settings: Settings, profiles: Mapping[str, RetrievalProfile], fusions: Mapping[FusionMethod, FusionService]
+) -> SearchPlanner:
+    return SearchPlanner(
+        profiles=profiles,
+        methods=fusions.keys(),
+        rules=SearchRules(
+            default_mode=SearchMode.HYBRID if settings.enable_hybrid_search else SearchMode.DENSE,
+            default_method=settings.fusion_method,
+            max_query_characters=settings.max_query_characters,
+            max_filter_conditions=settings.max_filter_conditions,
+            max_limit=settings.max_limit,
+            total_timeout_seconds=settings.search_timeout_seconds,
+        ),
+    )
+
+
+def make_ranked_search(
     settings: Settings,
     *,
     sources: Mapping[str, RetrievalSource],
     profiles: Mapping[str, RetrievalProfile],
+    fusions: Mapping[FusionMethod, FusionService],
     repository: DocumentRepository,
     store: CandidateStore,
-    fusion: FusionService | None,
     reranker: Reranker | None,
     breaker: CircuitBreaker,
     analyzer: TextAnalyzer,
-) -> tuple[SearchPlanner, RankedSearch]:
-    """Return the planner and the runner of searches; without a ``fusion`` by rank they are dense only."""
-    fusions = {} if fusion is None else {FusionMethod.RRF: fusion, FusionMethod.LINEAR: LinearFusionService()}
-    rules = SearchRules(
-        default_mode=SearchMode.HYBRID if settings.enable_hybrid_search else SearchMode.DENSE,
-        default_method=settings.fusion_method,
-        max_query_characters=settings.max_query_characters,
-        max_filter_conditions=settings.max_filter_conditions,
-        max_limit=settings.max_limit,
-        total_timeout_seconds=settings.search_timeout_seconds,
-    )
-    limits = RerankLimits(pool_size=settings.rerank_pool_size, timeout_seconds=settings.rerank_timeout_seconds)
-    ranked = RankedSearch(
-        fan_out=SourceFanOut(sources=sources, source_timeout_seconds=settings.source_timeout_seconds, breaker=breaker),
+) -> RankedSearch:
+    return RankedSearch(
+        fan_out=SourceFanOut(
+            sources=sources,
+            source_timeout_seconds=settings.source_timeout_seconds,
+            breaker=breaker,
+        ),
         repository=repository,
         store=store,
-        pipeline=StepPipeline(store=store, reranker=reranker, rerank_limits=limits),
+        pipeline=StepPipeline(
+            store=store,
+            reranker=reranker,
+            rerank_limits=RerankLimits(
+                pool_size=settings.rerank_pool_size, timeout_seconds=settings.rerank_timeout_seconds
+            ),
+        ),
         highlighter=Highlighter(analyzer=analyzer),
         fusions=fusions,
         profiles=profiles,
     )
-    return SearchPlanner(profiles=profiles, methods=fusions.keys(), rules=rules), ranked
 
 
 def distance_threshold(settings: Settings, model: ActiveModel | None) -> float:

@@ -10,7 +10,7 @@ import pytest
 from ragcorp.application.answering.abstention import ABSTENTIONS
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 from support.models.openai_server import FakeOpenAI, openai_server
 

@@ -17,7 +17,7 @@ from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.text.neutral_text import neutral
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 from support.models.openai_server import openai_server
 from support.retrieval.sources import ScriptedSource

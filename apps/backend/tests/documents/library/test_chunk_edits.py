@@ -11,7 +11,7 @@ from ragcorp.domain.documents import Chunk, DocumentAttributes, IngestStatus, Vi
 from ragcorp.domain.exceptions import ConflictError, InvalidInputError, NotFoundError
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 from support.retrieval.corpus import OpenRag, found
 

@@ -19,7 +19,7 @@ from ragcorp.domain.exceptions import (
     NotFoundError,
 )
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 from support.retrieval.corpus import OpenRag, count, found
 

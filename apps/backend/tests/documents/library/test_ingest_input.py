@@ -16,7 +16,7 @@ from ragcorp.domain.exceptions import (
 )
 from ragcorp.domain.ingestion import IngestFailure, IngestRequest, IngestResult
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 from support.retrieval.corpus import OpenRag, count, found
 from support.storage.stored import ANYONE

@@ -10,7 +10,7 @@ import pytest
 
 from ragcorp.infrastructure.postgres.documents import writes as document_writes
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 from support.retrieval.bm25 import assert_in_step
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragcorp.domain.principal import Principal
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.anyio

@@ -19,7 +19,7 @@ from ragcorp.domain.search.requests import SearchHit, SearchRequest, SearchRespo
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.files.roots import roots_of, write
 from support.files.sources import candidates_of, grep_over, source_of
 from support.memory.collections import store_over

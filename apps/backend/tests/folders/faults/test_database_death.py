@@ -18,7 +18,8 @@ from ragcorp.domain.ports.folders import WatchKind
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.main.settings.schema import load_settings
-from ragcorp.main.wiring.container import Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import open_container
 from support.files.watched_trees import FolderOf, put
 from support.models.embedders import TEST_MODEL, HashingEmbedder
 

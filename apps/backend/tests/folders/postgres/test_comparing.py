@@ -17,7 +17,7 @@ from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.ingestion import IngestRequest
 from ragcorp.domain.ports.folders import FileClaim, FileStamp, FoundFile, SyncCounts, WatchKind
 from ragcorp.domain.principal import Principal
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.files.watched_trees import Events, Folder, FolderOf, put
 from support.models.embedders import HashingEmbedder
 from support.retrieval.corpus import count, found

@@ -19,7 +19,8 @@ from ragcorp.application.keys.create import CreateKey, KeyRequest
 from ragcorp.domain.keys import EVERY_SCOPE
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Container, Parts
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container
 from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.http.serving import serving
 from support.models.embedders import HashingEmbedder

@@ -13,7 +13,7 @@ from ragcorp.domain.exceptions import NotFoundError
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.shapes.hydration import HydrationTurnBody
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.anyio

@@ -23,7 +23,8 @@ from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.settings.schema import LOCAL_MODEL, load_settings
-from ragcorp.main.wiring.container import Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import open_container
 from support.models.embedders import TEST_MODEL
 from support.models.openai_server import FakeOpenAI, openai_server
 from support.retrieval.corpus import OpenRag, degraded

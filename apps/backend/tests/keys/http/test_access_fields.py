@@ -26,7 +26,8 @@ from ragcorp.domain.retrieval import Hit
 from ragcorp.domain.search.sources import GREP
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Container, Parts
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container
 from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.http.callers import bearer
 from support.http.events import events_of

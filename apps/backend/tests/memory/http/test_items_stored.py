@@ -15,7 +15,7 @@ from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.fixtures.http import Serve
 from support.models.embedders import HashingEmbedder
 

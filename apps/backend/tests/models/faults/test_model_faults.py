@@ -23,7 +23,8 @@ from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.embedder import OpenAIEmbedder
 from ragcorp.infrastructure.reranking.http_reranker import HttpReranker
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Container, Parts
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container
 from support.faults.proxy import Fault, fault_proxy
 from support.http.events import events_of
 from support.models.embedders import TEST_MODEL, HashingEmbedder

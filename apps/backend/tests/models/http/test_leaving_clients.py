@@ -14,7 +14,8 @@ import pytest
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.embedder import OpenAIEmbedder
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Container, Parts
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container
 from support.http.serving import serving
 from support.models.embedders import TEST_MODEL, HashingEmbedder
 from support.models.openai_server import FakeOpenAI, openai_server
@@ -115,7 +116,7 @@ CASES: tuple[tuple[str, str, str, dict[str, Any] | None, str, str], ...] = (
 async def test_the_call_of_a_model_ends_with_its_client(
     make_container: MakeContainer, model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragcorp.main.wiring.conversations.REWRITE_TIMEOUT_SECONDS", LONG)
+    monkeypatch.setattr("ragcorp.main.wiring.answering.REWRITE_TIMEOUT_SECONDS", LONG)
     container = await container_of(make_container, model)
     async with run_app(container) as app, serving(app) as url:
         async with httpx.AsyncClient(base_url=url, timeout=60) as client:

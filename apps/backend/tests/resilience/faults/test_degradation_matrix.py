@@ -22,7 +22,8 @@ from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.retrieval import Hit, RankedList
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Container, Parts
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 from support.retrieval.corpus import CONTRACTS, fill
 from support.retrieval.sources import ScriptedSource

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 
 pytestmark = pytest.mark.anyio

@@ -21,7 +21,7 @@ from ragcorp.domain.structure.hydration import (
 )
 from ragcorp.interface.http.monitoring.metrics import HttpMetrics
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.fixtures.http import Serve
 from support.hydration.in_memory import ref, text
 from support.models.embedders import HashingEmbedder

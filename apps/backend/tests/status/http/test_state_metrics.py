@@ -16,7 +16,7 @@ from ragcorp.interface.http.monitoring.metrics import HttpMetrics, reason_label
 from ragcorp.interface.http.monitoring.state_metrics import ServiceState
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.http.fakes import World
 from support.models.embedders import HashingEmbedder
 

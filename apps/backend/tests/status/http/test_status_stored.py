@@ -22,7 +22,8 @@ from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.main.service.app import run_app
 from ragcorp.main.service.status import SHOWN, shown_flags
 from ragcorp.main.settings.schema import Settings, load_settings
-from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container, open_container
 from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.faults.proxy import Fault, FaultProxy, fault_proxy
 from support.http.callers import bearer

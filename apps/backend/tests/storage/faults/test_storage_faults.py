@@ -31,7 +31,8 @@ from ragcorp.infrastructure.postgres.administration.migrations import migrate, s
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.settings.schema import load_settings
-from ragcorp.main.wiring.container import Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import open_container
 from support.models.embedders import TEST_MODEL, HashingEmbedder
 
 pytestmark = pytest.mark.anyio

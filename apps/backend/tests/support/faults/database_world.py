@@ -20,7 +20,8 @@ from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres, 
 from ragcorp.infrastructure.postgres.administration.migrations import migrate
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.settings.schema import load_settings
-from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container, open_container
 from support.faults.proxy import FaultProxy, fault_proxy
 from support.faults.service_probes import Probes, probed
 from support.models.embedders import TEST_MODEL, HashingEmbedder

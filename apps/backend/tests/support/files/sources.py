@@ -6,7 +6,6 @@ from ragcorp.application.files.candidates import FileCandidates
 from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.retrieval.sources.files import FileGrepSource
 from ragcorp.domain.files.values import FileAccess
-from ragcorp.domain.ports.file_search import FileGrep
 from ragcorp.infrastructure.files.repository import LocalFileRepository
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
 from ragcorp.infrastructure.files.safe_open import Roots
@@ -36,7 +35,7 @@ def grep_over(roots: Roots, database: Database, *, access: FileAccess | None = N
     )
 
 
-def source_of(grep: FileGrep, database: Database, *, access: FileAccess | None = None) -> FileGrepSource:
+def source_of(grep: GrepFiles, database: Database, *, access: FileAccess | None = None) -> FileGrepSource:
     return FileGrepSource(
         files=grep, frequencies=PostgresTermFrequencies(database=database), access=access or FileAccess()
     )

@@ -17,7 +17,8 @@ from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.main.settings.schema import load_settings
-from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container, open_container
 from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.models.embedders import HashingEmbedder
 

@@ -50,7 +50,7 @@ def screen(pilot: AnyPilot) -> str:
 
 
 def status(pilot: AnyPilot) -> str:
-    return pilot.app.screen.query_one(StatusLine).said
+    return pilot.app.screen.query_one(StatusLine).text_shown
 
 
 def shown(pilot: AnyPilot) -> list[str]:

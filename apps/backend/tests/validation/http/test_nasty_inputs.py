@@ -22,7 +22,7 @@ from ragcorp.domain.embeddings import Vector
 from ragcorp.infrastructure.openai_compatible.prompt import chat_messages
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.http.fakes import ScriptedAnswerer
 from support.http.nasty_inputs import NastyInput, expand, read_nasty_inputs
 from support.models.embedders import HashingEmbedder

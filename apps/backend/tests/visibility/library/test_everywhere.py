@@ -19,7 +19,7 @@ from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import Hit, RankedList
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 from support.retrieval.corpus import OpenRag
 

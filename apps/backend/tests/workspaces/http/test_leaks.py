@@ -26,7 +26,8 @@ from ragcorp.infrastructure.postgres.keys.store import PostgresKeyStore
 from ragcorp.interface.mcp.tools import TOOLS
 from ragcorp.main.service.app import run_app
 from ragcorp.main.settings.schema import load_settings
-from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container, open_container
 from ragcorp.main.wiring.keys import make_digests, utc_now
 from support.http.serving import serving
 from support.http.workspace_questions import (

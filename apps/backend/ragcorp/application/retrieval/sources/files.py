@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ragcorp.application.files.candidates import file_passes
+from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.keyword_extraction import MAX_KEYWORDS, foremost, given_terms, keywords
 from ragcorp.domain.exceptions import FileAccessDeniedError, StorageUnavailableError
 from ragcorp.domain.files.values import (
@@ -20,7 +21,7 @@ from ragcorp.domain.files.values import (
     hit_of,
 )
 from ragcorp.domain.filters import DOCUMENT_FIELDS
-from ragcorp.domain.ports.file_search import FileGrep, TermFrequencies
+from ragcorp.domain.ports.file_search import TermFrequencies
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, HitKey, RankedList, ScoreType
@@ -43,7 +44,7 @@ class FileGrepSource:
     filter_fields = DOCUMENT_FIELDS
 
     def __init__(
-        self, *, files: FileGrep, frequencies: TermFrequencies, access: FileAccess, default_language: str = "es"
+        self, *, files: GrepFiles, frequencies: TermFrequencies, access: FileAccess, default_language: str = "es"
     ) -> None:
         self._files = files
         self._frequencies = frequencies

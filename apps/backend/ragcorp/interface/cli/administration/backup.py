@@ -47,8 +47,8 @@ async def restore(
     Restore only files that you trust: a dump is a program that the database runs.
     """
     if listed:
-        found = call.services.read_backup(file)
-        call.output.result(asdict(found), lambda console: _print(console, found))
+        described = call.services.read_backup(file)
+        call.output.result(asdict(described), lambda console: _print(console, described))
         return
     with call.progress("restore", "MB") as report:
         done = await call.services.restore(call.target, file, replace, _megabytes(report))
@@ -69,13 +69,13 @@ def _megabytes(report: Report) -> Report:
     return on_bytes
 
 
-def _print(console: Console, found: Backup) -> None:
-    console.print(plain(f"{found.file}: {found.bytes / MEGABYTE:,.1f} MB", style="bold"))
+def _print(console: Console, described: Backup) -> None:
+    console.print(plain(f"{described.file}: {described.bytes / MEGABYTE:,.1f} MB", style="bold"))
     console.print(
         plain(
-            f"made {found.created_at} by ragcorp {found.version}, PostgreSQL {found.postgresql}, "
-            f"schema revision {found.revision}, embedding model {found.embedding_model or 'none'}"
+            f"made {described.created_at} by ragcorp {described.version}, PostgreSQL {described.postgresql}, "
+            f"schema revision {described.revision}, embedding model {described.embedding_model or 'none'}"
         )
     )
-    shown = (f"{name} {found.rows[name]:,}" for name in _SHOWN if found.rows.get(name))
+    shown = (f"{name} {described.rows[name]:,}" for name in _SHOWN if described.rows.get(name))
     console.print(plain(", ".join(shown) or "no documents"))

@@ -98,10 +98,10 @@ async def list_artifacts(call: Call, page: PageOptions) -> None:
     """List documents in the order of their external_id."""
     selection = DocumentSelection(prefix=page.prefix, filters=page.conditions)
     async with call.open() as session:
-        found = await session.use_cases.documents.list(
+        listed = await session.use_cases.documents.list(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page("items", *found, document_of=stored_artifact, cells=DOCUMENT_CELLS)
+    call.output.page("items", *listed, document_of=stored_artifact, cells=DOCUMENT_CELLS)
 
 
 async def get_artifact(call: Call, external_id: options.ItemId) -> None:
@@ -121,10 +121,10 @@ async def list_chunks(
     """List passages in the order of their documents and of the text."""
     selection = ChunkSelection(prefix=page.prefix, artifact=artifact, filters=page.conditions)
     async with call.open() as session:
-        found = await session.use_cases.collections.chunks.list(
+        listed = await session.use_cases.collections.chunks.list(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page("items", *found, document_of=stored_chunk, cells=CHUNK_CELLS)
+    call.output.page("items", *listed, document_of=stored_chunk, cells=CHUNK_CELLS)
 
 
 async def get_chunk(call: Call, chunk_id: ChunkId) -> None:

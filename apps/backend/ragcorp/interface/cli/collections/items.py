@@ -113,10 +113,10 @@ class ItemCommands:
         """List items in the order of their external_id."""
         selection = ItemSelection(prefix=page.prefix, filters=page.conditions)
         async with call.open() as session:
-            found = await session.use_cases.collections.items_of(self._collection).items.list(
+            listed = await session.use_cases.collections.items_of(self._collection).items.list(
                 selection, principal=session.principal, limit=page.limit, cursor=page.cursor
             )
-        call.output.page("items", *found, document_of=stored_item, cells=ITEM_CELLS)
+        call.output.page("items", *listed, document_of=stored_item, cells=ITEM_CELLS)
 
     async def get(self, call: Call, external_id: options.ItemId) -> None:
         """Show an item."""

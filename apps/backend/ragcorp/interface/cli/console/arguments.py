@@ -13,7 +13,7 @@ from ragcorp.interface.request_values import parse_filters, parse_selection
 
 def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
     """Return the pairs as an object. A value may be JSON; a repeated key collects a list. Raises InvalidInputError."""
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for pair in pairs:
         key, separator, written = pair.partition("=")
         if not separator or not key.strip():
@@ -21,8 +21,8 @@ def parse_pairs(pairs: Sequence[str], *, option: str) -> dict[str, object]:
                 f"{option} takes KEY=VALUE.", field=option, remedy=f"Write it as {option} language=es."
             )
         value = _value(written)
-        found[key] = [*_listed(found[key]), *_listed(value)] if key in found else value
-    return found
+        values[key] = [*_listed(values[key]), *_listed(value)] if key in values else value
+    return values
 
 
 def parse_filter_pairs(pairs: Sequence[str] | None) -> Filters:

@@ -118,14 +118,16 @@ def options_of(group: type) -> list[inspect.Parameter]:
     """Return the options of a group, one per field."""
     hints = get_type_hints(group, include_extras=True)
     return [
-        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
-        for each in fields(group)
+        inspect.Parameter(
+            option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name]
+        )
+        for option in fields(group)
     ]
 
 
 def grouped(group: Any, arguments: dict[str, Any]) -> Any:
     """Take the options of a group out of ``arguments`` and return the group."""
-    return group(**{each.name: arguments.pop(each.name) for each in fields(group)})
+    return group(**{option.name: arguments.pop(option.name) for option in fields(group)})
 
 
 def run_until_stopped(

@@ -16,6 +16,8 @@ from ragcorp.application.evaluation.answers import EvaluateAnswers
 from ragcorp.application.evaluation.calibrate import CalibrateFusion
 from ragcorp.application.evaluation.load_set import LoadEvaluationSet
 from ragcorp.application.evaluation.retrieval import EvaluateRetrieval
+from ragcorp.application.files.grep import GrepFiles
+from ragcorp.application.files.read import ReadFile
 from ragcorp.application.keys.create import CreateKey
 from ragcorp.application.keys.list import ListKeys
 from ragcorp.application.keys.revoke import RevokeKey
@@ -23,7 +25,6 @@ from ragcorp.application.upkeep.task_progress import Report
 from ragcorp.application.workspaces.settle import SettleWorkspace
 from ragcorp.domain.diagnosis import Check
 from ragcorp.domain.ports.embeddings import ModelState
-from ragcorp.domain.ports.file_search import FileGrep, FileReading
 from ragcorp.domain.principal import Principal
 from ragcorp.evaluation.answers import AskQuestion
 from ragcorp.evaluation.report import RunReport
@@ -152,8 +153,8 @@ class EvaluationFiles:
 class FileTools:
     """Searches and reads the user's own files, without a database."""
 
-    grep: FileGrep
-    read_file: FileReading
+    grep: GrepFiles
+    read_file: ReadFile
     principal: Principal
 
 

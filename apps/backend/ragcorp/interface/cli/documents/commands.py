@@ -39,10 +39,10 @@ async def list_documents(
     """List documents in the order of their external_id."""
     selection = DocumentSelection(prefix=page.prefix, filters=page.conditions, deleted=deleted)
     async with call.open() as session:
-        found = await session.use_cases.documents.list(
+        listed = await session.use_cases.documents.list(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page("documents", *found, document_of=stored_document, cells=DOCUMENT_CELLS)
+    call.output.page("documents", *listed, document_of=stored_document, cells=DOCUMENT_CELLS)
 
 
 async def show(call: Call, external_id: ExternalId) -> None:

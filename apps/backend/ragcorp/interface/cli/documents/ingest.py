@@ -140,7 +140,7 @@ async def ingest(
         options = wanted.folder(default_language=use_cases.default_language)
         if watch:
             return await _watch(call, session, paths[0], options, no_embed=no_embed)
-        await use_cases.distinct_names.require(paths, gitignore=options.gitignore)
+        await use_cases.ingest_folder.require_distinct_names(paths, gitignore=options.gitignore)
         totals = IngestTotals()
         with resumable(call):
             for path in paths:

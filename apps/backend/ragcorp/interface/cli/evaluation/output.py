@@ -29,26 +29,26 @@ class Evaluated:
     calibration: Calibration | None
 
 
-def evaluation_document(found: Evaluated, conditions: Mapping[str, object]) -> dict[str, object]:
+def evaluation_document(evaluated: Evaluated, conditions: Mapping[str, object]) -> dict[str, object]:
     """Return the JSON document; ``conditions`` are the options of the run. Latencies are in milliseconds."""
     kinds: dict[str, dict[str, object]] = {}
-    for name, report in found.reports.items():
+    for name, report in evaluated.reports.items():
         for kind, summary in report.kinds.items():
             kinds.setdefault(kind, {})[name] = {
                 **_summary(summary),
                 "interval": _interval(summary.metrics[NDCG]),
                 "intervals": _intervals(summary),
             }
-    first = next(iter(found.reports), None)
+    first = next(iter(evaluated.reports), None)
     return {
-        "set": found.evaluation_set.name,
-        "documents": len(found.evaluation_set.passages),
-        "queries": len(found.evaluation_set.queries),
+        "set": evaluated.evaluation_set.name,
+        "documents": len(evaluated.evaluation_set.passages),
+        "queries": len(evaluated.evaluation_set.queries),
         **conditions,
-        "runs": {name: _run(report, first) for name, report in found.reports.items()},
+        "runs": {name: _run(report, first) for name, report in evaluated.reports.items()},
         "kinds": kinds,
-        "comparison": found.comparison and _comparison(found.comparison),
-        "calibration": found.calibration and _calibration(found.calibration),
+        "comparison": evaluated.comparison and _comparison(evaluated.comparison),
+        "calibration": evaluated.calibration and _calibration(evaluated.calibration),
     }
 
 
@@ -95,20 +95,20 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
         "kinds": {
             kind: {"queries": queries, **_difference(value)} for kind, (queries, value) in comparison.kinds.items()
         },
-        "gained": [_change(each) for each in comparison.gained],
-        "lost": [_change(each) for each in comparison.lost],
+        "gained": [_change(change) for change in comparison.gained],
+        "lost": [_change(change) for change in comparison.lost],
     }
 
 
-def _change(each: QueryChange) -> dict[str, object]:
+def _change(change: QueryChange) -> dict[str, object]:
     return {
-        "query": each.query.id,
-        "text": each.query.text,
-        "kind": each.query.kind or None,
-        "a": _rounded(each.before),
-        "b": _rounded(each.after),
-        "rank_a": each.rank_before,
-        "rank_b": each.rank_after,
+        "query": change.query.id,
+        "text": change.query.text,
+        "kind": change.query.kind or None,
+        "a": _rounded(change.before),
+        "b": _rounded(change.after),
+        "rank_a": change.rank_before,
+        "rank_b": change.rank_after,
     }
 
 
@@ -128,26 +128,26 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, DIGITS)
 
 
-def print_evaluation(console: Console, found: Evaluated) -> None:
+def print_evaluation(console: Console, evaluated: Evaluated) -> None:
     """Print the runs, the kinds, the comparison and the calibration."""
-    evaluation_set = found.evaluation_set
+    evaluation_set = evaluated.evaluation_set
     console.print(
         plain(
             f"{evaluation_set.name}: {len(evaluation_set.passages):,} passages, {len(evaluation_set.queries):,} "
             "queries. Brackets: 95 % intervals, paired bootstrap over queries."
         )
     )
-    if found.reports:
-        console.print(_runs_table(found.reports))
-    if any(report.kinds for report in found.reports.values()):
-        console.print(_kinds_table(found.reports))
-    for name, report in found.reports.items():
+    if evaluated.reports:
+        console.print(_runs_table(evaluated.reports))
+    if any(report.kinds for report in evaluated.reports.values()):
+        console.print(_kinds_table(evaluated.reports))
+    for name, report in evaluated.reports.items():
         for reason, queries in sorted(report.degraded.items()):
             console.print(plain(f"{name}: degraded in {queries:,} queries ({reason})", style="yellow"))
-    if found.comparison:
-        _print_comparison(console, found.comparison)
-    if found.calibration:
-        calibration = found.calibration
+    if evaluated.comparison:
+        _print_comparison(console, evaluated.comparison)
+    if evaluated.calibration:
+        calibration = evaluated.calibration
         console.print(
             plain(
                 f"Linear fusion: w = {calibration.evidence_weight:.4f}, a = {calibration.identifier_weight:.4f} "
@@ -191,7 +191,7 @@ def _kinds_table(reports: Mapping[str, RunReport]) -> Table:
 def _cells(summary: Summary) -> list[str]:
     """Return the metrics with their intervals, the share of empty lists and the latencies."""
     return [
-        *(f"{each.value:.4f} [{each.low:.3f}, {each.high:.3f}]" for each in summary.metrics.values()),
+        *(f"{estimate.value:.4f} [{estimate.low:.3f}, {estimate.high:.3f}]" for estimate in summary.metrics.values()),
         f"{summary.empty:.1%}",
         *("" if latency is None else f"{latency:.1f}" for latency in (summary.p50_ms, summary.p95_ms)),
     ]
@@ -212,13 +212,13 @@ def _print_comparison(console: Console, comparison: Comparison) -> None:
 
 def _changes_table(title: str, changes: Sequence[QueryChange]) -> Table:
     table = Table(f"{title} most", "kind", NDCG, "first relevant at", "text")
-    for each in changes:
+    for change in changes:
         table.add_row(
-            plain(each.query.id),
-            plain(each.query.kind),
-            f"{each.before:.3f} > {each.after:.3f}",
-            f"{each.rank_before or '-'} > {each.rank_after or '-'}",
-            plain(each.query.text),
+            plain(change.query.id),
+            plain(change.query.kind),
+            f"{change.before:.3f} > {change.after:.3f}",
+            f"{change.rank_before or '-'} > {change.rank_after or '-'}",
+            plain(change.query.text),
         )
     return table
 

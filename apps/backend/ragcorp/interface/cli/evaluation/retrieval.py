@@ -62,12 +62,12 @@ async def evaluate_retrieval(call: Call, folder: Path, options: EvaluateOptions)
                     evaluation_set, principal=opened.session.principal, progress=call.progress
                 )
     measured += [Measured(run=run) for run in saved.values()]
-    runs = {each.run.name: each for each in measured}
+    runs = {one.run.name: one for one in measured}
     if options.compare is not None:
         first, second = options.compare
         rest = [name for name in runs if name not in options.compare]
         runs = {name: runs[name] for name in (first, second, *rest)}
-    found = Evaluated(
+    evaluated = Evaluated(
         evaluation_set=evaluation_set,
         reports=report(evaluation_set, list(runs.values()), resampling=options.resampling),
         comparison=(
@@ -82,13 +82,13 @@ async def evaluate_retrieval(call: Call, folder: Path, options: EvaluateOptions)
         ),
         calibration=calibration,
     )
-    made = [each.run for each in measured if each.run.name not in saved]
+    made = [one.run for one in measured if one.run.name not in saved]
     if options.save:
         files.save_runs(options.save, made, evaluation_set.name)
     if options.trec:
         files.write_trec(options.trec, made)
     if options.plot and plotter:
-        plotter(options.plot, evaluation_set.name, found.reports)
+        plotter(options.plot, evaluation_set.name, evaluated.reports)
     conditions = {
         "every": options.every,
         "variant": options.variant,
@@ -96,7 +96,7 @@ async def evaluate_retrieval(call: Call, folder: Path, options: EvaluateOptions)
         "resamples": options.resampling.resamples,
         "seed": options.resampling.seed,
     }
-    call.output.result(evaluation_document(found, conditions), lambda console: print_evaluation(console, found))
+    call.output.result(evaluation_document(evaluated, conditions), lambda console: print_evaluation(console, evaluated))
 
 
 def _opening(options: EvaluateOptions, evaluation_set: EvaluationSet) -> EvaluationOptions:
@@ -111,7 +111,7 @@ def _opening(options: EvaluateOptions, evaluation_set: EvaluationSet) -> Evaluat
 
 def _saved_runs(names: Sequence[str], files: EvaluationFiles, evaluation_set: EvaluationSet) -> dict[str, Run]:
     """Return the runs of those ``names`` that are files, by that name. Raises InvalidInputError."""
-    found: dict[str, Run] = {}
+    runs: dict[str, Run] = {}
     for name in names:
         file, _, chosen = name.rpartition(":")
         if Path(name).is_file():
@@ -126,8 +126,8 @@ def _saved_runs(names: Sequence[str], files: EvaluationFiles, evaluation_set: Ev
                 field="--compare",
                 remedy="Name the folder of the set that the run was made on.",
             )
-        found[name] = Run(name=name, rankings=run.rankings)
-    return found
+        runs[name] = Run(name=name, rankings=run.rankings)
+    return runs
 
 
 def _profiles(options: EvaluateOptions, saved: dict[str, Run], evaluation_set: EvaluationSet) -> list[EvaluatedProfile]:

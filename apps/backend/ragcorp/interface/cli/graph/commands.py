@@ -116,10 +116,10 @@ async def entities(
     """List entities in the order of their external_id."""
     selection = GraphSelection(prefix=page.prefix, filters=page.conditions, name=name)
     async with call.open() as session:
-        found = await session.use_cases.graph.read.entities(
+        listed = await session.use_cases.graph.read.entities(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page("entities", *found, document_of=stored_entity, cells=ENTITY_CELLS)
+    call.output.page("entities", *listed, document_of=stored_entity, cells=ENTITY_CELLS)
 
 
 async def facts(
@@ -130,10 +130,10 @@ async def facts(
     """List facts in the order of their external_id."""
     selection = GraphSelection(prefix=page.prefix, filters=page.conditions, entity=entity)
     async with call.open() as session:
-        found = await session.use_cases.graph.read.facts(
+        listed = await session.use_cases.graph.read.facts(
             selection, principal=session.principal, limit=page.limit, cursor=page.cursor
         )
-    call.output.page("facts", *found, document_of=stored_fact, cells=FACT_CELLS)
+    call.output.page("facts", *listed, document_of=stored_fact, cells=FACT_CELLS)
 
 
 async def add_entity(

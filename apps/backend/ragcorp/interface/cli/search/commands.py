@@ -146,8 +146,8 @@ async def search(
     request = wanted.request(query, limit=limit)
     async with call.open() as session:
         response = await session.use_cases.search.search(request, principal=session.principal)
-    found = search_results(response, request_id=uuid4().hex)
-    call.output.result(found, lambda console: _print_results(console, response))
+    document = search_results(response, request_id=uuid4().hex)
+    call.output.result(document, lambda console: _print_results(console, response))
 
 
 async def ask(

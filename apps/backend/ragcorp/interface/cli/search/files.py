@@ -109,8 +109,8 @@ def parse_lines(written: str | None) -> tuple[int | None, int | None]:
     """Return the first and the last line of ``10-20``, ``10-`` or ``10``. Raises InvalidInputError."""
     if written is None:
         return None, None
-    found = _LINES.fullmatch(written.strip())
-    numbers = {} if found is None else {name: int(digits) for name, digits in found.groupdict().items() if digits}
+    match = _LINES.fullmatch(written.strip())
+    numbers = {} if match is None else {name: int(digits) for name, digits in match.groupdict().items() if digits}
     if not numbers:
         raise InvalidInputError("--lines takes FIRST-LAST.", field="--lines", remedy="Write it as --lines 10-20.")
     only = numbers.get("only")
@@ -119,7 +119,7 @@ def parse_lines(written: str | None) -> tuple[int | None, int | None]:
 
 def _print_passages(console: Console, result: GrepResult) -> None:
     if not result.passages:
-        console.print("Nothing found.")
+        console.print("Nothing match.")
     for number, passage in enumerate(result.passages):
         if number:
             console.print("")

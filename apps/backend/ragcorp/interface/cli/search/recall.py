@@ -30,18 +30,18 @@ async def context(
 ) -> None:
     """Print what is remembered, as a briefing for a language model's prompt."""
     async with call.open() as opened:
-        found = await opened.use_cases.context.load(query, limit=limit, session=session, principal=opened.principal)
-    call.output.result(context_document(found, request_id=uuid4().hex), lambda console: _print(console, found))
+        briefing = await opened.use_cases.context.load(query, limit=limit, session=session, principal=opened.principal)
+    call.output.result(context_document(briefing, request_id=uuid4().hex), lambda console: _print(console, briefing))
     if not call.output.json:
         # stdout is for the prompt alone
-        print_degraded(call.output.notes, found.degraded)
-        if not found.context:
+        print_degraded(call.output.notes, briefing.degraded)
+        if not briefing.context:
             call.output.note("Nothing is remembered.")
 
 
-def _print(console: Console, found: MemoryContext) -> None:
-    if found.context:
-        console.print(plain(found.context))
+def _print(console: Console, briefing: MemoryContext) -> None:
+    if briefing.context:
+        console.print(plain(briefing.context))
 
 
 async def introspect(

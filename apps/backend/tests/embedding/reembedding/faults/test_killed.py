@@ -17,7 +17,7 @@ from ragcorp.application.embedding.reembed import PROBE
 from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 from support.models.openai_server import FakeOpenAI, openai_server
 from support.models.reembedding import MISSING

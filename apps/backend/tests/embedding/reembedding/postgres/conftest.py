@@ -12,7 +12,7 @@ from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.embeddings.reembedding import PostgresReembedding
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import TEST_MODEL, HashingEmbedder
 from support.models.reembedding import Open, fill, open_store
 

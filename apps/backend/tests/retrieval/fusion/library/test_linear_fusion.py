@@ -14,7 +14,7 @@ from ragcorp.domain.retrieval import Hit
 from ragcorp.infrastructure.postgres.workspaces.search_statistics import PostgresSearchStatistics
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 from support.retrieval.corpus import CONTRACTS, OpenRag, degraded, fill, shown
 from support.retrieval.sources import ScriptedSource

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import BrokenEmbedder
 
 pytestmark = pytest.mark.anyio

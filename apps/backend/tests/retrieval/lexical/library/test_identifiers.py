@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.retrieval.corpus import GivenVectors, OpenRag, fill, shown
 from support.storage.stored import towards
 

@@ -12,7 +12,7 @@ from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.search.requests import SearchHit, SearchResponse
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import BrokenEmbedder
 from support.retrieval.corpus import GivenVectors, OpenRag, degraded, shown
 from support.storage.stored import towards

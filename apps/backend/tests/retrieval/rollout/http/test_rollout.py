@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ragcorp.main.service.app import run_app
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 from support.retrieval.sources import ScriptedSource
 
@@ -72,7 +72,7 @@ async def test_shadows_by_outcome_and_their_overlap(
         parts=Parts(embedder=HashingEmbedder(), sources={"mine": source}), hybrid_shadow=True
     )
     ended = Ended()
-    container.rollout_observers.add(ended)
+    container.search_parts.rollout_observers.add(ended)
     async with run_app(container) as app, make_client(app) as client:
         await client.put("/documents/a.md", json={"text": "El plazo es de 30 días."})
         for error in (None, RuntimeError("a bug")):

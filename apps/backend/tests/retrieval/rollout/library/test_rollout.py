@@ -18,7 +18,8 @@ from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
 from ragcorp.main.settings.schema import load_settings
-from ragcorp.main.wiring.container import Container, Parts, open_container
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container, open_container
 from support.models.embedders import HashingEmbedder
 from support.retrieval.sources import ScriptedSource
 
@@ -60,7 +61,7 @@ async def open_seen(make_container: Callable[..., Any]) -> Open:
         nonlocal stored
         container: Container = await make_container(parts=parts or Parts(embedder=HashingEmbedder()), **settings)
         seen = Seen()
-        container.rollout_observers.add(seen)
+        container.search_parts.rollout_observers.add(seen)
         rag = make_rag(container)
         if not stored:
             for name, text in TEXTS.items():

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from ragcorp.domain.search.requests import SearchResponse
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 from support.retrieval.corpus import CONTRACTS, OpenRag, fill
 from support.retrieval.sources import ScriptedSource

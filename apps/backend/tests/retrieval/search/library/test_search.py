@@ -13,7 +13,7 @@ from ragcorp.domain.exceptions import (
     AllSourcesFailedError,
     InvalidInputError,
 )
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 from support.retrieval.corpus import CONTRACTS, GivenVectors, OpenRag, asked, break_full_text, degraded, fill, shown
 from support.storage.stored import towards

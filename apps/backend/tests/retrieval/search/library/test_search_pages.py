@@ -16,7 +16,7 @@ from ragcorp.domain.exceptions import (
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.retrieval import RankedList
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import HashingEmbedder
 from support.retrieval.corpus import CONTRACTS, GivenVectors, OpenRag, fill, shown
 from support.retrieval.sources import ScriptedSource

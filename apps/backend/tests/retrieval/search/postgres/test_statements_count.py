@@ -14,7 +14,8 @@ from ragcorp.domain.embeddings import Vector
 from ragcorp.infrastructure.postgres.connections.database import EVERY_WORKSPACE
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.opening.library import make_rag
-from ragcorp.main.wiring.container import Container, Parts
+from ragcorp.main.wiring.base import Parts
+from ragcorp.main.wiring.container import Container
 from support.models.embedders import HashingEmbedder
 
 pytestmark = pytest.mark.anyio

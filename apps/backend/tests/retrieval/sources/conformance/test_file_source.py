@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ragcorp.application.files.grep import GrepFiles
 from ragcorp.domain.files.values import FileAccess, GrepRequest, GrepResult
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.file_search import FileGrep
 from ragcorp.domain.ports.sources import RetrievalSource
 from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.postgres.connections.database import Database
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 class FilesByWorkspace:
     """The roots of each workspace, each with its own access: one process serves the files of one."""
 
-    def __init__(self, by_workspace: Mapping[str, FileGrep], otherwise: FileGrep) -> None:
+    def __init__(self, by_workspace: Mapping[str, GrepFiles], otherwise: GrepFiles) -> None:
         self._by_workspace = by_workspace
         self._otherwise = otherwise
 

@@ -20,7 +20,7 @@ from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.retrieval import Hit, RankedList
 from ragcorp.infrastructure.postgres.documents.repository import PostgresDocumentRepository
 from ragcorp.interface.library.rag import Rag
-from ragcorp.main.wiring.container import Parts
+from ragcorp.main.wiring.base import Parts
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 from support.retrieval.corpus import CONTRACTS, OpenRag, asked, break_full_text, degraded, fill, shown
 from support.retrieval.sources import ScriptedSource

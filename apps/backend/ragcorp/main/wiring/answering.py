@@ -1,21 +1,25 @@
-"""Builds the memory context and the conversations of answers."""
+"""Builds the answers to questions, their conversations and the memory context."""
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
-
+from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.application.answering.conversations import ConversationLimits, Conversations
+from ragcorp.application.limits.token_budget import TokenBudget
 from ragcorp.application.memory.load_context import ContextLimits, LoadContext
+from ragcorp.application.status.model_health import ModelHealth
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.ports.models import QuestionRewriter
 from ragcorp.domain.ports.observers import TokenObserver
-from ragcorp.domain.ports.text import LanguageDetector
 from ragcorp.domain.ports.use_cases import ChunkSearch
+from ragcorp.infrastructure.language.detector import LangidDetector
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.question_rewriter import OpenAIQuestionRewriter
-from ragcorp.infrastructure.postgres.connections.database import Database
+from ragcorp.infrastructure.postgres.chunks.page_texts import PostgresPageTexts
 from ragcorp.infrastructure.postgres.items.repository import PostgresItemRepository
 from ragcorp.main.settings.schema import AnswerProvider, Settings
+from ragcorp.main.wiring.base import Base, Parts
+from ragcorp.main.wiring.models import make_answerer
 
 REWRITE_TIMEOUT_SECONDS = 5.0
 """After this time a question is rewritten without the model."""
@@ -32,25 +36,33 @@ def make_context(settings: Settings, search: ChunkSearch) -> LoadContext:
     )
 
 
-def make_conversations(
-    settings: Settings,
-    stack: AsyncExitStack,
-    *,
-    database: Database,
-    languages: LanguageDetector,
-    tokens: TokenObserver,
-) -> Conversations:
-    """Return the conversations; ``stack`` closes the client of the language model, if there is one."""
+def make_answer(
+    base: Base, parts: Parts, *, search: ChunkSearch, budget: TokenBudget, health: ModelHealth
+) -> AnswerQuery:
+    """Return the answers to questions, alone or in conversations, within the token budget."""
+    settings, database, tokens = base.settings, base.database, base.token_observers
+    languages = LangidDetector(default=settings.default_language)
     rewriter = make_rewriter(settings, tokens=tokens)
-    if rewriter is not None:
-        stack.push_async_callback(rewriter.aclose)
-    return Conversations(
-        history=PostgresItemRepository(database=database, collection=Collection.HISTORY),
+    return AnswerQuery(
+        search=search,
+        answerer=base.closing(parts.answerer or make_answerer(settings, database, tokens=tokens)),
         languages=languages,
-        rewriter=rewriter,
-        limits=ConversationLimits(
-            rewrite_timeout_seconds=REWRITE_TIMEOUT_SECONDS, max_query_characters=settings.max_query_characters
+        pages=CitedPages(texts=PostgresPageTexts(database=database)),
+        limits=AnswerLimits(
+            max_passages=settings.answer_max_passages,
+            max_limit=settings.max_limit,
+            timeout_seconds=settings.answer_timeout_seconds,
         ),
+        conversations=Conversations(
+            history=PostgresItemRepository(database=database, collection=Collection.HISTORY),
+            languages=languages,
+            rewriter=None if rewriter is None else base.closing(rewriter),
+            limits=ConversationLimits(
+                rewrite_timeout_seconds=REWRITE_TIMEOUT_SECONDS, max_query_characters=settings.max_query_characters
+            ),
+        ),
+        require_budget=budget.require,
+        observer=health,
     )
 
 
