@@ -118,10 +118,9 @@ def slot_of(scope: Scope) -> RequestSlot:
 
 
 class AdmissionGate:
-    """Gives each request its slot, and has it taken with the end of the body; BoundedRoute does so where none is read.
+    """Creates each request's slot and takes it at the end of the body; without a body, BoundedRoute takes it.
 
-    Health, readiness, metrics and the web page need no slot, nor does the stream of an MCP session, which lasts as long
-    as that.
+    Health, readiness, metrics, the web page and the streams of MCP sessions need no slot.
     """
 
     def __init__(self, app: ASGIApp, *, limiters: Limiters) -> None:

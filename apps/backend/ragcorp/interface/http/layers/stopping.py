@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -74,7 +73,7 @@ class _Exchange:
         self._started = False
         self._complete = False
         self._ended = False
-        self._last: Callable[[], bytes] = self._last_event
+        self._media_type: bytes | None = None
 
     async def run(self, app: ASGIApp, receive: Receive) -> None:
         self._work = asyncio.current_task()
@@ -95,9 +94,8 @@ class _Exchange:
             return
         if message["type"] == "http.response.start":
             self._started = True
-            media_type = _media_type(message)
-            if media_type in (EVENTS, LINES) and self._scope["path"] not in OWN_END:
-                self._last = self._last_event if media_type == EVENTS else self._last_line
+            self._media_type = _media_type(message)
+            if self._media_type in (EVENTS, LINES) and self._scope["path"] not in OWN_END:
                 self._watch = asyncio.create_task(self._end_at_shutdown())
         elif message["type"] == "http.response.body" and not message.get("more_body", False):
             self._complete = True
@@ -114,13 +112,11 @@ class _Exchange:
             if self._work is not None:
                 self._work.cancel()
 
-    def _last_event(self) -> bytes:
+    def _last(self) -> bytes:
+        if self._media_type == LINES:
+            return dumps({"error": STOPPING.as_line()}) + b"\n"
         data = dumps(STOPPING.as_json(request_id_of(self._scope))).decode()
         return f"event: error\r\ndata: {data}\r\nretry: {RETRY_AFTER_SECONDS * 1000}\r\n\r\n".encode()
-
-    @staticmethod
-    def _last_line() -> bytes:
-        return dumps({"error": STOPPING.as_line()}) + b"\n"
 
 
 def _media_type(message: Message) -> bytes | None:
