@@ -11,6 +11,9 @@ class RagcorpError(Exception):
     """Base of all errors that ragcorp raises on purpose.
 
     ``code`` is stable and machine-readable; ``remedy`` says what the reader can do about it.
+
+    >>> str(RagcorpError('query is empty.', field='query', remedy='Say what to look for.'))
+    'query is empty. Say what to look for.'
     """
 
     code = "error"
@@ -165,7 +168,11 @@ class AllSourcesFailedError(SourceUnavailableError):
 
 
 class FileAccessError(RagcorpError):
-    """A file below the allowed roots cannot be read. The message starts with ``[ERROR: <kind>]``."""
+    """A file below the allowed roots cannot be read. The message starts with ``[ERROR: <kind>]``.
+
+    >>> FileAccessError('No such file.').message
+    '[ERROR: FILE_ACCESS] No such file.'
+    """
 
     code = "file_access"
     kind = "FILE_ACCESS"

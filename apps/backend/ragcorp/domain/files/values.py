@@ -192,6 +192,9 @@ class FileText:
     """Lines ``line_start`` to ``line_end`` (from 1, inclusive) of a file as text, joined by LF, without a last LF.
 
     An empty file has ``total_lines`` 0 and an empty text. ``encoding`` is the detected one.
+
+    >>> FileText(path='docs/a.md', text='# Uno', line_start=1, line_end=1, total_lines=1).encoding
+    'utf-8'
     """
 
     path: str
@@ -229,6 +232,8 @@ class GrepPassage:
 
     ``terms`` are the matched search terms; ``score`` combines their number and rarity (application/files/grep_ranking).
     ``chunk`` is the stored chunk with the same lines, if the file was ingested.
+
+    >>> GrepPassage(path='a.md', line_start=1, line_end=1, text='plazo', marks=(), terms=('plazo',), score=1.0).chunk
     """
 
     path: str
@@ -248,6 +253,9 @@ class GrepResult:
     ``files`` and ``matched_lines`` count all matches, also beyond ``max_passages``. ``terms`` are the searched terms;
     ``relaxed``: the query's words, since no file contains the whole; ``left_out``: words over the limit.
     ``cut``: the result is incomplete. ``unavailable`` are the roots that could not be entered.
+
+    >>> GrepResult(passages=(), terms=('plazo',), files=0, matched_lines=0, searched=3).characters
+    0
     """
 
     passages: tuple[GrepPassage, ...]
