@@ -128,6 +128,12 @@ class RequestSpan(ParentSpan):
         self._token = None
 
 
+def note_refusal(error: BaseException) -> None:
+    """Record the code of a refusal on the current span: the exception itself does not leave it."""
+    if isinstance(error, REFUSALS):
+        trace.get_current_span().set_attribute(f"{NAME}.refused", error.code)
+
+
 def _start(name: str, *, kind: SpanKind = SpanKind.INTERNAL, context: contexts.Context | None = None) -> trace.Span:
     return _CURRENT.tracer.start_span(
         name, context=context, kind=kind, record_exception=False, set_status_on_exception=False

@@ -92,7 +92,7 @@ class AnswerQuery:
         if self._conversations is not None and request.conversation_id is not None:
             exchange = await self._conversations.begin(request.query, request.conversation_id, principal=principal)
             request = replace(request, query=exchange.question)
-        response = await self._found(request, principal)
+        response = await self._search_results(request, principal)
         if exchange is not None:
             await exchange.store_question(response)
         yield Searched(response=response, rewritten_query=None if exchange is None else exchange.rewritten_query)
@@ -124,7 +124,7 @@ class AnswerQuery:
             self._observer.answered()
         yield answer if exchange is None else await exchange.store_answer(answer)
 
-    async def _found(self, request: SearchRequest, principal: Principal) -> SearchResponse:
+    async def _search_results(self, request: SearchRequest, principal: Principal) -> SearchResponse:
         if request.limit > self._limits.max_limit:
             raise InvalidInputError(
                 "limit is out of range.",
@@ -139,16 +139,16 @@ class AnswerQuery:
     def _passages(self, response: SearchResponse) -> tuple[Passage, ...]:
         """Return the chunks that a turn of an episode shows, which have their own budget, then the results."""
         hydrated = hydrated_chunks(response.hydration)
-        found: list[Chunk] = []
+        chunks: list[Chunk] = []
         tokens = 0
         for chunk in not_repeated((hit.chunk for hit in response.hits), hydrated):
             if chunk.metadata.get(GENERATED) is True and not chunk.of_document:
                 continue  # an earlier answer is no evidence for this one
             tokens += len(chunk.content) // 3
-            if found and tokens > self._limits.max_context_tokens:
+            if chunks and tokens > self._limits.max_context_tokens:
                 break
-            found.append(chunk)
-        return tuple(Passage(n=n, chunk=chunk) for n, chunk in enumerate((*hydrated, *found), start=1))
+            chunks.append(chunk)
+        return tuple(Passage(n=n, chunk=chunk) for n, chunk in enumerate((*hydrated, *chunks), start=1))
 
     async def _checked_answer(
         self, draft: _Draft, finished: AnswerFinished, language: str, response: SearchResponse, principal: Principal

@@ -1,7 +1,7 @@
-"""Makes what a model writes harmless while it streams: it is data, and may be what a hostile passage told it to write.
+"""Makes the text of a model harmless while it streams: a hostile passage may have dictated it.
 
-Pure. What is left cites the passages that there are, loads nothing, leads nowhere but where a passage itself says, and
-holds no character that does something to a terminal or to the order of the text.
+Pure. The result cites existing passages only, loads nothing, links only to addresses in the passages, and has no
+character that controls a terminal or the direction of the text.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from ragcorp.domain.text.neutral_text import neutral_lines
 
 REMOVED = "…"
-"""Stands for an address that no passage holds, and for a mark of a prompt."""
+"""Replaces addresses that are in no passage, and marks of a prompt."""
 
 MAX_CITATION_CHARACTERS = 300
-"""A bracket that could become a citation for longer than that is none."""
+"""After this length an unfinished bracket is no citation."""
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _KEPT = frozenset("\n\t\u200c\u200d")
@@ -33,18 +33,18 @@ _DASHES = "\\-\u2010-\u2015"
 _PART = f"[{_DIGITS}\\s,;^{_DASHES}\\[\\]]"
 _CITATIONS = re.compile(rf"(\s?)\[\s*({_NUMBER}(?:\s*[,;]\s*{_NUMBER})*)\s*(?:\u2020[^\[\]]{{0,40}})?\]")
 _ENDS_A_WORD = re.compile(r"[.,)]*(?:\s|\Z)")
-"""Before it white space goes with the citation that it led to. Elsewhere it stays: what stood apart, perhaps in an
-earlier piece, would be one word now, as in `< [9]/a`."""
+"""Before this, the white space in front of a removed citation is removed too. Elsewhere it stays: the parts around it,
+perhaps in an earlier piece, would become one word, as in `< [9]/a`."""
 _RANGE = re.compile(rf"\[(?![0-9]{{1,9}}\])([\s,;^{_DASHES}]*{_NUMBER}[{_DIGITS}\s,;^{_DASHES}]*)\]")
 _ENDLESS = re.compile(rf"\[(?={_PART}{{{MAX_CITATION_CHARACTERS}}})")
 _UNFINISHED = re.compile(rf"\s?\[{_PART}{{0,{MAX_CITATION_CHARACTERS}}}\Z")
 _CITED = re.compile(r"\[\d{1,9}\]")
 _WITHIN_A_LINE = re.compile(r"(?:\w[.,;)]? ?|\])\Z")
-"""What stands before a citation where no line begins, nor the text of a list's item or of a quotation."""
+"""Text before a citation that does not begin a line, an item of a list or a quotation."""
 
 _EAST_ASIAN = "\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _BREAK = re.compile(rf"\s|(?<![!-~])[{_EAST_ASIAN}]")
-"""Before such a character a text may be cut: what is changed below stands between two of them."""
+"""Text may be cut before such a character: the patterns below match between two of them."""
 
 _LINK = re.compile(r"\](?=\()")
 _DEFINITION = re.compile(r"(\[[^\[\]\s]*)?\](?=:)")
@@ -56,58 +56,57 @@ _ADDRESS = re.compile(
     rf"[^\s<>\u2039\u203a\"\u00ab\u00bb{_EAST_ASIAN}]+)([^\s<]*)",
     re.IGNORECASE,
 )
-"""And what a reader's program would take for a part of it."""
+"""The second group is text that a program may take for a part of the address."""
 _AFTER_ADDRESS = ".,;:!?)]}'*_`…"
 
 
 class AnswerText:
-    """Removes from text that comes in pieces what a reader must not get; the pieces together are the answer.
+    """Makes text harmless that comes in pieces; the results together are the answer, wherever the text was cut.
 
-    They give what the whole text gives, wherever it is cut, without white space around it. Of [n] only those in
-    ``allowed`` stay, and [1, 2] is written as [1][2]. A link [a](b) becomes [a] (b), the angles of a tag single
-    guillemets, and an address that stands in none of the ``sources`` an ellipsis.
+    Citations [n] stay if ``allowed`` contains n; [1, 2] becomes [1][2]. A link [a](b) becomes [a] (b), the angles of a
+    tag become single guillemets, and an address in none of the ``sources`` an ellipsis. White space around is stripped.
     """
 
     def __init__(self, *, allowed: frozenset[int], sources: Iterable[str] = ()) -> None:
         self._allowed = allowed
         self._sources = sources
         self._readable: Sequence[str] | None = None
-        self._held = ""
+        self._pending = ""
         self._before = ""
         self._spaces = ""
 
     def feed(self, text: str) -> str:
-        """Return what of the text so far is safe to show; the word that it ends in is held back."""
-        self._held += _cleaned(text)
-        if len(self._held) > MAX_CITATION_CHARACTERS:
-            self._held = _ENDLESS.sub("(", self._held)
+        """Return the text that is safe to show; the last word waits."""
+        self._pending += _cleaned(text)
+        if len(self._pending) > MAX_CITATION_CHARACTERS:
+            self._pending = _ENDLESS.sub("(", self._pending)
         cut = self._cut()
-        text, self._held = self._held[:cut], self._held[cut:]
+        text, self._pending = self._pending[:cut], self._pending[cut:]
         return self._shown(text)
 
     def finish(self) -> str:
-        """Return what was held back."""
-        text, self._held = self._held, ""
+        """Return the rest of the text."""
+        text, self._pending = self._pending, ""
         return self._shown(text)
 
     def _cut(self) -> int:
         """Return the last place where the text may be cut, 0 if there is none."""
-        place = len(self._held)
-        if not _BREAK.search(self._held, 1):
+        place = len(self._pending)
+        if not _BREAK.search(self._pending, 1):
             return 0
         while place > 0:
             place -= 1
-            while place > 0 and not _BREAK.match(self._held, place):
+            while place > 0 and not _BREAK.match(self._pending, place):
                 place -= 1
-            unfinished = _UNFINISHED.search(self._held, 0, place)
+            unfinished = _UNFINISHED.search(self._pending, 0, place)
             if unfinished is None:
                 return place
             place = unfinished.start() + 1
         return 0
 
     def _shown(self, text: str) -> str:
-        # again until nothing changes: what is left around a removed one, as in [9[9]], may be one itself
-        while (checked := _RANGE.sub(_in_round_brackets, _CITATIONS.sub(self._kept, text))) != text:
+        # repeated: the text around a removed citation may be a citation, as in [9[9]]
+        while (checked := _RANGE.sub(_in_round_brackets, _CITATIONS.sub(self._allowed_citations, text))) != text:
             text = checked
         text = _LINK.sub("] ", text)
         text = _ENTITY.sub("& ", _TAG.sub(lambda tag: f"\u2039{tag[1]}{tag[2] and chr(0x203A)}", text))
@@ -122,29 +121,29 @@ class AnswerText:
         self._spaces = whole[len(shown) :]
         return shown
 
-    def _kept(self, found: re.Match[str]) -> str:
-        numbers = (_value(number) for number in re.findall(_NUMBER, found[2]))
+    def _allowed_citations(self, match: re.Match[str]) -> str:
+        numbers = (_value(number) for number in re.findall(_NUMBER, match[2]))
         kept = "".join(f"[{n}]" for n in numbers if n in self._allowed)
-        if not kept and _ENDS_A_WORD.match(found.string, found.end()):
+        if not kept and _ENDS_A_WORD.match(match.string, match.end()):
             return ""
-        return found[1] + kept
+        return match[1] + kept
 
-    def _defused(self, found: re.Match[str]) -> str:
-        """Return the end of a label apart from its colon, as [1]: at the start of a line says where [1] leads."""
-        begin = found.start()
-        before = (self._before + found.string[max(0, begin - 2) : begin])[-2:]
-        if _WITHIN_A_LINE.search(before) and _CITED.fullmatch(found[0]):
-            return found[0]
-        return f"{found[0]} "
+    def _defused(self, match: re.Match[str]) -> str:
+        """Separate the end of a label from its colon: [1]: at the start of a line defines a link."""
+        begin = match.start()
+        before = (self._before + match.string[max(0, begin - 2) : begin])[-2:]
+        if _WITHIN_A_LINE.search(before) and _CITED.fullmatch(match[0]):
+            return match[0]
+        return f"{match[0]} "
 
-    def _address(self, found: re.Match[str]) -> str:
-        address = found[1].rstrip(_AFTER_ADDRESS)
+    def _address(self, match: re.Match[str]) -> str:
+        address = match[1].rstrip(_AFTER_ADDRESS)
         if self._readable is None:
             self._readable = [form for source in self._sources for form in (source, neutral_lines(source))]
-        rest = _ADDRESS.sub(self._address, found[2])
+        rest = _ADDRESS.sub(self._address, match[2])
         if not any(address in source for source in self._readable):
-            return f"{REMOVED}{found[1][len(address) :]}{rest}"
-        return f"{found[1]} {rest}" if rest else found[1]
+            return f"{REMOVED}{match[1][len(address) :]}{rest}"
+        return f"{match[1]} {rest}" if rest else match[1]
 
 
 def neutral_piece(text: str, *, sources: Iterable[str]) -> str:
@@ -169,8 +168,8 @@ def _plain(character: str) -> str:
     return character
 
 
-def _in_round_brackets(found: re.Match[str]) -> str:
-    return f"({found[1]})"
+def _in_round_brackets(match: re.Match[str]) -> str:
+    return f"({match[1]})"
 
 
 def _value(number: str) -> int:

@@ -1,4 +1,4 @@
-"""Finds the page of a quotation whose passage spans several: a passage tells only its first and last page."""
+"""Finds the page of a quotation: a passage that spans several has only its first and last page."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ragcorp.domain.principal import Principal
 logger = logging.getLogger(__name__)
 
 LEAD_WORDS = 12
-"""So many words tell where a passage begins."""
+"""Words that locate the beginning of a passage."""
 
 
 class CitedPages:
-    """One read for all citations of an answer, and none where each passage stands on one page."""
+    """Reads once for all citations of an answer, and not at all if every passage is on one page."""
 
     def __init__(self, *, texts: PageTexts, timeout_seconds: float = 1.0) -> None:
         self._texts = texts
@@ -30,9 +30,9 @@ class CitedPages:
     async def find(
         self, cited: Sequence[tuple[Chunk, Sequence[str]]], *, principal: Principal
     ) -> tuple[int | None, ...]:
-        """Return, for each passage and its quotations, the page on which the first of them begins.
+        """Return, for each passage, the page on which the first of its quotations begins.
 
-        That of the passage's beginning where none is found, or the pages cannot be read in time; None without pages.
+        It is the first page of the passage if no quotation is found or the pages come late; None without pages.
         """
         spans = [_span(chunk) for chunk, _ in cited]
         read = await self._read([span for span in dict.fromkeys(spans) if span is not None], principal)
@@ -64,7 +64,7 @@ def _page(span: PageSpan, content: str, quotes: Sequence[str], pages: PagedText)
     beginning = lead.start() if lead else 0
     for quote in quotes:
         # words of a page before the passage may read alike
-        found = quoted_at(quote, pages.text, beginning)
-        if found is not None:
-            return span.first + max(0, bisect_right(pages.starts, found.start()) - 1)
+        match = quoted_at(quote, pages.text, beginning)
+        if match is not None:
+            return span.first + max(0, bisect_right(pages.starts, match.start()) - 1)
     return span.first

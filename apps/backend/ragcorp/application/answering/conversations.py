@@ -191,8 +191,8 @@ class Exchange:
 def _highest(response: SearchResponse, level: Sensitivity) -> Sensitivity:
     """Return the highest sensitivity of the passages that the answer may rest on: the answer gets it too."""
     shown = () if response.hydration is None else response.hydration.entities
-    found = [hit.chunk.sensitivity for hit in response.hits]
-    return max([*found, *(entity.text.sensitivity for entity in shown)], default=level)
+    levels = [hit.chunk.sensitivity for hit in response.hits]
+    return max([*levels, *(entity.text.sensitivity for entity in shown)], default=level)
 
 
 def _report(source: str, error: Exception, started: float) -> SourceReport:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ragcorp.application.validation.attribute_checks import require_external_id
-from ragcorp.application.validation.deletion_guard import require_selection
+from ragcorp.application.validation.attribute_checks import require_external_id, require_selection
 from ragcorp.domain.collections import Collection, ItemSelection
 from ragcorp.domain.ports.collections import ItemRepository
 from ragcorp.domain.principal import Principal

@@ -1,1 +1,1 @@
-"""How a query becomes one ranked list. Each sub-package is one part of that flow."""
+"""The use case SearchChunks, and in each sub-package one part of it."""

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from ragcorp.domain.collections import Collection
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError, UnreadableDocumentError
+from ragcorp.domain.filters import Filters, narrowed_to
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.text.checks import clean_text, is_blank, require_length, require_storable
 
@@ -106,6 +108,20 @@ def require_external_id(external_id: str) -> None:
             "external_id is blank or holds a control character.",
             field="external_id",
             remedy="Use a path or a plain name.",
+        )
+
+
+def require_selection(prefix: str, filters: Filters, *, collection: Collection) -> None:
+    """Raise InvalidInputError for a prefix that no name can have, and unless prefix or filters narrow the collection.
+
+    Naming the collection itself narrows nothing.
+    """
+    require_storable(prefix, field="prefix")
+    if not prefix and narrowed_to(filters, collection) == ():
+        raise InvalidInputError(
+            "A deletion needs a prefix or a filter.",
+            field="prefix",
+            remedy="Name a prefix of external_id, or at least one filter.",
         )
 
 

@@ -45,9 +45,9 @@ def best_quote(answer: str, n: int, content: str) -> str:
 
 
 def cited_lines(chunk: Chunk, quotes: Sequence[str]) -> tuple[int, int]:
-    """Return the first and last line of the document, MAX_CITED_LINES at most, where the quotes of a passage stand.
+    """Return the first and last line, at most MAX_CITED_LINES, of the quotes of a passage in its document.
 
-    Where they stand further apart, the lines of the first; where none is found, the first lines of the passage.
+    If they are further apart, return the lines of the first quote; if none is found, the first lines of the passage.
     """
     # a chunk that starts inside a table repeats its header, whose lines are not those of its span
     repeated = max(0, chunk.content.count("\n") - (chunk.line_end - chunk.line_start))
@@ -64,12 +64,12 @@ def cited_lines(chunk: Chunk, quotes: Sequence[str]) -> tuple[int, int]:
 
 
 def quoted_at(quote: str, text: str, start: int = 0) -> re.Match[str] | None:
-    """Return where the words of ``quote`` stand first in ``text`` from ``start`` on, whatever space is between them."""
+    """Return the first match of the words of ``quote`` in ``text`` from ``start`` on, with any space between them."""
     words = r"\s+".join(map(re.escape, quote.split()))
     return re.compile(words).search(text, start) if words else None
 
 
 def _span(content: str, quote: str) -> tuple[int, int] | None:
-    """Return how many line ends stand in ``content`` before a quote's beginning and before its end."""
-    found = quoted_at(quote, content)
-    return (content.count("\n", 0, found.start()), content.count("\n", 0, found.end())) if found else None
+    """Return the number of line ends in ``content`` before the beginning and before the end of a quote."""
+    match = quoted_at(quote, content)
+    return (content.count("\n", 0, match.start()), content.count("\n", 0, match.end())) if match else None

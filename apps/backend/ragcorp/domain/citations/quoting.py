@@ -1,6 +1,6 @@
-"""Makes quoted text harmless in an answer: it ends no quotation of ours, and does nothing where it is shown.
+"""Makes quoted text harmless in an answer: it closes no quotation of the answer, and is inert where it is shown.
 
-Pure. What documents say in earnest looks as it does there.
+Pure. Ordinary text of documents stays as it is.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from ragcorp.domain.citations.checks import as_plain_text
 
 _LINE_ENDS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Controls of direction among them: one that is left open turns all that follows."""
+"""Direction controls are among them: an open one reverses all following text."""
 
 HIDDEN = re.compile("[\u00ad\u034f\u200b\u2060-\u2064\u206a-\u206f\u3164\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]")
-"""Characters that no reader sees and a language model reads; joiners, which scripts need, are none of them."""
+"""Characters that readers do not see but language models read; without joiners, which some scripts need."""
 
 _LINK = re.compile(r"\](?=\()")
 _TAG = re.compile(
@@ -22,7 +22,7 @@ _TAG = re.compile(
     r"image|img|input|link|math|meta|object|script|style|svg|video)\b)([^<>]*)(>?)",
     re.IGNORECASE,
 )
-"""Tags that close, load or run something; <name> as a place for a name is none of them."""
+"""Tags that close, load or run something, but no placeholders like <name>."""
 
 _QUOTES = str.maketrans(
     dict.fromkeys("\u00ab\u226a\u27ea\u300a", "\u2039") | dict.fromkeys("\u00bb\u226b\u27eb\u300b", "\u203a")
@@ -39,5 +39,5 @@ def harmless(text: str) -> str:
 
 
 def inside_quotes(text: str) -> str:
-    """Return harmless text as it may stand between « and »: its own [n] are (n), its own quotes single."""
+    """Return harmless text for use between « and »: its own [n] become (n), its own quotes single."""
     return as_plain_text(harmless(text)).translate(_QUOTES)

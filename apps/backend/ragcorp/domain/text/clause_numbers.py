@@ -36,8 +36,6 @@ _ROMAN_LETTERS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 100
 _GOES_ON = re.compile(r"\w|[/,:.][0-9]|[%€$]|[ºª°]")
 """Behind a number that is none: of a date, an hour, an amount."""
 _BETWEEN = re.compile(rf"{_SPACE}{{1,3}}|-")
-_CLOSING = re.compile(r"[\s.,;:)\]\-\u2013\u2014ºª°]*")
-_OPENING = re.compile(r"\s*(?:n\.?(?:[º°]|o(?=\.?\s*[0-9]))\.?\s*)?", re.IGNORECASE)
 _JOINER = re.compile(
     rf"{_SPACE}{{0,3}}(?:,{_SPACE}{{0,3}}(?:(?:y|e|i|o|u|ou|and|or){_SPACE}{{1,3}})?"
     rf"|(?<=[\s\u00a0\w.ªº°)])(?:(?P<range>a{_SPACE}|al{_SPACE}|to{_SPACE}|hasta{_SPACE}|through{_SPACE}|[-\u2013])"
@@ -132,17 +130,6 @@ class NumberSpan:
     number: str
     start: int
     end: int
-
-
-def clause_number(text: str, *, expected: bool = False) -> str | None:
-    """Return the canonical number that a text is, None where it is something else too.
-
-    ``expected``: the caller knows that a number stands there (behind ``cláusula``), so that a single letter (``I``,
-    ``V``, ``x``), a roman numeral in small letters and a cardinal (``dos``) are numbers as well.
-    """
-    opening = _OPENING.match(text)
-    found = number_at(text, opening.end() if opening else 0, expected=expected)
-    return found.number if found and _CLOSING.fullmatch(text, found.end) else None
 
 
 def number_at(text: str, start: int = 0, *, expected: bool = False) -> NumberSpan | None:

@@ -1,1 +1,1 @@
-"""Answers without a language model: quotes the statements that bear a question out. Reads passages only."""
+"""Answers without a language model: quotes the statements of the passages that answer a question."""

@@ -46,14 +46,14 @@ _YEAR = re.compile(r"\b(?:19|20)\d{2}\b")
 
 def worded(chosen: Sequence[Chosen], *, language: str) -> list[QuotedPiece]:
     """Return at most MAX_STATEMENTS pieces, which make an answer of at most MAX_CHARACTERS characters."""
-    pieces = [_main(each, language=language, leads=number == 0) for number, each in enumerate(chosen)]
-    for each in chosen:
-        if each.companion:
-            pieces.append(_quoted(each.companion.candidate, label=False))
-        if each.link:
-            pieces.append(_quoted(each.link.candidate))
-        if each.older:
-            older = each.older.candidate
+    pieces = [_main(choice, language=language, leads=number == 0) for number, choice in enumerate(chosen)]
+    for choice in chosen:
+        if choice.companion:
+            pieces.append(_quoted(choice.companion.candidate, label=False))
+        if choice.link:
+            pieces.append(_quoted(choice.link.candidate))
+        if choice.older:
+            older = choice.older.candidate
             earlier = EARLIER.get(language, EARLIER["es"])
             pieces.append(QuotedPiece(text=f"{earlier}:", quote=older.statement.text, n=older.passage.n))
     kept: list[QuotedPiece] = []
@@ -172,4 +172,4 @@ def _newest(cells: Sequence[Cell], question: str) -> Sequence[Cell]:
     if len(dated) < 2 or len({_YEAR.sub("", folded_in_place(cell.header)) for _, cell in dated}) > 1:
         return []
     named = [cell for years, cell in dated if set(years) & set(_YEAR.findall(question))]
-    return named[:1] or [max(dated, key=lambda each: each[0][0])[1]]
+    return named[:1] or [max(dated, key=lambda dated_cell: dated_cell[0][0])[1]]

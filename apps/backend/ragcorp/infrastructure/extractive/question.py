@@ -86,7 +86,7 @@ _ASKS = re.compile(
 )
 _ACCENTED = re.compile(r"\b(?:qué|cuál(?:es)?|cuánt[oa]s?|cuándo|quién(?:es)?|dónde|cómo)\b", re.IGNORECASE)
 _WORD_BEFORE = re.compile(r"\b(?:cada|a|con)\s+$")
-"""Words before the question word that change its meaning: each how many, to whom."""
+"""Words before the question word that change its meaning: how often, to whom."""
 
 _WORDS_AFTER = re.compile(r"\W*\w+\W+\w")
 _PART = re.compile(
@@ -168,9 +168,9 @@ def parse_question(text: str) -> Question:
         plain=plain,
         kinds=frozenset() if asks_clause else _kinds(plain, start, noun_question),
         names=tuple(
-            found.group()
-            for found in _WORD.finditer(text)
-            if _is_name(found.group(), found.start(), text) or folded_in_place(found.group()) in MONTHS
+            match.group()
+            for match in _WORD.finditer(text)
+            if _is_name(match.group(), match.start(), text) or folded_in_place(match.group()) in MONTHS
         ),
         focus=None if start is None else _focus(plain, start),
         asks_yes_or_no=_AUXILIARY.match(plain) is not None
@@ -184,7 +184,7 @@ def parse_question(text: str) -> Question:
 def parts_of(text: str) -> list[str]:
     """Return the questions that ``text`` joins with "y" and a question word: at least one."""
     plain = folded_in_place(text)
-    cuts = [found.span() for found in _PART.finditer(plain) if _WORDS_AFTER.match(plain, found.end())]
+    cuts = [match.span() for match in _PART.finditer(plain) if _WORDS_AFTER.match(plain, match.end())]
     starts = [0, *(end for _, end in cuts)]
     ends = [*(start for start, _ in cuts), len(text)]
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
@@ -196,8 +196,8 @@ def _asking_word(text: str, plain: str) -> int | None:
         return accented.start()
     if certain := re.search(rf"\b(?:{_ALWAYS})\b", plain):
         return certain.start()
-    found = _ASKS.search(plain)
-    return found.start(found.lastgroup or 0) if found else None
+    match = _ASKS.search(plain)
+    return match.start(match.lastgroup or 0) if match else None
 
 
 def _kinds(plain: str, start: int | None, noun_question: str | None) -> frozenset[ValueKind]:
@@ -210,8 +210,8 @@ def _kinds(plain: str, start: int | None, noun_question: str | None) -> frozense
 
 
 def _focus(plain: str, start: int) -> str | None:
-    found = _FOCUS.match(plain, start)
-    noun = found.group(1) if found else ""
+    match = _FOCUS.match(plain, start)
+    noun = match.group(1) if match else ""
     return None if noun in HELPING_WORDS | LOOSE_FOCUS or not noun else noun
 
 
@@ -231,8 +231,8 @@ def as_asked(text: str) -> str | None:
     Noun questions have no verb ("¿y el precio?") and never ask for yes or no. Without a dictionary, a lower-case word
     counts as a noun after an article or a preposition, and as an adjective by its ending.
     """
-    found = _MARKED.match(text)
-    words = _NOUN_WORD.findall(found.group().rpartition("¿")[2]) if found else []
+    match = _MARKED.match(text)
+    words = _NOUN_WORD.findall(match.group().rpartition("¿")[2]) if match else []
     while words and _opens(words):
         words = words[1:]
     if not words:
@@ -285,9 +285,9 @@ def _is_empty(word: str) -> bool:
 def _words_and_phrases(question: str, plain: str) -> tuple[str, tuple[str, ...]]:
     words = without_question_words(question)
     phrases = [
-        found.group() for found in _IDENTIFIER.finditer(folded_in_place(words)) if not _AMOUNT.fullmatch(found.group())
+        match.group() for match in _IDENTIFIER.finditer(folded_in_place(words)) if not _AMOUNT.fullmatch(match.group())
     ]
-    words = _IDENTIFIER.sub(lambda found: found.group() if _AMOUNT.fullmatch(found.group()) else " ", words)
+    words = _IDENTIFIER.sub(lambda match: match.group() if _AMOUNT.fullmatch(match.group()) else " ", words)
     with_euros = _EURO_SIGN.sub(r"\1 euros", plain)
     phrases += [
         f"{word} {number}"
@@ -304,5 +304,5 @@ def _words_and_phrases(question: str, plain: str) -> tuple[str, tuple[str, ...]]
     phrases += [
         number for number in _LONG_NUMBER.findall(with_euros) if number not in taken and not _YEAR.fullmatch(number)
     ]
-    words = _DIGITS.sub(lambda found: found.group() if _YEAR.fullmatch(found.group()) else " ", words)
+    words = _DIGITS.sub(lambda match: match.group() if _YEAR.fullmatch(match.group()) else " ", words)
     return words, tuple(dict.fromkeys(phrases))

@@ -52,7 +52,7 @@ class Reading:
 
 
 class Reader:
-    """Reads passages in each language by itself: the language of the content decides how words are stemmed."""
+    """Reads the passages language by language: the language of the content decides how words are stemmed."""
 
     def __init__(self, *, analyzer: TextAnalyzer, documents: DocumentContext) -> None:
         self._analyzer = analyzer
@@ -116,7 +116,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Weighing:
-    """Weighs statements by the terms. ``lexemes`` are by text, ``in_documents`` those anywhere in each document."""
+    """Weighs statements by the terms. ``lexemes`` are by text, ``in_documents`` by document."""
 
     terms: Sequence[Term]
     lexemes: Mapping[str, frozenset[str]]
@@ -130,7 +130,7 @@ class _Weighing:
         abouts: Sequence[str],
     ) -> list[Candidate]:
         phrases = self._phrases(passages)
-        found: list[Candidate] = []
+        candidates: list[Candidate] = []
         for passage, of_passage, heading, about in zip(passages, statements, headings, abouts, strict=True):
             document = passage.chunk.document_id
             around = Surroundings(
@@ -139,8 +139,8 @@ class _Weighing:
                 about=self._words(about),
                 document=self.in_documents.get(document, frozenset()) | phrases[document],
             )
-            found += self._of_passage(passage, of_passage, around)
-        return found
+            candidates += self._of_passage(passage, of_passage, around)
+        return candidates
 
     def _of_passage(
         self, passage: Passage, statements: Sequence[Statement], around: Surroundings
@@ -174,9 +174,9 @@ class _Weighing:
         phrases: dict[UUID, frozenset[str]] = {}
         for passage in passages:
             plain = folded_in_place(passage.chunk.content)
-            found = (term.phrase for term in self.terms if term.phrase and contains_phrase(plain, term.phrase))
+            present = (term.phrase for term in self.terms if term.phrase and contains_phrase(plain, term.phrase))
             document = passage.chunk.document_id
-            phrases[document] = phrases.get(document, frozenset()).union(found)
+            phrases[document] = phrases.get(document, frozenset()).union(present)
         return phrases
 
     def _words(self, text: str) -> Words:

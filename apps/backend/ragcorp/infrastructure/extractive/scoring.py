@@ -37,7 +37,7 @@ OTHER_PART, OTHER_PART_NAME = 0.3, 0.6
 FOLLOWING = 0.5
 """Strength of a value in the next statement."""
 LOOSE = 0.4
-"""Strength of a number that is not beside the counted noun."""
+"""Strength of a number that is not next to the counted noun."""
 
 STRICT = frozenset(ValueKind) - {ValueKind.CODE, ValueKind.NAME, ValueKind.VERSION}
 MIN_VALUE = 0.4
@@ -297,7 +297,7 @@ def _strength(question: str, statement: Statement, kind: ValueKind) -> float:
 
 
 def _counts(noun: str, values: Iterable[str], statement: Statement) -> bool:
-    """Return whether a number is beside the noun, or the noun is in a column's head, a label or the row."""
+    """Return whether a number is next to the noun, or the noun is in a column's head, a label or the row."""
     plain = folded_in_place(statement.text)
     unit = _UNITS.get(noun)
     labels = " ".join(f"{cell.header} {cell.text}" for cell in statement.cells) or plain.partition(":")[0] * (
@@ -306,11 +306,11 @@ def _counts(noun: str, values: Iterable[str], statement: Statement) -> bool:
     if _has_root(noun, folded_in_place(labels)):
         return True
     for value in values:
-        for found in re.finditer(rf"(?<!\w){re.escape(value.strip())}(?!\w)", plain):
-            words = re.findall(r"[^\W\d_]+|€|°", plain[found.end() : found.end() + 45])[:3]
+        for match in re.finditer(rf"(?<!\w){re.escape(value.strip())}(?!\w)", plain):
+            words = re.findall(r"[^\W\d_]+|€|°", plain[match.end() : match.end() + 45])[:3]
             if any(same_root(noun, word) for word in words) or (unit is not None and words[:1] == [unit]):
                 return True
-            before = _COPULA.search(plain, max(0, found.start() - SUBJECT), found.start())
+            before = _COPULA.search(plain, max(0, match.start() - SUBJECT), match.start())
             if before and _has_root(noun, before.group(1)):
                 return True
     return False

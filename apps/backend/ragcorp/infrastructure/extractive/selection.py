@@ -86,14 +86,14 @@ def choose(parts: Sequence[Question], readings: Sequence[Reading]) -> list[Chose
     """Return at most one statement per part, in the order of the parts; empty where none is evidence enough."""
     chosen: list[Chosen] = []
     for number, question in enumerate(parts):
-        taken = [each.scored.candidate.order for each in chosen]
+        taken = [choice.scored.candidate.order for choice in chosen]
         of_readings = [
             best
             for reading in readings
             if (best := _best(part_of(question, reading.terms, reading.part_terms[number]), reading, taken)) is not None
         ]
         if of_readings:
-            best = max(of_readings, key=lambda each: each.scored.score)
+            best = max(of_readings, key=lambda choice: choice.scored.score)
             if best.scored.candidate.order not in taken:
                 chosen.append(best)
     return chosen
@@ -101,21 +101,23 @@ def choose(parts: Sequence[Question], readings: Sequence[Reading]) -> list[Chose
 
 def _ranked(part: Part, reading: Reading) -> list[Scored]:
     """Return the statements near a term of the question, best first."""
-    scored = [
+    ranked = [
         score(candidate, part)
         for candidate in reading.candidates
         if any(candidate.close) and (part.question.asks_clause or not candidate.statement.is_heading)
     ]
-    return sorted(scored, key=lambda each: (-each.score, each.candidate.order))
+    return sorted(ranked, key=lambda scored: (-scored.score, scored.candidate.order))
 
 
 def _best(part: Part, reading: Reading, taken: Sequence[tuple[int, int]]) -> Chosen | None:
     ranked = _ranked(part, reading)
-    best = next((each for each in ranked if each.score >= ranked[0].score - NEARLY_BEST and answers(each, part)), None)
-    for each in ranked:
+    best = next(
+        (scored for scored in ranked if scored.score >= ranked[0].score - NEARLY_BEST and answers(scored, part)), None
+    )
+    for scored in ranked:
         # one statement may answer two parts
-        if best and each.candidate.order in taken and each.score >= best.score - REUSE and answers(each, part):
-            return Chosen(part=part, scored=each)
+        if best and scored.candidate.order in taken and scored.score >= best.score - REUSE and answers(scored, part):
+            return Chosen(part=part, scored=scored)
     pair = _best_pair(ranked, part, reading.abouts)
     if (
         pair
@@ -137,27 +139,29 @@ def _current(chosen: Chosen, ranked: Sequence[Scored], reading: Reading) -> Chos
     """
     best, part = chosen.scored, chosen.part
     rivals = [
-        each
-        for each in ranked
-        if each.score >= best.score - (CHANGE_RIVAL if changes(each.candidate.statement.text) else RIVAL)
-        and each.candidate.order != best.candidate.order
-        and answers(each, part)
-        and _same_subject(each, best, part)
+        scored
+        for scored in ranked
+        if scored.score >= best.score - (CHANGE_RIVAL if changes(scored.candidate.statement.text) else RIVAL)
+        and scored.candidate.order != best.candidate.order
+        and answers(scored, part)
+        and _same_subject(scored, best, part)
     ]
     current = best
     for rival in rivals:
         if supersedes(rival.candidate, current.candidate, reading.abouts) or _corrects_value(rival, current, part):
             current = rival
     if current is best:
-        newer = [score(each, part) for each in counterparts(best.candidate, reading.candidates, reading.abouts)]
+        newer = [
+            score(candidate, part) for candidate in counterparts(best.candidate, reading.candidates, reading.abouts)
+        ]
         current = max(
-            (each for each in newer if not part.question.kinds or each.value >= best.value),
-            key=lambda each: (each.score, -each.candidate.passage.n),
+            (scored for scored in newer if not part.question.kinds or scored.value >= best.value),
+            key=lambda scored: (scored.score, -scored.candidate.passage.n),
             default=best,
         )
     if current is not best:
         return replace(chosen, scored=current, older=best, link=None, names=frozenset())
-    older = next((each for each in rivals if supersedes(best.candidate, each.candidate, reading.abouts)), None)
+    older = next((scored for scored in rivals if supersedes(best.candidate, scored.candidate, reading.abouts)), None)
     return replace(chosen, older=older)
 
 
@@ -175,16 +179,19 @@ def _companion(chosen: Chosen, ranked: Sequence[Scored]) -> Scored | None:
     statement = best.candidate.statement
     if statement.cells or statement.is_heading:
         return None
-    beside = [
-        each
-        for each in ranked
-        if each.candidate.passage.n == best.candidate.passage.n
-        and abs(each.candidate.position - best.candidate.position) == 1
-        and each.candidate.statement.line == statement.line
+    neighbours = [
+        scored
+        for scored in ranked
+        if scored.candidate.passage.n == best.candidate.passage.n
+        and abs(scored.candidate.position - best.candidate.position) == 1
+        and scored.candidate.statement.line == statement.line
     ]
-    if best.value < 1 and (with_value := next((each for each in beside if each.value >= 1), None)):
+    if best.value < 1 and (with_value := next((scored for scored in neighbours if scored.value >= 1), None)):
         return with_value
-    return next((each for each in beside if each.score >= best.score - COMPANION and answers(each, chosen.part)), None)
+    return next(
+        (scored for scored in neighbours if scored.score >= best.score - COMPANION and answers(scored, chosen.part)),
+        None,
+    )
 
 
 def _same_subject(one: Scored, other: Scored, part: Part) -> bool:
@@ -194,7 +201,7 @@ def _same_subject(one: Scored, other: Scored, part: Part) -> bool:
     """
     if one.candidate.passage.chunk.document_id != other.candidate.passage.chunk.document_id:
         for index, term in enumerate(part.terms):
-            covered = [each.candidate.credits[index] >= NEAR for each in (one, other)]
+            covered = [scored.candidate.credits[index] >= NEAR for scored in (one, other)]
             if term.is_name and part.weights[index] and covered[0] != covered[1]:
                 return False
     return other.topic - one.topic <= OTHER_WORDS and (not part.question.kinds or one.value >= other.value)
@@ -220,12 +227,12 @@ def _best_pair(ranked: Sequence[Scored], part: Part, abouts: Mapping[UUID, str])
         for link, names in links:
             if link.candidate.order == answer.candidate.order:
                 continue
-            documents = {each.candidate.passage.chunk.document_id for each in (answer, link)}
+            documents = {scored.candidate.passage.chunk.document_id for scored in (answer, link)}
             shared = frozenset(
                 name
                 for name in names
                 if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", plain)
-                and (len(documents) == 1 or not all(name in plain_abouts.get(each, "") for each in documents))
+                and (len(documents) == 1 or not all(name in plain_abouts.get(document, "") for document in documents))
             )
             if not shared:
                 continue
@@ -262,5 +269,5 @@ def _links(ranked: Sequence[Scored], part: Part) -> list[Scored]:
 
 def _names(statement: Statement, question: str) -> frozenset[str]:
     text = f"{statement.text} {statement.lead}"
-    found = {folded_in_place(name).strip("`") for name in (*_NAME.findall(text), *_COMMAND.findall(text))}
-    return frozenset(name for name in found if len(name) > 2 and name not in _COMMON and name not in question)
+    names = {folded_in_place(name).strip("`") for name in (*_NAME.findall(text), *_COMMAND.findall(text))}
+    return frozenset(name for name in names if len(name) > 2 and name not in _COMMON and name not in question)

@@ -92,8 +92,8 @@ class Fact:
 
 
 def _offset(name: str, question: str, after: str = "") -> int | None:
-    found = re.search(rf"(?<!\w){after}{re.escape(folded_in_place(name))}(?!\w)", question)
-    return found.start() if found else None
+    match = re.search(rf"(?<!\w){after}{re.escape(folded_in_place(name))}(?!\w)", question)
+    return match.start() if match else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,12 +234,12 @@ def _sentences(line: str, *, whole: bool) -> Iterator[str]:
         yield from _bounded(line)
         return
     begin = 0
-    for found in SENTENCE_END.finditer(line):
-        sentence = line[begin : found.start()]
+    for match in SENTENCE_END.finditer(line):
+        sentence = line[begin : match.start()]
         if _LABEL.fullmatch(sentence.strip()) or _ABBREVIATION.search(sentence.strip()):
             continue
         yield from _bounded(sentence)
-        begin = found.end()
+        begin = match.end()
     yield from _bounded(line[begin:])
 
 

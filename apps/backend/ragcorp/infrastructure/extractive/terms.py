@@ -46,7 +46,7 @@ class Term:
     """A lexeme of the question, or a ``phrase`` (folded) that is matched in the text itself.
 
     ``roots`` are lexemes of the texts with the same root, ``related`` those of the thesaurus. A phrase is an identifier
-    or a number with the word beside it: "zone 2" does not match "zone 3".
+    or a number with its word: "zone 2" does not match "zone 3".
     """
 
     lexeme: str = ""
@@ -136,8 +136,8 @@ def make_terms(
             is_name=lexeme in names,
         )
         frequency = frequencies.get(lexeme, 0)
-        known = frequency or not vocabulary.isdisjoint(term.roots | term.related)
-        factor = GENERIC_SHARE if lexeme in generic else 1.0 if known or term.is_name else UNKNOWN_SHARE
+        occurs = frequency or not vocabulary.isdisjoint(term.roots | term.related)
+        factor = GENERIC_SHARE if lexeme in generic else 1.0 if occurs or term.is_name else UNKNOWN_SHARE
         terms.append(replace(term, weight=weight(chunks=chunks, frequency=max(frequency, 1)) * factor))
     return terms + [
         Term(phrase=phrase, weight=rare * (1.0 if " " not in phrase else 0.7), is_name=True) for phrase in phrases
@@ -203,7 +203,7 @@ def own_credit(term: Term, words: Words, cells: Iterable[Cell]) -> float:
 
 
 def close_credit(term: Term, *, lead: Words, heading: Words, near: Iterable[Words]) -> float:
-    """Return the credit of a term beside a statement: in its lead, its heading and the sentences ``near`` it."""
+    """Return the credit of a term around a statement: in its lead, its heading and the sentences ``near`` it."""
     return max(
         LEAD * match(term, lead) if lead.plain else 0.0,
         NEAR * match(term, heading) if heading.plain else 0.0,

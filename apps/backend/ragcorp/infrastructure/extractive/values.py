@@ -137,20 +137,20 @@ _FROM = re.compile(
 def found_values(text: str, kind: ValueKind) -> list[str]:
     """Return the values of a kind in ``text``, in order; all but names are folded. Quantities exclude other numbers."""
     if kind is ValueKind.PERSON:
-        return [found.group() for found in (*_PERSON.finditer(text), *_OFFICE.finditer(folded_in_place(text)))]
+        return [match.group() for match in (*_PERSON.finditer(text), *_OFFICE.finditer(folded_in_place(text)))]
     if kind is ValueKind.NAME:
         return [
-            found.group() for found in _NAME.finditer(text) if folded_in_place(found.group()).strip('«“"') not in _ROLES
+            match.group() for match in _NAME.finditer(text) if folded_in_place(match.group()).strip('«“"') not in _ROLES
         ]
     plain = folded_in_place(text)
     if kind is ValueKind.QUANTITY:
         for other in (ValueKind.DATE, ValueKind.TIME, ValueKind.AMOUNT, ValueKind.PERCENT):
             plain = _COMPILED[other].sub(" ", plain)
         plain = _YEAR.sub(" ", plain)
-    found = [match.group() for match in _COMPILED[kind].finditer(plain)]
+    values = [match.group() for match in _COMPILED[kind].finditer(plain)]
     if kind is ValueKind.CODE:
-        found += [code for code in _CODE_IN_CAPITALS.findall(text) if folded_in_place(code) not in found]
-    return found
+        values += [code for code in _CODE_IN_CAPITALS.findall(text) if folded_in_place(code) not in values]
+    return values
 
 
 def is_cell_amount(cell: str) -> bool:
@@ -163,10 +163,10 @@ def range_match(phrase: str, plain: str) -> float:
 
     A range without the unit of the phrase covers nothing.
     """
-    found = re.match(r"(\d+(?:[.,]\d+)*)\s+(\w+)$", phrase)
-    if found is None or not re.search(_RANGE_UNITS.get(found.group(2), rf"\b{re.escape(found.group(2))}\b"), plain):
+    match = re.match(r"(\d+(?:[.,]\d+)*)\s+(\w+)$", phrase)
+    if match is None or not re.search(_RANGE_UNITS.get(match.group(2), rf"\b{re.escape(match.group(2))}\b"), plain):
         return 0.0
-    number = number_of(found.group(1))
+    number = number_of(match.group(1))
     if between := _BETWEEN.search(plain):
         return float(number_of(between.group(1)) <= number <= number_of(between.group(2)))
     if upper := _UP_TO.search(plain):

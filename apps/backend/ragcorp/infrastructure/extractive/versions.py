@@ -90,8 +90,8 @@ def standing(chunk: Chunk, about: str) -> Standing:
 
 def date_in(plain: str) -> tuple[int, int, int] | None:
     """Return the first date in folded text, with day 0 if it has none."""
-    for found in _DATE.finditer(plain):
-        day, month, year, iso_year, iso_month, iso_day, other_day, other_month, other_year = found.groups()
+    for match in _DATE.finditer(plain):
+        day, month, year, iso_year, iso_month, iso_day, other_day, other_month, other_year = match.groups()
         if year and month in _MONTH_NUMBER:
             return int(year), _MONTH_NUMBER[month], int(day)
         if iso_year and 1 <= int(iso_month) <= 12:
@@ -153,7 +153,7 @@ def later_message(new: Candidate, old: Candidate) -> bool:
         one.document_id == other.document_id
         and (one.chunk_index, new.position) > (other.chunk_index, old.position)
         and new.statement.lead != old.statement.lead
-        and all(_MESSAGE.match(each.statement.lead) for each in (new, old))
+        and all(_MESSAGE.match(candidate.statement.lead) for candidate in (new, old))
     )
 
 
@@ -165,18 +165,18 @@ def counterparts(old: Candidate, candidates: Iterable[Candidate], abouts: Mappin
     if old.statement.cells:
         return []
     return [
-        each
-        for each in candidates
-        if not each.statement.cells
-        and not each.statement.is_heading
-        and each.passage.chunk.document_id != old.passage.chunk.document_id
-        and supersedes(each, old, abouts)
-        and _alike(each.heading, old.heading) >= SAME_HEADING
-        and (changes(each.statement.text) or _alike(old.statement.text, each.statement.text) >= ALIKE)
+        candidate
+        for candidate in candidates
+        if not candidate.statement.cells
+        and not candidate.statement.is_heading
+        and candidate.passage.chunk.document_id != old.passage.chunk.document_id
+        and supersedes(candidate, old, abouts)
+        and _alike(candidate.heading, old.heading) >= SAME_HEADING
+        and (changes(candidate.statement.text) or _alike(old.statement.text, candidate.statement.text) >= ALIKE)
     ]
 
 
 def _alike(one: str, other: str) -> float:
     """Return the share of the words of the shorter text with a word of the same root in the other."""
     words, others = sorted((set(re.findall(r"[^\W\d_]{4,}", folded_in_place(text))) for text in (one, other)), key=len)
-    return sum(any(same_root(word, each) for each in others) for word in words) / (len(words) or 1)
+    return sum(any(same_root(word, other_word) for other_word in others) for word in words) / (len(words) or 1)

@@ -23,7 +23,7 @@ def listed(words: str) -> tuple[str, ...]:
 def stem_root(lexeme: str) -> str:
     """Return a lexeme without accents and diphthongs, which alternate in Spanish stems: descuent, descont."""
     plain = folded_in_place(lexeme)
-    return _DIPHTHONG.sub(lambda found: "o" if found.group() == "ue" else "e", plain)
+    return _DIPHTHONG.sub(lambda match: "o" if match.group() == "ue" else "e", plain)
 
 
 def same_root(one: str, other: str) -> bool:

@@ -39,7 +39,7 @@ class OpenAIAnswerer:
     async def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
         """Yield the text as it comes. Raises AnswererUnavailableError, also for a stream that ends without a reason."""
         messages = chat_messages(prompt)
-        held = ""
+        pending = ""
         abstained = started = False
         finish_reason: str | None = None
         room = self._max_tokens * CHARACTERS_PER_TOKEN
@@ -58,25 +58,25 @@ class OpenAIAnswerer:
                     for choice in part.choices[:1]:
                         finish_reason = choice.finish_reason or finish_reason
                         text = choice.delta.content or ""
-                        held += text
+                        pending += text
                         call.wrote(text)
                         room -= len(text)
                     if room < 0:
                         raise _unavailable("too_long")
                     # buffer the first letters until they cannot begin the abstention word
-                    if not started and ABSTAIN.startswith(held.lstrip()[: len(ABSTAIN)]):
-                        abstained = held.lstrip().startswith(ABSTAIN)
+                    if not started and ABSTAIN.startswith(pending.lstrip()[: len(ABSTAIN)]):
+                        abstained = pending.lstrip().startswith(ABSTAIN)
                         continue
                     started = True
-                    if held and not abstained:
-                        yield AnswerDelta(text=held)
-                    held = ""
+                    if pending and not abstained:
+                        yield AnswerDelta(text=pending)
+                    pending = ""
             if finish_reason not in ("stop", "length"):
                 raise _unavailable(_reason_of_end(finish_reason))
             if finish_reason == "length" and not abstained:
-                held += CUT_SHORT
-            if held and not abstained:
-                yield AnswerDelta(text=held)
+                pending += CUT_SHORT
+            if pending and not abstained:
+                yield AnswerDelta(text=pending)
             yield AnswerFinished(abstained=abstained, usage=call.usage)
 
     async def aclose(self) -> None:

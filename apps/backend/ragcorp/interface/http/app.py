@@ -46,6 +46,7 @@ from ragcorp.interface.http.system.page_routes import BUILT, PageRoutes
 from ragcorp.interface.http.system.status_routes import router as status_router
 from ragcorp.interface.http.system.system_routes import ASSETS, ASSETS_PATH
 from ragcorp.interface.http.system.system_routes import router as system_router
+from ragcorp.tracing import note_refusal
 
 ROUTERS = (
     search_router,
@@ -117,6 +118,7 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
+    note_refusal(error)
     return problem_of(error).response(request.scope)
 
 

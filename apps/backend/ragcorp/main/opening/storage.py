@@ -98,11 +98,11 @@ async def prepare_storage(storage: Storage, settings: Settings, *, parts: Parts 
     if storage.embedded:
         await migrate_storage(storage, settings, parts=parts)
         return
-    found = await anyio.to_thread.run_sync(state, storage.dsn)
-    found.require_known()
-    if not found.up_to_date:
+    schema = await anyio.to_thread.run_sync(state, storage.dsn)
+    schema.require_known()
+    if not schema.up_to_date:
         raise ConfigurationError(
-            f"The database is at schema revision {found.current or 'none'}; this version needs {found.head}.",
+            f"The database is at schema revision {schema.current or 'none'}; this version needs {schema.head}.",
             field="DATABASE_URL",
             remedy="Run `ragcorp migrate`.",
         )

@@ -42,7 +42,7 @@ FILTER_FIELDS = {
 
 
 def require_names_of_their_own(sources: Mapping[str, RetrievalSource]) -> None:
-    """Raise ConfigurationError if a source of the user's own is called as one of ours is."""
+    """Raise ConfigurationError if a custom source has the name of a built-in list."""
     if taken := sources.keys() & OWN_LISTS:
         raise ConfigurationError(
             f"A source of your own is called {', '.join(sorted(taken))}, as one of ours is.",
@@ -63,7 +63,7 @@ def chunk_sources(
 def collection_sources(
     settings: Settings, database: Database, embedder: Embedder, scan: VectorScan
 ) -> dict[str, RetrievalSource]:
-    """Return the dense and the full-text source of each collection beside the chunks, by name."""
+    """Return the dense and the full-text source of each collection other than the chunks, by name."""
     sources: dict[str, RetrievalSource] = {}
     for collection, fields in FILTER_FIELDS.items():
         channels = PostgresCollectionChannels(
@@ -86,7 +86,7 @@ def collection_sources(
 def profiles_of(
     settings: Settings, model: ActiveModel | None, *, extra_sources: tuple[str, ...]
 ) -> dict[str, RetrievalProfile]:
-    """Return the standard profiles as the settings have them."""
+    """Return the standard profiles with the parameters of the settings."""
     return standard_profiles(
         ProfileParameters(
             rank_constant=settings.rrf_k,
@@ -166,7 +166,7 @@ def make_ranked_search(
 
 
 def distance_threshold(settings: Settings, model: ActiveModel | None) -> float:
-    """Return the setting, else the model's own distance, else the specification's."""
+    """Return the setting, else the model's stored distance, else the default."""
     if settings.vector_score_threshold is not None:
         return settings.vector_score_threshold
     stored = model.distance_threshold if model is not None else None
@@ -174,7 +174,7 @@ def distance_threshold(settings: Settings, model: ActiveModel | None) -> float:
 
 
 def linear_weights(model: ActiveModel | None) -> dict[str, float]:
-    """Return the weights of linear fusion: those that are stored with the model, else the measured defaults."""
+    """Return the weights of linear fusion: those stored with the model, else the measured defaults."""
     weights = dict(LINEAR_WEIGHTS)
     if model is not None and model.evidence_weight is not None:
         weights[FULL_TEXT] = model.evidence_weight

@@ -39,7 +39,7 @@ everything AS (
     FROM nearest) < 100
   ORDER BY (e.embedding::vector(384) <=> %(embedding)s::vector(384)) + 0, e.chunk_id
   LIMIT 100),
-found AS (
+hits AS (
   SELECT *
   FROM nearest
   WHERE NOT (
@@ -48,7 +48,7 @@ found AS (
   UNION ALL
   SELECT *
   FROM everything)
-SELECT share.waiting, share.embedded, found.key, 1 - found.distance AS score
+SELECT share.waiting, share.embedded, hits.key, 1 - hits.distance AS score
 FROM (
   SELECT waiting.items AS waiting, embedded.items AS embedded
   FROM (
@@ -84,5 +84,5 @@ FROM (
         FROM chunk_embeddings e
         WHERE e.model_id = 1 AND e.workspace = %(workspace)s AND waiting.items > 0
         LIMIT 10000) AS looked_at ) v) AS embedded) AS share
-LEFT JOIN found ON true
-ORDER BY found.distance, found.key
+LEFT JOIN hits ON true
+ORDER BY hits.distance, hits.key

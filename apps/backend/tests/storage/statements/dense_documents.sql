@@ -35,7 +35,7 @@ everything AS (
     FROM nearest) < 100
   ORDER BY (e.embedding::vector(384) <=> %(embedding)s::vector(384)) + 0, e.document_id
   LIMIT 100),
-found AS (
+hits AS (
   SELECT *
   FROM nearest
   WHERE NOT (
@@ -44,7 +44,7 @@ found AS (
   UNION ALL
   SELECT *
   FROM everything)
-SELECT share.waiting, share.embedded, found.key, 1 - found.distance AS score
+SELECT share.waiting, share.embedded, hits.key, 1 - hits.distance AS score
 FROM (
   SELECT greatest(count(*) - count(e.document_id), (EXISTS (
         SELECT
@@ -72,5 +72,5 @@ FROM (
     LIMIT 2000) AS t
   JOIN documents d ON d.id = t.document_id AND d.workspace = %(workspace)s AND d.sensitivity <= %(clearance)s AND (d.visibility_scope = 'workspace' OR (d.visibility_scope = 'group' AND d.owner = ANY(%(groups)s)) OR (d.visibility_scope = 'private' AND d.owner = %(subject)s)) AND d.deleted_at IS NULL
   LEFT JOIN document_embeddings e ON e.document_id = t.document_id AND e.model_id = 1) AS share
-LEFT JOIN found ON true
-ORDER BY found.distance, found.key
+LEFT JOIN hits ON true
+ORDER BY hits.distance, hits.key

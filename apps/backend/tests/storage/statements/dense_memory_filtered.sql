@@ -49,7 +49,7 @@ everything AS ( (
       FROM nearest) < 100
     ORDER BY (e.embedding::vector(384) <=> %(embedding)s::vector(384)) + 0, e.item_id
     LIMIT 100)),
-found AS (
+hits AS (
   SELECT *
   FROM nearest
   WHERE NOT (
@@ -58,7 +58,7 @@ found AS (
   UNION ALL
   SELECT *
   FROM everything)
-SELECT share.waiting, share.embedded, found.key, 1 - found.distance AS score
+SELECT share.waiting, share.embedded, hits.key, 1 - hits.distance AS score
 FROM (
   SELECT waiting.items AS waiting, embedded.items AS embedded
   FROM (
@@ -100,5 +100,5 @@ FROM (
       JOIN memory_items i ON i.id = looked_at.item_id
       WHERE i.workspace = %(workspace)s AND i.sensitivity <= %(clearance)s AND (i.visibility_scope = 'workspace' OR (i.visibility_scope = 'group' AND i.owner = ANY(%(groups)s)) OR (i.visibility_scope = 'private' AND i.owner = %(subject)s)) AND true
       LIMIT 2000) v) AS embedded) AS share
-LEFT JOIN found ON true
-ORDER BY found.distance, found.key
+LEFT JOIN hits ON true
+ORDER BY hits.distance, hits.key

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.domain.text.checks import is_blank
-from ragcorp.domain.text.clause_numbers import clause_number, clause_numbers, enclosing_numbers, number_at
+from ragcorp.domain.text.clause_numbers import clause_numbers, enclosing_numbers, number_at
 from ragcorp.infrastructure.structure.text_entities import text_entities
+from support.structure.clause_number import clause_number
 
 PIECES = st.sampled_from(
     [

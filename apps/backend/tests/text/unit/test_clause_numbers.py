@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragcorp.domain.text.clause_numbers import clause_number, clause_numbers, enclosing_numbers, number_at
+from ragcorp.domain.text.clause_numbers import clause_numbers, enclosing_numbers, number_at
+from support.structure.clause_number import clause_number
 
 UNITS_ES = ["primera", "segunda", "tercera", "cuarta", "quinta", "sexta", "séptima", "octava", "novena"]
 TENS_ES = [

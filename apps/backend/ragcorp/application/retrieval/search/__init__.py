@@ -1,1 +1,1 @@
-"""The use case that answers one query: plan, fan-out, fusion, steps, page, explanation."""
+"""One planned search: plan, fan-out, fusion, steps, page, explanation. No hydration, no roll-out."""

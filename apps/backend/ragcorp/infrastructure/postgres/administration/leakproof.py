@@ -77,6 +77,6 @@ def mark_leakproof(dsn: str, *, superuser_dsn: str | None = None) -> list[str]:
     return []
 
 
-def _run(connection: Connection[TupleRow], found: Sequence[str]) -> None:
-    for statement in found:
+def _run(connection: Connection[TupleRow], marking: Sequence[str]) -> None:
+    for statement in marking:
         connection.execute(statement.encode())

@@ -130,9 +130,9 @@ def migrate(
     current choice, also for tables that a migration adds.
     Raises ConfigurationError, IncompatibleEmbeddingsError or StorageUnavailableError.
     """
-    found = state(dsn)
-    found.require_known()
-    if _brings_policies(found.current):
+    previous = state(dsn)
+    previous.require_known()
+    if _brings_policies(previous.current):
         logger.warning(STOP_OLDER_PROCESSES)
     try:
         off = _prepare(dsn)
@@ -161,7 +161,7 @@ def migrate(
         current=after.current,
         head=after.head,
         newer=after.newer,
-        before=found.current,
+        before=previous.current,
         left=() if off else tuple(left),
         off=off,
     )

@@ -40,30 +40,30 @@ def chunk(row: TupleRow) -> Chunk:
 
 def passage(item_id: str, collection: str, row: TupleRow) -> Chunk:
     """Return the passage of a row of ``PASSAGE_COLUMNS``."""
-    found = dict(zip(PASSAGE_COLUMNS, row, strict=True))
-    content: str = found["content"]
+    fields = dict(zip(PASSAGE_COLUMNS, row, strict=True))
+    content: str = fields["content"]
     return Chunk(
         id=item_id,
-        document_id=found["document_id"] or uuid5(ITEM_NAMESPACE, f"{collection}/{item_id}"),
-        external_id=found["external_id"],
-        chunk_index=found["chunk_index"],
+        document_id=fields["document_id"] or uuid5(ITEM_NAMESPACE, f"{collection}/{item_id}"),
+        external_id=fields["external_id"],
+        chunk_index=fields["chunk_index"],
         content=content,
-        heading_path=tuple(found["heading_path"]),
-        title=found["title"],
-        language=found["language"],
-        path=found["path"],
-        metadata=found["metadata"],
-        line_start=found["line_start"],
-        line_end=found["line_end"] or content.count("\n") + 1,
-        page_start=found["page_start"],
-        page_end=found["page_end"],
+        heading_path=tuple(fields["heading_path"]),
+        title=fields["title"],
+        language=fields["language"],
+        path=fields["path"],
+        metadata=fields["metadata"],
+        line_start=fields["line_start"],
+        line_end=fields["line_end"] or content.count("\n") + 1,
+        page_start=fields["page_start"],
+        page_end=fields["page_end"],
         collection=collection,
-        artifact_type=found["artifact_type"],
-        sensitivity=Sensitivity(found["sensitivity"]),
-        visibility_scope=VisibilityScope(found["visibility_scope"]),
-        owner=found["owner"],
-        occurred_at=found["occurred_at"],
-        session=found["session"],
-        speaker=found["speaker"],
-        entities=tuple(found["entities"]),
+        artifact_type=fields["artifact_type"],
+        sensitivity=Sensitivity(fields["sensitivity"]),
+        visibility_scope=VisibilityScope(fields["visibility_scope"]),
+        owner=fields["owner"],
+        occurred_at=fields["occurred_at"],
+        session=fields["session"],
+        speaker=fields["speaker"],
+        entities=tuple(fields["entities"]),
     )

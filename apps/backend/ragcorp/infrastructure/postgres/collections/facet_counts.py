@@ -81,9 +81,9 @@ def _counted(principal: Principal, filters: Filters) -> tuple[tuple[_Branch, ...
 
 def _facets(rows: list[TupleRow]) -> Facets:
     """Return the sums by facet, each facet's values sorted; rows without a date count for no month."""
-    found: dict[str, Counter[str]] = {facet: Counter() for facet in FACETS}
+    counters: dict[str, Counter[str]] = {facet: Counter() for facet in FACETS}
     for collection, kind, language, month, number in rows:
         for facet, value in zip(FACETS, (collection, kind, language, month and f"{month:%Y-%m}"), strict=True):
             if value is not None:
-                found[facet][value] += number
-    return Facets(counts={facet: dict(sorted(counter.items())) for facet, counter in found.items()})
+                counters[facet][value] += number
+    return Facets(counts={facet: dict(sorted(counter.items())) for facet, counter in counters.items()})

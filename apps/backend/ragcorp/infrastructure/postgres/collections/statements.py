@@ -71,7 +71,7 @@ def matching(
     if bounded_in_time:
         wanted += f" AND {table.alias}.occurred_at >= %(since)s::timestamptz"
     columns = f"{alias}.{postings.key} AS key, {alias}.length, bm25_common({alias}.terms, scan.postings) AS common"
-    found = f"SELECT {columns} FROM scan CROSS JOIN LATERAL {holding.format(keys='scan.keys')} WHERE {wanted}"
+    matched = f"SELECT {columns} FROM scan CROSS JOIN LATERAL {holding.format(keys='scan.keys')} WHERE {wanted}"
     latest = ""
     if bounded_in_time and own_rows:
         young = f"""
@@ -80,8 +80,8 @@ def matching(
         latest = f"""
             latest AS MATERIALIZED (
                 SELECT count(*) <= {LATEST} AS hold FROM (SELECT {young} LIMIT {LATEST + 1}) AS counted),"""
-        found = f"""
-            {found} AND NOT (SELECT hold FROM latest)
+        matched = f"""
+            {matched} AND NOT (SELECT hold FROM latest)
             UNION ALL
             SELECT {columns} FROM scan, (SELECT * {young} OFFSET 0) AS {alias}
             WHERE (SELECT hold FROM latest) AND bm25_common({alias}.terms, scan.postings) <> '{{}}' AND {wanted}"""
@@ -121,7 +121,7 @@ def matching(
         scan AS MATERIALIZED (
             SELECT ARRAY(SELECT key FROM terms) AS keys,
                    ARRAY(SELECT key | tf FROM terms, generate_series(1, 15) AS tf ORDER BY 1) AS postings),{latest}
-        candidates AS MATERIALIZED (SELECT * FROM ({found}) AS c LIMIT {budget + 1}),
+        candidates AS MATERIALIZED (SELECT * FROM ({matched}) AS c LIMIT {budget + 1}),
         totals AS MATERIALIZED (
             SELECT count(*)::float8 AS rows, avg(length)::float8 AS average FROM ({_readable(table, visible)}) AS r),
         postings AS MATERIALIZED (

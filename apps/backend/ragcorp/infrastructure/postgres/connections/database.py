@@ -246,9 +246,9 @@ class Database:
                         await self._pool.check()
             if error.reason == "pool_exhausted" and self._connect_error is not None:
                 # the pool is empty because connecting fails
-                found = translate(self._connect_error)
-                reason = getattr(found, "reason", "refused")
-                raise StorageUnavailableError(found.message, reason=reason, remedy=found.remedy) from error
+                cause = translate(self._connect_error)
+                reason = getattr(cause, "reason", "refused")
+                raise StorageUnavailableError(cause.message, reason=reason, remedy=cause.remedy) from error
             raise
 
     def _pooled_connection(self) -> type[PooledConnection]:

@@ -26,10 +26,10 @@ def positional(statement: str) -> tuple[str, tuple[str, ...]]:
     """Return the statement with ``$n`` for each name, ``%`` for ``%%``, and the names in the order of their numbers."""
     names: dict[str, int] = {}
 
-    def number(found: re.Match[str]) -> str:
-        if found[1] is None:
+    def number(placeholder: re.Match[str]) -> str:
+        if placeholder[1] is None:
             return "%"
-        return f"${names.setdefault(found[1], len(names) + 1)}"
+        return f"${names.setdefault(placeholder[1], len(names) + 1)}"
 
     return _PLACEHOLDER.sub(number, statement), tuple(names)
 

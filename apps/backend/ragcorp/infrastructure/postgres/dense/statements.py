@@ -60,7 +60,7 @@ def similar(
     is not needed has a one-time condition and costs nothing.
 
     Columns: number of rows that wait for a vector and of rows that have one (bounded counts, 0 unless some wait), key,
-    cosine similarity. One row at least, without a key if nothing is found.
+    cosine similarity. One row at least, without a key if nothing matches.
     """
     vectors = table.with_vectors
     vector = f"e.embedding::{indexed_type(dimensions)}"
@@ -80,17 +80,17 @@ def similar(
         everything = f"{source} AND {too_few} {exact}"
     else:
         if matching is None:
-            found = f"SELECT {table.key} AS key FROM {table.rows} WHERE {visible} AND {filtered} {bounded}"
+            selected = f"SELECT {table.key} AS key FROM {table.rows} WHERE {visible} AND {filtered} {bounded}"
             counted = "SELECT FROM passing"
             compared = f"passing JOIN {vectors.table} e ON e.{vectors.key} = passing.key"
         else:
-            found = f"SELECT d.id, d.chunk_count FROM documents d WHERE {matching}"
+            selected = f"SELECT d.id, d.chunk_count FROM documents d WHERE {matching}"
             counted = f"SELECT FROM passing, generate_series(1, passing.chunk_count) {bounded}"
             compared = (
                 f"passing JOIN chunks c ON c.document_id = passing.id"
                 f" JOIN {vectors.table} e ON e.{vectors.key} = {table.key}"
             )
-        passing = f"passing AS MATERIALIZED ({found}),"
+        passing = f"passing AS MATERIALIZED ({selected}),"
         everything = f"""
             (SELECT {columns} FROM {compared} WHERE {embedded} AND (SELECT hold FROM few) {exact})
             UNION ALL
@@ -102,12 +102,12 @@ def similar(
             SELECT count(*) <= (SELECT items FROM exact_limit) AS hold FROM ({counted}) AS counted),
         nearest AS MATERIALIZED ({source} AND NOT (SELECT hold FROM few) {approximate}),
         everything AS ({everything}),
-        found AS (
+        hits AS (
             SELECT * FROM nearest WHERE NOT {too_few}
             UNION ALL SELECT * FROM everything)
-        SELECT share.waiting, share.embedded, found.key, 1 - found.distance AS score
-        FROM ({_share(table, model_id, visible)}) AS share LEFT JOIN found ON true
-        ORDER BY found.distance, found.key""")
+        SELECT share.waiting, share.embedded, hits.key, 1 - hits.distance AS score
+        FROM ({_share(table, model_id, visible)}) AS share LEFT JOIN hits ON true
+        ORDER BY hits.distance, hits.key""")
 
 
 def _share(table: CollectionTable, model_id: int, visible: str) -> str:

@@ -99,10 +99,10 @@ class PostgresDocumentRepository:
         async def work() -> LexicalChunks:
             terms, chunks, average_length = await self._terms(search)
             if syntax is QuerySyntax.WEBSEARCH or self._options.ranking is SparseRanking.TS_RANK_CD:
-                found = _lexical_chunks(await self._by_cover_density(search, syntax))
+                result = _lexical_chunks(await self._by_cover_density(search, syntax))
             else:
-                found = await self._by_bm25(search, terms, chunks)
-            return replace(found, terms=terms, chunks=chunks, average_length=average_length)
+                result = await self._by_bm25(search, terms, chunks)
+            return replace(result, terms=terms, chunks=chunks, average_length=average_length)
 
         return await self._database.read(work)
 
@@ -208,16 +208,16 @@ class PostgresDocumentRepository:
                     best_cursor = await connection.execute(best, {**values, "theta": theta}, prepare=True, binary=True)
                 rows = await best_cursor.fetchall()
         mass = evidence_mass(terms)
-        found = [row for row in rows if row[0] is not None]
+        ranked_rows = [row for row in rows if row[0] is not None]
         ranked = RankedList(
             source=FULL_TEXT,
             score_type=ScoreType.BM25,
             hits=tuple(
                 Hit(chunk_id=str(row[0]), score=row[1], evidence=min(1.0, row[6] / mass) if mass else 0.0)
-                for row in found
+                for row in ranked_rows
             ),
         )
-        every = sorted((-row[7], row[0]) for row in found if row[7] is not None)
+        every = sorted((-row[7], row[0]) for row in ranked_rows if row[7] is not None)
         return _lexical_chunks(
             ranked,
             identifiers=rank_by_identifiers(code_rows, codes, ranked),

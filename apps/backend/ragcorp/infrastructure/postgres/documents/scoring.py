@@ -18,7 +18,7 @@ from ragcorp.infrastructure.postgres.models.registry import ActiveModel
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
 MAX_TF = 15
-"""The tf that a posting stores at most: 15 stands for 15 and more."""
+"""The largest tf of a posting; it means 15 or more."""
 
 
 class PostgresChunkScoring:

@@ -107,23 +107,23 @@ async def save_documents(
     if expected is not None:
         _require_expected(by_id, existing, expected)
     changed = {
-        external_id: found
-        for external_id, found in existing.items()
-        if found.deleted
-        or (found.content_hash, found.chunker) != (by_id[external_id].content_hash, by_id[external_id].chunker)
+        external_id: stored
+        for external_id, stored in existing.items()
+        if stored.deleted
+        or (stored.content_hash, stored.chunker) != (by_id[external_id].content_hash, by_id[external_id].chunker)
     }
     if changed:
-        await connection.execute(DELETE_CHUNKS, {"document_ids": [found.document_id for found in changed.values()]})
-        for external_id, found in changed.items():
+        await connection.execute(DELETE_CHUNKS, {"document_ids": [stored.document_id for stored in changed.values()]})
+        for external_id, stored in changed.items():
             await connection.execute(
-                UPDATE_DOCUMENT, _document_row(by_id[external_id], found.document_id, principal.workspace)
+                UPDATE_DOCUMENT, _document_row(by_id[external_id], stored.document_id, principal.workspace)
             )
-    written = created | {external_id: found.document_id for external_id, found in changed.items()}
+    written = created | {external_id: stored.document_id for external_id, stored in changed.items()}
     if written:
         await _write_contents(
             connection, {document_id: by_id[name] for name, document_id in written.items()}, principal
         )
-    pending = await _pending(connection, [*written.values(), *(found.document_id for found in existing.values())])
+    pending = await _pending(connection, [*written.values(), *(stored.document_id for stored in existing.values())])
 
     outcomes = []
     for write in writes:
@@ -133,8 +133,8 @@ async def save_documents(
             is_new = write.external_id in created or changed[write.external_id].deleted
             status = IngestStatus.CREATED if is_new else IngestStatus.UPDATED
         else:
-            found = existing[write.external_id]
-            document_id, chunk_count, status = found.document_id, found.chunk_count, IngestStatus.UNCHANGED
+            stored = existing[write.external_id]
+            document_id, chunk_count, status = stored.document_id, stored.chunk_count, IngestStatus.UNCHANGED
         outcomes.append(
             IngestResult(
                 external_id=write.external_id,
@@ -149,8 +149,8 @@ async def save_documents(
 
 def _require_deleted(by_id: Mapping[str, DocumentWrite], existing: Mapping[str, _Existing]) -> None:
     for external_id, write in by_id.items():
-        found = existing.get(external_id)
-        if found is None or not found.deleted or found.content_hash != write.content_hash:
+        stored = existing.get(external_id)
+        if stored is None or not stored.deleted or stored.content_hash != write.content_hash:
             raise NotFoundError(
                 "There is no deleted document of that name any more.",
                 field="external_id",
@@ -160,8 +160,8 @@ def _require_deleted(by_id: Mapping[str, DocumentWrite], existing: Mapping[str, 
 
 def _require_expected(by_id: Mapping[str, DocumentWrite], existing: Mapping[str, _Existing], expected: bytes) -> None:
     for external_id in by_id:
-        found = existing.get(external_id)
-        if found is None or found.deleted or found.content_hash != expected:
+        stored = existing.get(external_id)
+        if stored is None or stored.deleted or stored.content_hash != expected:
             raise ConflictError(
                 "The document was written or deleted meanwhile.",
                 field="external_id",

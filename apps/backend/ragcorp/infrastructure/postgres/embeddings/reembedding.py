@@ -79,9 +79,9 @@ class PostgresReembedding:
 
     async def models(self) -> list[ModelState]:
         async with self._database.transaction(EVERY_WORKSPACE) as connection:
-            found = await (await connection.execute(statements.MODELS)).fetchall()
+            rows = await (await connection.execute(statements.MODELS)).fetchall()
             states = []
-            for model_id, name, dimensions, active in found:
+            for model_id, name, dimensions, active in rows:
                 wanted, missing = await _counted(connection, model_id)
                 valid = await _valid_indexes(connection, model_id)
                 states.append(
@@ -144,8 +144,8 @@ class PostgresReembedding:
                 await connection.execute(REFRESH_OF_MODEL, values | {"document_ids": document_ids})
         self._refreshed_at[model] = looked_at
         async with self._database.autocommit(EVERY_WORKSPACE) as connection:
-            found = await (await connection.execute(statements.WORKSPACES, values)).fetchall()
-            for (workspace,) in found:
+            rows = await (await connection.execute(statements.WORKSPACES, values)).fetchall()
+            for (workspace,) in rows:
                 await connection.execute(STORE_MEAN_OF_MODEL, {"model_id": model_id, "workspace": workspace})
 
     async def build_indexes(self, model: EmbeddingModel, *, report: Callable[[int, int], None]) -> None:

@@ -159,19 +159,19 @@ class PostgresEpisodeStore:
 
         async def work() -> tuple[TupleRow, list[TupleRow], frozenset[str]]:
             async with self._database.autocommit(principal.workspace) as connection:
-                found = await (await connection.execute(TURN, values)).fetchone()
-                if found is None:
+                turn_row = await (await connection.execute(TURN, values)).fetchone()
+                if turn_row is None:
                     raise _missing(await (await connection.execute(TURNS, values)).fetchone())
                 cursor = await connection.execute(
-                    ENTITIES.format(visible=visible.sql), visible.values | {"turn_id": found[0]}
+                    ENTITIES.format(visible=visible.sql), visible.values | {"turn_id": turn_row[0]}
                 )
                 rows = await cursor.fetchall()
-                named = [UUID(warning["document_id"]) for warning in found[-1] if warning["document_id"]]
+                named = [UUID(warning["document_id"]) for warning in turn_row[-1] if warning["document_id"]]
                 cursor = await connection.execute(READABLE.format(visible=visible.sql), visible.values | {"ids": named})
-                return found, rows, frozenset(str(row[0]) for row in await cursor.fetchall())
+                return turn_row, rows, frozenset(str(row[0]) for row in await cursor.fetchall())
 
-        found, rows, readable = await self._database.read(work)
-        _, number, turns, query, created_at, model, budget, warnings = found
+        turn_row, rows, readable = await self._database.read(work)
+        _, number, turns, query, created_at, model, budget, warnings = turn_row
         visible_entities = [_recorded(row) for row in rows if row[-1]]
         return RecordedTurn(
             episode_id=episode_id,
@@ -182,7 +182,7 @@ class PostgresEpisodeStore:
             model=model,
             entities=tuple(entity for entity in visible_entities if entity.budget is None),
             dropped=tuple(entity for entity in visible_entities if entity.budget is not None),
-            warnings=tuple(_warning(each) for each in warnings if each["document_id"] in {None, *readable}),
+            warnings=tuple(_warning(warning) for warning in warnings if warning["document_id"] in {None, *readable}),
             use=HydrationUse(**{**budget, "limits": HydrationLimits(**budget["limits"])}),
             withheld=len(rows) - len(visible_entities),
         )

@@ -17,7 +17,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.infrastructure.postgres.collections import candidate_statements
 from ragcorp.infrastructure.postgres.connections.database import Database
-from ragcorp.infrastructure.postgres.files.names import GIVEN, AskedFiles, PlaceOf, matched
+from ragcorp.infrastructure.postgres.files.names import GIVEN, FileValues, PlaceOf, matched
 from ragcorp.infrastructure.postgres.tables.collections import ARTIFACTS
 from ragcorp.infrastructure.postgres.visibility.predicates import visibility
 
@@ -75,14 +75,14 @@ def known_lines(*, visible: str, passing: str) -> str:
                    bool_or(sure) AS sure
             FROM matched
             GROUP BY number),
-        asked AS MATERIALIZED (
+        wanted AS MATERIALIZED (
             SELECT g.*, k.document_id, k.lines_kept, k.sure AS is_sure,
                    ARRAY(SELECT lower(text) FROM unnest(g.texts) AS text) AS folded_texts
             FROM known k JOIN given g USING (number)
             WHERE k.readable AND k.passes AND cardinality(g.texts) > 0),
         near AS MATERIALIZED (
             SELECT a.number, best.*
-            FROM asked a
+            FROM wanted a
             CROSS JOIN LATERAL (
                 SELECT c.id, c.chunk_index, held.whole, held.texts, held.lines
                 FROM (
@@ -100,12 +100,12 @@ def known_lines(*, visible: str, passing: str) -> str:
             WHERE a.lines_kept),
         wide AS MATERIALIZED (
             SELECT DISTINCT ON (a.number) a.number, c.id, c.chunk_index, held.whole, held.texts, 0 AS lines
-            FROM asked a
+            FROM wanted a
             LEFT JOIN near n USING (number)
             JOIN (
                 SELECT of.document_id, c.*
                 FROM (
-                    SELECT DISTINCT a.document_id, a.lines_kept FROM asked a LEFT JOIN near n USING (number)
+                    SELECT DISTINCT a.document_id, a.lines_kept FROM wanted a LEFT JOIN near n USING (number)
                     WHERE coalesce(n.whole, 0) = 0) AS of
                 CROSS JOIN LATERAL (
                     SELECT id, chunk_index, lower(content) AS folded,
@@ -148,15 +148,15 @@ class PostgresFileDocuments:
         passing = ARTIFACTS.passing(principal, filters, place=0, collection=CHUNK_COLLECTION)
         statement = known_lines(visible=visible.sql, passing="false" if passing is None else passing.sql)
         values = visible.values | ({} if passing is None else passing.values)
-        asked = AskedFiles(self._place_of)
-        values["given"] = Jsonb([_given(number, each) | asked.add(each.names) for number, each in enumerate(lines)])
-        values["folders"] = Jsonb(asked.folders)
+        files = FileValues(self._place_of)
+        values["given"] = Jsonb([_given(number, file) | files.add(file.names) for number, file in enumerate(lines)])
+        values["folders"] = Jsonb(files.folders)
 
         rows = await self._database.fetch(
             statement, values, workspace=principal.workspace, settings=candidate_statements.SETTINGS
         )
-        found = {number: rest for number, *rest in rows}
-        return [_known(found[number]) if number in found else KnownLines() for number in range(len(lines))]
+        by_number = {number: rest for number, *rest in rows}
+        return [_known(by_number[number]) if number in by_number else KnownLines() for number in range(len(lines))]
 
 
 def _given(number: int, lines: FileLines) -> dict[str, object]:

@@ -28,7 +28,7 @@ KNOWN = f"""
 
 BELOW = """
     AND f.external_id IN (
-        SELECT found.external_id
+        SELECT below.external_id
         FROM unnest(%(places)s::text[]) AS place (id)
         CROSS JOIN LATERAL (
             SELECT o.external_id FROM folder_files o
@@ -37,7 +37,7 @@ BELOW = """
             SELECT o.external_id FROM folder_files o
             WHERE o.workspace = %(workspace)s AND o.folder = %(folder)s
               AND o.external_id > place.id || '/' AND o.external_id < place.id || '0'
-        ) AS found)
+        ) AS below)
 """
 """In collation C, '0' comes right after '/': two short ranges of the key for each path."""
 
@@ -52,7 +52,7 @@ OF_OTHERS = """
 CLAIM = """
     INSERT INTO folder_files AS f (workspace, folder, external_id, relative, content_hashes)
     SELECT %(workspace)s, %(folder)s, claim.external_id, claim.relative,
-           CASE WHEN theirs.found THEN '{}' ELSE ARRAY[claim.content_hash] END
+           CASE WHEN theirs.stored THEN '{}' ELSE ARRAY[claim.content_hash] END
     FROM unnest(%(external_ids)s::text[], %(relatives)s::text[], %(hashes)s::bytea[])
              AS claim (external_id, relative, content_hash)
     CROSS JOIN LATERAL (
@@ -63,7 +63,7 @@ CLAIM = """
                AND NOT EXISTS (
                    SELECT FROM folder_files o
                    WHERE o.workspace = %(workspace)s AND o.external_id = claim.external_id
-                     AND claim.content_hash = ANY(o.content_hashes)) AS found
+                     AND claim.content_hash = ANY(o.content_hashes)) AS stored
     ) AS theirs
     ORDER BY claim.external_id
     ON CONFLICT (workspace, folder, external_id) DO UPDATE SET

@@ -80,7 +80,7 @@ def matched(*, visible: str, passing: str, lines_kept: str) -> str:
             SELECT number, {columns}, may_be_own, may_be_own AND as_ingested FROM recorded)"""
 
 
-class AskedFiles:
+class FileValues:
     """Collects the values of files for ``matched``. ``folders``: the distinct folders above the files."""
 
     def __init__(self, place_of: PlaceOf) -> None:

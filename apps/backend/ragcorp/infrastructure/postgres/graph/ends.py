@@ -19,8 +19,8 @@ SETTINGS = "SELECT set_config('enable_seqscan', 'off', true)"
 """During a load the tables' statistics are outdated: without this each reference could scan them."""
 
 RESOLVE = f"""
-    SELECT sent.place, found.id, found.external_id, found.declared,
-           found.sensitivity, found.visibility_scope, found.owner
+    SELECT sent.place, entity.id, entity.external_id, entity.declared,
+           entity.sensitivity, entity.visibility_scope, entity.owner
     FROM jsonb_to_recordset(%(rows)s) AS sent (
         place integer, external_id text, name text, kind text, usual text, sensitivity smallint, scope text, owner text)
     CROSS JOIN LATERAL (
@@ -39,7 +39,7 @@ RESOLVE = f"""
            AND (e.declared OR wide.covers) AND {{readable}}
          ORDER BY wide.covers DESC, e.external_id = sent.usual DESC, folded_name(e.name) = called DESC,
                   e.declared DESC, e.external_id ~ '{GIVEN_WAY}', e.id
-         LIMIT 1)) AS found
+         LIMIT 1)) AS entity
 """
 """Finds entities by external_id, else by name, preferring those that all readers of the fact may read. Of the others
 only a declared one is used: its own columns say how secret its name is.
@@ -75,31 +75,31 @@ async def resolved(
         own = Readers.of(draft.attributes)
         readers += [own if document is None else own.narrowed(document)] * 2
     places = range(len(references))
-    usual, found = await _look(connection, references, places, readers, principal=principal)
+    usual, by_place = await _look(connection, references, places, readers, principal=principal)
     again = []
     for place in places:
-        end, other = found.get(place), found.get(place ^ 1)
+        end, other = by_place.get(place), by_place.get(place ^ 1)
         narrowed = readers[place] if other is None else readers[place].narrowed(other.readers)
         if not (end is not None and end.declared) and narrowed != readers[place]:
             readers[place] = narrowed
             again.append(place)
-            found.pop(place, None)
+            by_place.pop(place, None)
     if again:
         other_names, others = await _look(connection, references, again, readers, principal=principal)
-        usual, found = usual | other_names, found | others
+        usual, by_place = usual | other_names, by_place | others
     missing = {
         usual[place]: Called(kind=references[place].kind, name=references[place].name or "", readers=readers[place])
         for place in places
-        if place not in found and references[place].name is not None
+        if place not in by_place and references[place].name is not None
     }
     if missing:
         ids = await insert_undeclared(connection, missing, principal=principal)
         for place in places:
-            if place not in found and references[place].name is not None and usual[place] in ids:
-                found[place] = End(ids[usual[place]], usual[place], False, readers[place])
+            if place not in by_place and references[place].name is not None and usual[place] in ids:
+                by_place[place] = End(ids[usual[place]], usual[place], False, readers[place])
     pairs: list[tuple[End, End] | GraphFailure] = []
     for place in range(0, len(references), 2):
-        ends = found.get(place), found.get(place + 1)
+        ends = by_place.get(place), by_place.get(place + 1)
         if ends[0] is not None and ends[1] is not None:
             pairs.append((ends[0], ends[1]))
         else:

@@ -162,14 +162,14 @@ async def save_entities(
     cursor = await connection.execute(
         LOCK.format(readable=readable.sql), readable.values | {"external_ids": sorted(drafts)}
     )
-    found = {row[0]: _Existing(row[1], bytes(row[2]), *row[3:]) for row in await cursor.fetchall()}
-    existing = {name: one for name, one in found.items() if one.readable}
+    stored = {row[0]: _Existing(row[1], bytes(row[2]), *row[3:]) for row in await cursor.fetchall()}
+    existing = {name: one for name, one in stored.items() if one.readable}
     refused: dict[str, RagcorpError] = {}
     for name, draft in drafts.items():
-        error = await _objection(connection, name, draft, found.get(name), made=name in made, principal=principal)
+        error = await _objection(connection, name, draft, stored.get(name), made=name in made, principal=principal)
         if error is not None:
             refused[name] = error
-    await make_way(connection, list(found.keys() - existing.keys() - refused.keys()), principal=principal)
+    await make_way(connection, list(stored.keys() - existing.keys() - refused.keys()), principal=principal)
     for name, one in existing.items():
         draft = drafts[name]
         if name not in refused and (draft.name, draft.attributes.artifact_type, Readers.of(draft.attributes)) != (
@@ -207,7 +207,7 @@ async def _objection(
     connection: DriverConnection,
     name: str,
     draft: EntityDraft,
-    found: _Existing | None,
+    stored: _Existing | None,
     *,
     made: bool,
     principal: Principal,
@@ -218,23 +218,23 @@ async def _objection(
     a reader by it.
     """
     is_made = MADE_ENTITY_NAME.fullmatch(name) is not None
-    if found is None or not found.readable:
+    if stored is None or not stored.readable:
         if is_made and not made:
             return not_given("external_id")
-        return taken("an entity") if found is not None and found.declared else None
+        return taken("an entity") if stored is not None and stored.declared else None
     readers = Readers.of(draft.attributes)
-    if readers == found.readers:
+    if readers == stored.readers:
         return None
     if is_made:
         return readers_stay("entity")
-    if readers.include(found.readers):
+    if readers.include(stored.readers):
         return None
     facts = readable_facts(principal)
     cursor = await connection.execute(
         WIDER_FACT.format(readable=facts.sql),
         facts.values
         | {
-            "id": found.id,
+            "id": stored.id,
             "new_sensitivity": int(readers.sensitivity),
             "new_scope": str(readers.scope),
             "new_owner": readers.owner,

@@ -150,7 +150,7 @@ class PostgresExtractionStore:
                 which
                 | {
                     "content_hash": task.content_hash,
-                    "answer": Jsonb([_written(found) for found in extraction.facts]),
+                    "answer": Jsonb([_written(fact) for fact in extraction.facts]),
                     "dropped": extraction.dropped,
                 },
             )
@@ -197,7 +197,7 @@ async def _replace(
         visibility_scope=VisibilityScope(scope),
         owner=owner,
     )
-    drafts = [_draft(found, attributes) for found in extraction.facts]
+    drafts = [_draft(fact, attributes) for fact in extraction.facts]
     place = graph_facts.Place(document_id, chunk_id, chunk_index)
     ends = await resolved(connection, drafts, [None] * len(drafts), principal=principal) if drafts else []
     rows = [
@@ -214,22 +214,22 @@ async def _replace(
     return len(by_name)
 
 
-def _draft(found: ExtractedFact, attributes: DocumentAttributes) -> FactDraft:
+def _draft(fact: ExtractedFact, attributes: DocumentAttributes) -> FactDraft:
     return FactDraft(
-        subject=EntityReference(name=found.subject, kind=found.subject_kind, field="subject"),
-        object=EntityReference(name=found.object, kind=found.object_kind, field="object"),
-        predicate=found.predicate,
+        subject=EntityReference(name=fact.subject, kind=fact.subject_kind, field="subject"),
+        object=EntityReference(name=fact.object, kind=fact.object_kind, field="object"),
+        predicate=fact.predicate,
         attributes=attributes,
-        valid_from=found.valid_from,
-        valid_to=found.valid_to,
-        quote=found.quote,
+        valid_from=fact.valid_from,
+        valid_to=fact.valid_to,
+        quote=fact.quote,
     )
 
 
-def _written(found: ExtractedFact) -> dict[str, object]:
-    return asdict(found) | {
-        "valid_from": found.valid_from.isoformat() if found.valid_from else None,
-        "valid_to": found.valid_to.isoformat() if found.valid_to else None,
+def _written(fact: ExtractedFact) -> dict[str, object]:
+    return asdict(fact) | {
+        "valid_from": fact.valid_from.isoformat() if fact.valid_from else None,
+        "valid_to": fact.valid_to.isoformat() if fact.valid_to else None,
     }
 
 

@@ -218,18 +218,18 @@ async def _store(
         LOCK.format(readable=readable.sql),
         readable.values | {"external_ids": sorted(str(row["external_id"]) for row in rows.values())},
     )
-    found = {row[0]: _Existing(row[1], row[2], row[3], Readers.named(*row[4:])) for row in await cursor.fetchall()}
-    existing = {name: one for name, one in found.items() if one.readable}
+    stored = {row[0]: _Existing(row[1], row[2], row[3], Readers.named(*row[4:])) for row in await cursor.fetchall()}
+    existing = {name: one for name, one in stored.items() if one.readable}
     outcomes: dict[int, GraphOutcome | GraphFailure] = {}
     sent: dict[str, Mapping[str, object]] = {}
     for number, row in rows.items():
         name = str(row["external_id"])
-        error = _objection(name, readers[number], found.get(name), made=name == made[number])
+        error = _objection(name, readers[number], stored.get(name), made=name == made[number])
         if error is None:
             sent[name] = row
         else:
             outcomes[number] = GraphFailure(error=error)
-    hidden = [name for name in found.keys() - existing.keys() if name in sent]
+    hidden = [name for name in stored.keys() - existing.keys() if name in sent]
     if hidden:
         ways = [{"external_id": name, "other": f"fact:{secrets.token_hex(16)}"} for name in hidden]
         await connection.execute(GIVE_WAY, {"workspace": principal.workspace, "rows": Jsonb(ways)})
@@ -247,14 +247,14 @@ async def _store(
     return outcomes
 
 
-def _objection(name: str, readers: Readers, found: _Existing | None, *, made: bool) -> RagcorpError | None:
+def _objection(name: str, readers: Readers, stored: _Existing | None, *, made: bool) -> RagcorpError | None:
     """Return why a fact may not be stored under its name, if so: as of entities."""
     is_made = MADE_FACT_NAME.fullmatch(name) is not None
-    if found is None or not found.readable:
+    if stored is None or not stored.readable:
         if is_made and not made:
             return not_given("external_id")
-        return taken("a fact") if found is not None and not is_made else None
-    if is_made and found.readers != readers:
+        return taken("a fact") if stored is not None and not is_made else None
+    if is_made and stored.readers != readers:
         return readers_stay("fact")
     return None
 
@@ -272,13 +272,13 @@ async def _located(
         for number, draft in enumerate(drafts)
         if draft.provenance is not None
     ]
-    found: dict[int, Place] = {}
+    stored: dict[int, Place] = {}
     if sent:
         visible = visibility(principal, alias="d")
         cursor = await connection.execute(LOCATE.format(visible=visible.sql), visible.values | {"rows": Jsonb(sent)})
-        found = {row[0]: Place(row[1], row[2], row[3], Readers.named(*row[4:])) for row in await cursor.fetchall()}
+        stored = {row[0]: Place(row[1], row[2], row[3], Readers.named(*row[4:])) for row in await cursor.fetchall()}
     return [
-        Place() if draft.provenance is None else _checked(draft.provenance, found.get(number))
+        Place() if draft.provenance is None else _checked(draft.provenance, stored.get(number))
         for number, draft in enumerate(drafts)
     ]
 

@@ -119,12 +119,12 @@ class PostgresGraphSearch:
 
 NAMED = """
     SELECT e.id, 1.0::float8 AS strength
-    FROM (SELECT array_agg(run) AS runs FROM name_runs(%(query)s, {run_words})) said
-    CROSS JOIN LATERAL (SELECT * FROM entities WHERE keys && said.runs OFFSET 0) e
+    FROM (SELECT array_agg(run) AS runs FROM name_runs(%(query)s, {run_words})) query_words
+    CROSS JOIN LATERAL (SELECT * FROM entities WHERE keys && query_words.runs OFFSET 0) e
     WHERE {entities}
       AND EXISTS (
           SELECT FROM unnest(e.keys) AS key
-          WHERE key = ANY (said.runs) AND (strpos(key, ' ') > 0 OR text_lexemes(e.language, key) <> ''))
+          WHERE key = ANY (query_words.runs) AND (strpos(key, ' ') > 0 OR text_lexemes(e.language, key) <> ''))
     ORDER BY e.id
     LIMIT {named}
 """
@@ -153,8 +153,8 @@ ABOUT = "(SELECT * FROM facts WHERE {end}_id = node.id AND lexemes @@ words.abou
 
 SHARE = """
     (SELECT count(*) FILTER (WHERE lexeme = ANY (tsvector_to_array(f.lexemes)))::float8 / greatest(count(*), 1)
-     FROM said, unnest(said.lexemes) AS lexeme
-     WHERE said.language = f.language)
+     FROM query_words, unnest(query_words.lexemes) AS lexeme
+     WHERE query_words.language = f.language)
 """
 
 OTHER = "CASE f.subject_id WHEN node.id THEN f.object_id ELSE f.subject_id END"
@@ -165,7 +165,7 @@ FIRST = f"""
     JOIN entities e ON e.id = node.id
     CROSS JOIN LATERAL (
         SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS about
-        FROM (SELECT DISTINCT unnest(lexemes) AS lexeme FROM said) asked
+        FROM (SELECT DISTINCT unnest(lexemes) AS lexeme FROM query_words) distinct_words
         WHERE lexeme <> ALL (tsvector_to_array(text_lexemes(e.language, e.name)))) words
     CROSS JOIN LATERAL (
         SELECT f.id AS fact, {OTHER} AS other, f.weight * (1 + {SHARE}) / 2 AS score
@@ -212,12 +212,12 @@ def _statement(
         )
         seeds = f"({seeds}) UNION ALL ({nearest})"
     parts = [
-        f"found AS MATERIALIZED ({seeds})",
-        "seeds AS MATERIALIZED (SELECT id, max(strength) AS strength FROM found GROUP BY id)",
+        f"starts AS MATERIALIZED ({seeds})",
+        "seeds AS MATERIALIZED (SELECT id, max(strength) AS strength FROM starts GROUP BY id)",
         """languages AS MATERIALIZED (
                SELECT unnest(query_languages(%(workspace)s, %(default_language)s)) AS language
                UNION SELECT e.language FROM entities e WHERE e.id IN (SELECT id FROM seeds))""",
-        """said AS MATERIALIZED (
+        """query_words AS MATERIALIZED (
                SELECT language, tsvector_to_array(text_lexemes(language, %(query)s)) AS lexemes FROM languages)""",
         f"first AS MATERIALIZED ({_first(options, facts, filtered)})",
     ]

@@ -101,10 +101,10 @@ async def save_items(
         others = {name: item_name(by_name[name], key=name_key, attempt=attempt) for name in hidden}
         names = [others.get(name, name) for name in names]
         by_name = {others.get(name, name): draft for name, draft in by_name.items()}
-        found, hidden = await _stored(
+        renamed, hidden = await _stored(
             connection, tables, {name: by_name[name] for name in others.values()}, principal=principal
         )
-        stored |= found
+        stored |= renamed
     changed = sorted(name for name in by_name if name not in stored or not stored[name].equal)
     statuses = dict.fromkeys(by_name, IngestStatus.UNCHANGED)
     for part in _parts(changed, by_name):

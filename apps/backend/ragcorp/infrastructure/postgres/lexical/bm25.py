@@ -173,8 +173,8 @@ EVIDENCE = """
             SELECT entry.lexeme, coalesce(cardinality(entry.positions), 1) AS tf
             FROM unnest(c.lexemes) AS entry WHERE entry.lexeme = ANY (%(lexemes)s::text[])) AS held USING (lexeme)
         ORDER BY position)
-    FROM unnest(%(ids)s::bigint[]) AS asked (id)
-    CROSS JOIN LATERAL (SELECT * FROM chunks WHERE chunks.id = asked.id OFFSET 0) AS c
+    FROM unnest(%(ids)s::bigint[]) AS requested (id)
+    CROSS JOIN LATERAL (SELECT * FROM chunks WHERE chunks.id = requested.id OFFSET 0) AS c
     JOIN bm25_chunks b ON b.chunk_id = c.id
     WHERE c.workspace = %(workspace)s
 """
@@ -193,7 +193,7 @@ def chunks_holding(*, limit: int, visible: str, filtered: str | None = None) -> 
         FROM unnest(%(lexemes)s::text[]) WITH ORDINALITY AS given (lexeme, position)
         JOIN bm25_workspaces w ON w.workspace = %(workspace)s
         CROSS JOIN LATERAL (
-            SELECT found.id, counted.tf, found.length
+            SELECT containing.id, counted.tf, containing.length
             FROM (
                 SELECT c.id, c.lexemes, b.length
                 FROM (
@@ -203,10 +203,10 @@ def chunks_holding(*, limit: int, visible: str, filtered: str | None = None) -> 
                     LIMIT 10000) AS b
                 CROSS JOIN LATERAL (SELECT * FROM chunks WHERE id = b.chunk_id OFFSET 0) AS c
                 WHERE c.lexemes @@ array_to_tsvector(ARRAY[given.lexeme])::text::tsquery
-                  AND {visible} AND {filtered or "true"}) AS found,
+                  AND {visible} AND {filtered or "true"}) AS containing,
                 LATERAL (
                     SELECT coalesce(cardinality(entry.positions), 1) AS tf
-                    FROM unnest(found.lexemes) AS entry WHERE entry.lexeme = given.lexeme) AS counted
-            ORDER BY counted.tf / (counted.tf + 0.3 + 0.015 * found.length) DESC, found.id
+                    FROM unnest(containing.lexemes) AS entry WHERE entry.lexeme = given.lexeme) AS counted
+            ORDER BY counted.tf / (counted.tf + 0.3 + 0.015 * containing.length) DESC, containing.id
             LIMIT {limit}) AS held
         ORDER BY given.position, held.tf / (held.tf + 0.3 + 0.015 * held.length) DESC, held.id""")

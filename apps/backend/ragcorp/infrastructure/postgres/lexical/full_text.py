@@ -64,7 +64,7 @@ def admitted(*, visible: str) -> str:
     """Return the statement of the chunks ``ids`` that match the query's websearch operators. Column: chunk id."""
     return f"""
         SELECT c.id
-        FROM (SELECT {WEBSEARCH} AS query) AS words, unnest(%(ids)s::bigint[]) AS asked (id)
+        FROM (SELECT {WEBSEARCH} AS query) AS words, unnest(%(ids)s::bigint[]) AS requested (id)
         JOIN chunks c USING (id)
         WHERE (numnode(words.query) = 0 OR c.tsv @@ words.query) AND {visible}"""
 
@@ -85,7 +85,7 @@ def lexeme_counts(*, visible: str) -> str:
             SELECT coalesce(array_agg(key | tf ORDER BY key | tf), '{{}}') AS postings
             FROM (SELECT DISTINCT unnest(keys) AS key FROM given) AS k, generate_series(1, 15) AS tf)
         SELECT b.chunk_id, b.length, bm25_common(b.terms, wanted.postings), given.keys
-        FROM given, wanted, unnest(%(ids)s::bigint[]) AS asked (id)
-        JOIN bm25_chunks b ON b.chunk_id = asked.id
+        FROM given, wanted, unnest(%(ids)s::bigint[]) AS requested (id)
+        JOIN bm25_chunks b ON b.chunk_id = requested.id
         JOIN chunks c ON c.id = b.chunk_id
         WHERE {visible}"""

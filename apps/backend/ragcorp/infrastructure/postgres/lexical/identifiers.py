@@ -20,7 +20,7 @@ FEW, FEW_SHARE = 20, 0.01
 OTHERWISE_WRITTEN = 0.5
 
 
-def query_identifiers(known: Sequence[QueryTerm], chunks: int) -> list[QueryTerm]:
+def query_identifiers(terms: Sequence[QueryTerm], chunks: int) -> list[QueryTerm]:
     """Return the identifiers: codes that few chunks contain. A code of many chunks (a date, 24/7) identifies none.
 
     Of a code typed with spaces, the longest known run counts.
@@ -28,7 +28,7 @@ def query_identifiers(known: Sequence[QueryTerm], chunks: int) -> list[QueryTerm
     most = max(FEW, int(FEW_SHARE * chunks))
     codes = [
         term
-        for term in known
+        for term in terms
         if term.kind in (TermKind.WHOLE, TermKind.JOINED)
         and term.document_frequency <= most
         and CODE.search(term.lexeme)

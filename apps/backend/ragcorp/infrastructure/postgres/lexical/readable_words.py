@@ -114,13 +114,13 @@ async def corrected(
     words = sorted({row[0] for row in rows if row[4] is not None})
     if not words:
         return list(rows)
-    found = await database.fetch(
+    nearest_rows = await database.fetch(
         nearest_readable_words(visible=visible.sql),
         {**visible.values, "words": words},
         workspace=workspace,
         settings=bm25.SETTINGS,
     )
-    nearest = {word: rest for word, *rest in found}
+    nearest = {word: rest for word, *rest in nearest_rows}
     return [row if row[4] is None else _corrected(row, nearest.get(row[0])) for row in rows]
 
 

@@ -53,8 +53,8 @@ BACKLOG_TABLES = (
 
 def has_vectors(model_id: str) -> str:
     """Return the condition that vectors of the model are stored; ``model_id`` is SQL."""
-    found = (f"EXISTS (SELECT FROM {table} stored WHERE stored.model_id = {model_id})" for table in VECTOR_TABLES)
-    return f"({' OR '.join(found)})"
+    stored = (f"EXISTS (SELECT FROM {table} stored WHERE stored.model_id = {model_id})" for table in VECTOR_TABLES)
+    return f"({' OR '.join(stored)})"
 
 
 HAS_VECTORS = f"SELECT {has_vectors(':model_id')}"
@@ -120,7 +120,7 @@ def ensure_model(connection: Connection, *, name: str, dimensions: int, beside_t
     active = connection.execute(text(ACTIVE_MODEL)).one_or_none()
     if active is not None and (active.name, active.dimensions) != (name, dimensions):
         if connection.execute(text(HAS_VECTORS), {"model_id": active.id}).scalar_one():
-            raise incompatible(expected=(active.name, active.dimensions), found=(name, dimensions))
+            raise incompatible(expected=(active.name, active.dimensions), configured=(name, dimensions))
         connection.execute(text("UPDATE embedding_models SET active = false WHERE active"))
     stored = connection.execute(
         text("""
@@ -172,10 +172,10 @@ def _index_vectors(connection: Connection, model_id: int, dimensions: int, *, be
         create(connection, hnsw_index_name(table, model_id), definition)
 
 
-def incompatible(*, expected: tuple[str, int], found: tuple[str, int]) -> IncompatibleEmbeddingsError:
+def incompatible(*, expected: tuple[str, int], configured: tuple[str, int]) -> IncompatibleEmbeddingsError:
     return IncompatibleEmbeddingsError(
         f"The database holds vectors of model '{expected[0]}' with {expected[1]} dimensions, "
-        f"but the settings name '{found[0]}' with {found[1]}.",
+        f"but the settings name '{configured[0]}' with {configured[1]}.",
         field="EMBEDDING_MODEL, EMBEDDING_DIM",
         limit=f"{expected[0]}, {expected[1]} dimensions",
         remedy="Set both back to the stored model; or run `ragcorp reembed --model NAME --dimensions N`, which makes "

@@ -55,7 +55,7 @@ async def active_model(database: Database, *, configured: EmbeddingModel | None)
             similarity_threshold=similarity,
         )
     if is_used:
-        raise incompatible(expected=(name, dimensions), found=(configured.name, configured.dimensions))
+        raise incompatible(expected=(name, dimensions), configured=(configured.name, configured.dimensions))
     raise ConfigurationError(
         f"The database is prepared for model '{name}' with {dimensions} dimensions and holds no vectors "
         f"yet; the settings name '{configured.name}' with {configured.dimensions}.",

@@ -118,11 +118,11 @@ class PostgresStructureIndex:
             of_names.setdefault(distinct[row[0] - 1], []).append(row)
         return {
             name: Named(
-                found=tuple(read(row[3:]) for row in found),
-                matches=found[0][1],
-                nearness=tuple(row[2] for row in found) if around.near else (),
+                found=tuple(read(row[3:]) for row in matching),
+                matches=matching[0][1],
+                nearness=tuple(row[2] for row in matching) if around.near else (),
             )
-            for name, found in of_names.items()
+            for name, matching in of_names.items()
         }
 
     async def of_documents(
@@ -156,12 +156,12 @@ class PostgresStructureIndex:
     ) -> Mapping[int, SyntaxNeighbours]:
         values = {"ids": [entity.id for entity in entities], "limit": limit}
         rows = await self._rows(structure_neighbours.neighbours, values, principal, filters)
-        found: dict[int, dict[str, list[EntityRef]]] = {}
+        related: dict[int, dict[str, list[EntityRef]]] = {}
         for of, relation, _, *reference in rows:
-            found.setdefault(of, {}).setdefault(RELATIONS[relation], []).append(_entity(reference))
+            related.setdefault(of, {}).setdefault(RELATIONS[relation], []).append(_entity(reference))
         return {
             of: SyntaxNeighbours(**{relation: tuple(refs) for relation, refs in lists.items()})
-            for of, lists in found.items()
+            for of, lists in related.items()
         }
 
     async def similar(
@@ -298,11 +298,11 @@ def _words(words: Sequence[str]) -> list[str]:
     return [f"{WORD}{word}" for word in dict.fromkeys(words)][:MAX_WORDS]
 
 
-def _grouped(found: Iterable[tuple[Key, EntityRef]]) -> dict[Key, tuple[EntityRef, ...]]:
+def _grouped(pairs: Iterable[tuple[Key, EntityRef]]) -> dict[Key, tuple[EntityRef, ...]]:
     groups: dict[Key, list[EntityRef]] = {}
-    for distinct, entity in found:
-        groups.setdefault(distinct, []).append(entity)
-    return {distinct: tuple(entities) for distinct, entities in groups.items()}
+    for key, entity in pairs:
+        groups.setdefault(key, []).append(entity)
+    return {key: tuple(entities) for key, entities in groups.items()}
 
 
 def _place(entity: EntityRef) -> tuple[bytes, bytes, int]:

@@ -24,17 +24,17 @@ def neighbours(passing: str) -> str:
     symbol ``session.close``. A caller has no other symbol of the name nearer by file and folders.
     """
     return f"""
-        WITH asked AS MATERIALIZED (
+        WITH given AS MATERIALIZED (
             SELECT e.id, e.document_id, e.position, e.language, e.calls, {_folders("s.path")} AS folders,
                    ARRAY(SELECT name FROM unnest(e.names) AS name WHERE starts_with(name, 'symbol:')) AS names
             FROM {ENTITIES}
             WHERE e.id = ANY(%(ids)s::bigint[]) AND s.is_code AND {passing}),
         calling AS MATERIALIZED (
-            SELECT a.id AS asked, {CALLS} AS relation, a.id AS caller, a.document_id, a.language, a.folders, called.name
-            FROM asked a CROSS JOIN LATERAL unnest(a.calls) AS called (name)
+            SELECT a.id AS given, {CALLS} AS relation, a.id AS caller, a.document_id, a.language, a.folders, called.name
+            FROM given a CROSS JOIN LATERAL unnest(a.calls) AS called (name)
             UNION ALL
             SELECT a.id, {CALLED_BY}, caller.id, caller.document_id, a.language, {_folders("caller.path")}, called.name
-            FROM asked a
+            FROM given a
             CROSS JOIN LATERAL ({_callers(passing)}) AS caller
             CROSS JOIN LATERAL unnest(caller.calls) AS called (name)
             WHERE {_last("called.name")} IN (SELECT {_last("name")} FROM unnest(a.names) AS name)),
@@ -43,10 +43,10 @@ def neighbours(passing: str) -> str:
             FROM (SELECT DISTINCT name, language FROM calling) AS wanted
             CROSS JOIN LATERAL ({_few(_defining("wanted", passing))}) AS few),
         resolved AS (
-            SELECT c.asked, c.relation, c.caller, c.name, near.id AS definition,
+            SELECT c.given, c.relation, c.caller, c.name, near.id AS definition,
                    rank() OVER (one ORDER BY near.document_id <> c.document_id, shared.folders DESC) AS rank,
                    row_number() OVER (one ORDER BY {_nearness("near", "c", shared="shared.folders")}) AS place,
-                   bool_or(strpos(c.name, '.') > 0) OVER (PARTITION BY c.asked, c.relation, c.caller, {_last("c.name")})
+                   bool_or(strpos(c.name, '.') > 0) OVER (PARTITION BY c.given, c.relation, c.caller, {_last("c.name")})
                        AS is_qualified
             FROM calling c
             CROSS JOIN LATERAL (
@@ -60,32 +60,32 @@ def neighbours(passing: str) -> str:
                     SELECT FROM defined d WHERE d.name = c.name AND d.language = c.language AND d.matches > {COMMON})
                 ) AS near
             CROSS JOIN LATERAL (SELECT {_shared("near.path", "c.folders")} AS folders OFFSET 0) AS shared
-            WINDOW one AS (PARTITION BY c.asked, c.relation, c.caller, c.name)),
+            WINDOW one AS (PARTITION BY c.given, c.relation, c.caller, c.name)),
         related AS (
-            SELECT DISTINCT asked, relation, CASE relation WHEN {CALLS} THEN definition ELSE caller END AS id
+            SELECT DISTINCT given, relation, CASE relation WHEN {CALLS} THEN definition ELSE caller END AS id
             FROM resolved
             WHERE (strpos(name, '.') > 0 OR NOT is_qualified)
-              AND CASE relation WHEN {CALLS} THEN place = 1 AND definition <> asked
-                  ELSE rank = 1 AND definition = asked END)
-        SELECT found.*
+              AND CASE relation WHEN {CALLS} THEN place = 1 AND definition <> given
+                  ELSE rank = 1 AND definition = given END)
+        SELECT neighbour.*
         FROM (
-            SELECT asked.id AS asked, related.relation,
-                   row_number() OVER (PARTITION BY asked.id, related.relation ORDER BY {_nearness("near", "asked")})
+            SELECT given.id AS given, related.relation,
+                   row_number() OVER (PARTITION BY given.id, related.relation ORDER BY {_nearness("near", "given")})
                        AS place, {_names("near")}
             FROM related
-            JOIN asked ON asked.id = related.asked
+            JOIN given ON given.id = related.given
             JOIN (SELECT {REFERENCE} FROM {ENTITIES}) AS near ON near.id = related.id
             UNION ALL
-            SELECT asked.id, {SAME_FILE}, beside.*
-            FROM asked
+            SELECT given.id, {SAME_FILE}, sibling.*
+            FROM given
             CROSS JOIN LATERAL (
-                SELECT row_number() OVER (ORDER BY abs(e.position - asked.position), e.position) AS place, {REFERENCE}
+                SELECT row_number() OVER (ORDER BY abs(e.position - given.position), e.position) AS place, {REFERENCE}
                 FROM {ENTITIES}
-                WHERE e.document_id = asked.document_id AND e.id <> asked.id AND e.{NO_IDENTIFIER} AND {passing}
+                WHERE e.document_id = given.document_id AND e.id <> given.id AND e.{NO_IDENTIFIER} AND {passing}
                 ORDER BY place
-                LIMIT %(limit)s) AS beside) AS found
-        WHERE found.place <= %(limit)s
-        ORDER BY found.asked, found.relation, found.place"""
+                LIMIT %(limit)s) AS sibling) AS neighbour
+        WHERE neighbour.place <= %(limit)s
+        ORDER BY neighbour.given, neighbour.relation, neighbour.place"""
 
 
 def _defining(wanted: str, passing: str) -> str:
@@ -117,8 +117,8 @@ def _callers(passing: str) -> str:
         LIMIT {CALLERS}"""
 
 
-def _few(found: str) -> str:
-    return f"SELECT few.*, count(*) OVER () AS matches FROM ({found} LIMIT {COMMON + 1}) AS few"
+def _few(neighbour: str) -> str:
+    return f"SELECT few.*, count(*) OVER () AS matches FROM ({neighbour} LIMIT {COMMON + 1}) AS few"
 
 
 def _nearness(of: str, to: str, *, shared: str | None = None) -> str:

@@ -48,7 +48,7 @@ def files(passing: str, *, near: bool = False) -> str:
         f"""
             SELECT {columns}, s.names AS held
             FROM structured_documents s JOIN documents d ON d.id = s.document_id
-            WHERE s.names @> ARRAY[asked.name] AND s.workspace = %(workspace)s AND {passing}""",
+            WHERE s.names @> ARRAY[given.name] AND s.workspace = %(workspace)s AND {passing}""",
         columns,
         by='path COLLATE "C", external_id',
         near=near,
@@ -62,7 +62,7 @@ def named(passing: str, *, near: bool = False) -> str:
         f"""
             SELECT {REFERENCE}, s.names AS held
             FROM {ENTITIES}
-            WHERE e.names @> ARRAY[asked.name] AND e.workspace = %(workspace)s AND {passing}""",
+            WHERE e.names @> ARRAY[given.name] AND e.workspace = %(workspace)s AND {passing}""",
         REFERENCE,
         by=BY_PLACE,
         near=near,
@@ -98,12 +98,12 @@ def _of_names(fitting: str, columns: str, *, by: str, near: bool) -> str:
             FROM fitting LEFT JOIN nearness USING (number)"""
     near_words = f"({NEAR_WORDS}) AS near_words, " if near else ""
     return f"""
-        SELECT asked.number, found.matches, found.near, {_of("found", names)}
-        FROM {near_words}unnest(%(names)s::text[]) WITH ORDINALITY AS asked (name, number)
+        SELECT given.number, hits.matches, hits.near, {_of("hits", names)}
+        FROM {near_words}unnest(%(names)s::text[]) WITH ORDINALITY AS given (name, number)
         CROSS JOIN LATERAL ({fitted}
             ORDER BY near DESC, shown DESC, {by}
-            LIMIT %(limit)s) AS found
-        ORDER BY asked.number, found.near DESC, found.shown DESC, {_of("found", by)}"""
+            LIMIT %(limit)s) AS hits
+        ORDER BY given.number, hits.near DESC, hits.shown DESC, {_of("hits", by)}"""
 
 
 NEAR_WORDS = f"""SELECT array_agg(word) AS words
@@ -121,43 +121,43 @@ def _weight(words: str) -> str:
 def of_documents(passing: str) -> str:
     """Columns: the document's number, REFERENCE."""
     return f"""
-        SELECT asked.number, found.*
-        FROM unnest(%(document_ids)s::uuid[]) WITH ORDINALITY AS asked (id, number)
+        SELECT given.number, hits.*
+        FROM unnest(%(document_ids)s::uuid[]) WITH ORDINALITY AS given (id, number)
         CROSS JOIN LATERAL (
             SELECT {REFERENCE}
             FROM {ENTITIES}
-            WHERE e.document_id = asked.id AND e.{NO_IDENTIFIER} AND {passing}
+            WHERE e.document_id = given.id AND e.{NO_IDENTIFIER} AND {passing}
             ORDER BY e.position
-            LIMIT %(limit)s) AS found
-        ORDER BY asked.number, found.position"""
+            LIMIT %(limit)s) AS hits
+        ORDER BY given.number, hits.position"""
 
 
 @lru_cache(maxsize=64)
 def within(passing: str) -> str:
     """Columns: the id of the given entity, REFERENCE. By container: a method may lie outside its class's lines."""
     return f"""
-        WITH RECURSIVE asked AS MATERIALIZED (
+        WITH RECURSIVE given AS MATERIALIZED (
             SELECT e.id, e.document_id, e.entity_key
             FROM {ENTITIES}
             WHERE e.id = ANY(%(ids)s::bigint[]) AND {passing}),
         parts AS MATERIALIZED (
             SELECT p.id, p.document_id, p.entity_key, p.container
             FROM structural_entities p
-            WHERE p.document_id IN (SELECT document_id FROM asked) AND p.container IS NOT NULL AND p.{NO_IDENTIFIER}),
+            WHERE p.document_id IN (SELECT document_id FROM given) AND p.container IS NOT NULL AND p.{NO_IDENTIFIER}),
         inside AS (
             SELECT a.id AS of, p.id, p.document_id, p.entity_key
-            FROM asked a JOIN parts p ON p.document_id = a.document_id AND p.container = a.entity_key
+            FROM given a JOIN parts p ON p.document_id = a.document_id AND p.container = a.entity_key
             UNION
             SELECT i.of, p.id, p.document_id, p.entity_key
             FROM inside i JOIN parts p ON p.document_id = i.document_id AND p.container = i.entity_key)
-        SELECT found.of, {REFERENCE}
+        SELECT hits.of, {REFERENCE}
         FROM (
             SELECT i.of, i.id, row_number() OVER (PARTITION BY i.of ORDER BY e.position) AS place
             FROM inside i JOIN structural_entities e ON e.id = i.id
-            WHERE i.id <> i.of) AS found
-        JOIN ({ENTITIES}) ON e.id = found.id
-        WHERE found.place <= %(limit)s
-        ORDER BY found.of, e.position"""
+            WHERE i.id <> i.of) AS hits
+        JOIN ({ENTITIES}) ON e.id = hits.id
+        WHERE hits.place <= %(limit)s
+        ORDER BY hits.of, e.position"""
 
 
 @lru_cache(maxsize=64)
@@ -165,8 +165,8 @@ def known(passing: str) -> str:
     """Columns: REFERENCE."""
     return f"""
         SELECT {REFERENCE}
-        FROM unnest(%(document_ids)s::uuid[], %(keys)s::text[]) AS asked (id, key)
-        JOIN ({ENTITIES}) ON e.document_id = asked.id AND e.entity_key = asked.key
+        FROM unnest(%(document_ids)s::uuid[], %(keys)s::text[]) AS given (id, key)
+        JOIN ({ENTITIES}) ON e.document_id = given.id AND e.entity_key = given.key
         WHERE {passing}"""
 
 
@@ -219,7 +219,7 @@ def similar_by_chunks(*, model_id: int, dimensions: int, limit: int, visible: st
     """Return the statement over the vectors of chunks of documents without code; ``visible`` is over chunks c.
 
     Columns: cosine similarity, REFERENCE; an entity may come once per chunk. The first row has no entity, but the
-    number of chunks found.
+    number of chunks hits.
     """
     no_code = "EXISTS (SELECT FROM structured_documents s WHERE s.document_id = d.id AND NOT s.is_code)"
     # a scalar subquery: the planner would turn a condition into a join with all such documents, without the index
@@ -239,13 +239,13 @@ def similar_by_chunks(*, model_id: int, dimensions: int, limit: int, visible: st
             SELECT c.id, c.document_id, c.line_start, c.line_end, c.content
             FROM nearest JOIN chunks c ON c.id = nearest.chunk_id),
         {HELD}
-        SELECT found.*
+        SELECT hits.*
         FROM (
             SELECT (SELECT count(chunk_id) FROM nearest)::float8 AS score, {_nothing()}
             UNION ALL
             SELECT nearest.score, {REFERENCE}
-            FROM held JOIN nearest USING (chunk_id) JOIN ({ENTITIES}) ON e.id = held.id) AS found
-        ORDER BY found.id NULLS FIRST"""
+            FROM held JOIN nearest USING (chunk_id) JOIN ({ENTITIES}) ON e.id = held.id) AS hits
+        ORDER BY hits.id NULLS FIRST"""
 
 
 @lru_cache(maxsize=64)

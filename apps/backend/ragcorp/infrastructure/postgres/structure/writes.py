@@ -55,28 +55,28 @@ async def write_structures(connection: DriverConnection, stored: Sequence[Stored
 
     A document without an extracted structure (no fingerprint) gets no entities, and is extracted later.
     """
-    document_ids = [each.document_id for each in stored]
+    document_ids = [document.document_id for document in stored]
     cursor = connection.cursor()
     await cursor.execute(DELETE_STRUCTURES, {"document_ids": document_ids})
-    extracted = [each for each in stored if each.structure.fingerprint]
+    extracted = [document for document in stored if document.structure.fingerprint]
     if not extracted:
         return
     await insert_rows(cursor, "structured_documents", DOCUMENT_COLUMNS, map(_document_row, extracted))
-    total = sum(len(each.structure.entities) for each in extracted)
+    total = sum(len(document.structure.entities) for document in extracted)
     ids = await reserve_ids(cursor, STRUCTURE, count=total)
     rows = [
-        (next(ids), each.document_id, each.workspace, *_entity_row(entity, position))
-        for each in extracted
-        for position, entity in enumerate(each.structure.entities)
+        (next(ids), document.document_id, document.workspace, *_entity_row(entity, position))
+        for document in extracted
+        for position, entity in enumerate(document.structure.entities)
     ]
     await insert_rows(cursor, "structural_entities", ENTITY_COLUMNS, rows)
-    if any(entity.index_text is not None for each in extracted for entity in each.structure.entities):
+    if any(entity.index_text is not None for document in extracted for entity in document.structure.entities):
         await reuse_or_enqueue(cursor, STRUCTURE, document_ids)
 
 
 def _document_row(stored: StoredStructure) -> tuple[object, ...]:
     path = stored.structure.path or stored.path
-    names = dict.fromkeys(name(each) for each in (path, stored.external_id) for name in (file_name, stem_name))
+    names = dict.fromkeys(name(text) for text in (path, stored.external_id) for name in (file_name, stem_name))
     words = dict.fromkeys(word for text in (path, stored.external_id, stored.title) for word in place_words(text))
     return (
         stored.document_id,
