@@ -25,9 +25,8 @@ from benchmarks.server import temporary_folder
 from ragcorp.application.files.grep import GrepFiles
 from ragcorp.domain.files.values import FileAccess, GrepMode, GrepRequest
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.infrastructure.files.reading import FileReader
-from ragcorp.infrastructure.files.repository import LocalFileRepository
+from ragcorp.infrastructure.files.repository import LocalFileRepository, NoFileDocuments
 from ragcorp.infrastructure.files.ripgrep import Ripgrep, find_ripgrep
 from ragcorp.infrastructure.files.roots import Root
 from ragcorp.infrastructure.files.safe_open import Roots

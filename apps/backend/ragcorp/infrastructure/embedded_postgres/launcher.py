@@ -27,9 +27,8 @@ from ragcorp.infrastructure.embedded_postgres.installation import (
     installation_for,
 )
 from ragcorp.infrastructure.embedded_postgres.locks import UsersLock, critical_section
-from ragcorp.infrastructure.embedded_postgres.postmaster import Postmaster, find_postmaster
 from ragcorp.infrastructure.embedded_postgres.provisioning import ensure_provisioned
-from ragcorp.infrastructure.embedded_postgres.server import Server
+from ragcorp.infrastructure.embedded_postgres.server import Postmaster, Server, find_postmaster
 from ragcorp.infrastructure.embedded_postgres.server_settings import check_settings, command_line
 
 SYSTEM_DIR = Path("/var/lib/ragcorp")

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragcorp.domain.exceptions import RagcorpError, StorageUnavailableError
-from ragcorp.infrastructure.embedded_postgres import failures, locks, postmaster
+from ragcorp.infrastructure.embedded_postgres import failures, locks
 from ragcorp.infrastructure.embedded_postgres.account import ServerAccount
 from ragcorp.infrastructure.embedded_postgres.cluster import Cluster
 from ragcorp.infrastructure.embedded_postgres.endpoint import Endpoint
 from ragcorp.infrastructure.embedded_postgres.installation import Installation
-from ragcorp.infrastructure.embedded_postgres.postmaster import Postmaster
+
+_PROGRAM = "postgres"
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class Server:
         Raises StorageUnavailableError with the reason "starting" if it is not ready in time.
         """
         while True:
-            found = postmaster.find_postmaster(self.cluster.pgdata)
+            found = find_postmaster(self.cluster.pgdata)
             if found is None or found.state == "ready":
                 return found
             if time.monotonic() >= deadline:
@@ -57,7 +58,7 @@ class Server:
         earlier server do not end.
         """
         if not locks.wait_until_free(self.lock, timeout_s=_LEFTOVERS_GRACE_S):
-            postmaster.kill_leftovers(self.cluster.pgdata, cluster_name=self.cluster_name)
+            kill_leftovers(self.cluster.pgdata, cluster_name=self.cluster_name)
             if not locks.wait_until_free(self.lock, timeout_s=max(2.0, deadline - time.monotonic())):
                 raise StorageUnavailableError(
                     "Processes of an earlier server still use the data folder, and this process cannot see them.",
@@ -65,7 +66,7 @@ class Server:
                     field="data_dir",
                     remedy="End the other container or user session that uses this data folder, then start again.",
                 )
-        postmaster.pid_file(self.cluster.pgdata).unlink(missing_ok=True)
+        pid_file(self.cluster.pgdata).unlink(missing_ok=True)
 
     def start(
         self,
@@ -85,11 +86,11 @@ class Server:
             _, output = account.run([*argv, "-D", str(self.cluster.pgdata), *options], timeout_s=30, keep_open=[held])
         pid = int(output.split()[0]) if output.strip().isdigit() else 0
         while True:
-            found = postmaster.find_postmaster(self.cluster.pgdata)
+            found = find_postmaster(self.cluster.pgdata)
             if found is not None and found.state == "ready":
                 return found
             if locks.is_free(self.lock):
-                postmaster.reap(pid)
+                reap(pid)
                 raise self._failure(secrets)
             if time.monotonic() >= deadline:
                 raise _not_in_time("starting")
@@ -97,18 +98,18 @@ class Server:
 
     def stop(self) -> None:
         """A fast shutdown, as of `pg_ctl stop -m fast`: ends sessions, writes everything. Does nothing when stopped."""
-        found = postmaster.find_postmaster(self.cluster.pgdata)
+        found = find_postmaster(self.cluster.pgdata)
         if found is None:
             return
         with suppress(ProcessLookupError):
             os.kill(found.pid, signal.SIGINT)
         deadline = time.monotonic() + _STOP_TIMEOUT_S
-        while postmaster.find_postmaster(self.cluster.pgdata) is not None or not locks.is_free(self.lock):
+        while find_postmaster(self.cluster.pgdata) is not None or not locks.is_free(self.lock):
             if time.monotonic() >= deadline:
                 _log.warning("The embedded PostgreSQL is still writing its data to disk; it will stop by itself.")
                 return
             time.sleep(_POLL_S)
-        postmaster.reap(found.pid)
+        reap(found.pid)
         if found.endpoint.socket_dir is not None:
             with suppress(OSError):
                 found.endpoint.socket_dir.rmdir()
@@ -155,3 +156,76 @@ def _not_in_time(state: str) -> StorageUnavailableError:
         reason="starting",
         remedy="Wait a little and start again: it goes on by itself. Or allow a longer start time.",
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postmaster:
+    pid: int
+    state: str
+    """`starting`, `ready` or `stopping`."""
+    endpoint: Endpoint
+
+
+def pid_file(pgdata: Path) -> Path:
+    return pgdata / "postmaster.pid"
+
+
+def find_postmaster(pgdata: Path) -> Postmaster | None:
+    """Return the living postmaster of a cluster, no matter which process started it."""
+    try:
+        lines = pid_file(pgdata).read_text(encoding="utf-8", errors="replace").splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not lines or not lines[0].strip().isdigit():
+        return None
+    pid = int(lines[0])
+    if not _is_postmaster(pid, pgdata):
+        return None
+    # Lines: pid, data directory, start time, port, socket folder, listen address, shared memory key, state.
+    fields = [line.strip() for line in lines] + [""] * 8
+    socket_dir = Path(fields[4]) if fields[4] else None
+    endpoint = Endpoint(socket_dir=socket_dir, port=int(fields[3]) if fields[3].isdigit() else 0)
+    return Postmaster(pid=pid, state=fields[7] or "starting", endpoint=endpoint)
+
+
+def _is_postmaster(pid: int, pgdata: Path) -> bool:
+    import psutil  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE or process.name() != _PROGRAM:
+            return False
+        try:
+            return Path(process.cwd()).samefile(pgdata)
+        except (psutil.AccessDenied, OSError):
+            # Root in a container may lack the right to see another user's working folder; the arguments are public.
+            return str(pgdata) in process.cmdline()
+    except psutil.Error:
+        return False
+
+
+def kill_leftovers(pgdata: Path, *, cluster_name: str) -> None:
+    """Kills server processes that outlived their postmaster. Their shared memory is of no use to anyone."""
+    import psutil  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    title = f"{_PROGRAM}: {cluster_name}: "
+    for process in psutil.process_iter():
+        try:
+            if process.name() == _PROGRAM and (
+                " ".join(process.cmdline()).startswith(title) or Path(process.cwd()).samefile(pgdata)
+            ):
+                process.kill()
+        except (psutil.Error, OSError):
+            continue
+
+
+def reap(pid: int, *, timeout_s: float = 1.0) -> None:
+    """Collects the exit status if the process became our child: we may be process 1 of a container."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        try:
+            if os.waitpid(pid, os.WNOHANG)[0] != 0:
+                return
+        except ChildProcessError:
+            return
+        time.sleep(0.01)

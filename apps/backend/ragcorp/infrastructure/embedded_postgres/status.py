@@ -10,8 +10,7 @@ from ragcorp.infrastructure.embedded_postgres.data_folder import DataFolder
 from ragcorp.infrastructure.embedded_postgres.failures import os_errors_translated
 from ragcorp.infrastructure.embedded_postgres.installation import find_installation
 from ragcorp.infrastructure.embedded_postgres.launcher import SYSTEM_DIR, version_remedy
-from ragcorp.infrastructure.embedded_postgres.postmaster import find_postmaster
-from ragcorp.infrastructure.embedded_postgres.server import latest_log
+from ragcorp.infrastructure.embedded_postgres.server import find_postmaster, latest_log
 
 _KERNEL_LOCKS = Path("/proc/locks")
 

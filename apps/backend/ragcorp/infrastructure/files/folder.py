@@ -21,8 +21,8 @@ from ragcorp.domain.ports.folders import (
     is_at,
 )
 from ragcorp.infrastructure.files.globs import read_rules
-from ragcorp.infrastructure.files.host_places import folder_key
 from ragcorp.infrastructure.files.ignore_rules import IgnoreRules, joined
+from ragcorp.infrastructure.files.roots import folder_key
 
 GONE = (FileNotFoundError, NotADirectoryError)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragcorp.domain.files.values import FileMatches, FileText, LineSearch
-from ragcorp.domain.ports.file_search import HostPlace
-from ragcorp.infrastructure.files.host_places import place_of
+from ragcorp.domain.filters import Filters
+from ragcorp.domain.ports.file_search import FileLines, HostPlace, KnownLines
+from ragcorp.domain.principal import Principal
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.ripgrep import Ripgrep
+from ragcorp.infrastructure.files.roots import place_of
 from ragcorp.infrastructure.files.safe_open import Roots
 
 
@@ -41,3 +43,16 @@ class LocalFileRepository:
     def place(self, path: str) -> HostPlace | None:
         """Return the place of ``root/relative`` on this machine."""
         return place_of(self._roots.entries, path)
+
+
+class NoFileDocuments:
+    """A ``FileDocuments`` that knows nothing, for a user's files on the user's own machine."""
+
+    async def known(
+        self,
+        lines: Sequence[FileLines],
+        *,
+        principal: Principal,  # noqa: ARG002
+        filters: Filters = (),  # noqa: ARG002
+    ) -> list[KnownLines]:
+        return [KnownLines() for _ in lines]

@@ -24,9 +24,9 @@ from ragcorp.domain.exceptions import FileAccessError, InvalidInputError, Source
 from ragcorp.domain.files.values import FileMatches, GrepCase, GrepMode, LineSearch
 from ragcorp.infrastructure.files.findings import Findings, folder_path
 from ragcorp.infrastructure.files.globs import escaped
+from ragcorp.infrastructure.files.ignore_rules import ignore_rules_below, ripgrep_rules
 from ragcorp.infrastructure.files.reading import FileReader
 from ragcorp.infrastructure.files.ripgrep_output import Query, RipgrepOutput
-from ragcorp.infrastructure.files.ripgrep_rules import ignore_rules_below, ripgrep_rules
 from ragcorp.infrastructure.files.root_folder import RootFolder
 from ragcorp.infrastructure.files.roots import Root
 from ragcorp.infrastructure.files.safe_open import Roots

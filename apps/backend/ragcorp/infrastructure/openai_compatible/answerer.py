@@ -8,9 +8,8 @@ from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, Ans
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.observers import TokenObservers
 from ragcorp.domain.ports.observers import TokenObserver
-from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
 from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
-from ragcorp.infrastructure.openai_compatible.failures import translated
+from ragcorp.infrastructure.openai_compatible.completion import CallTokens, translated
 from ragcorp.infrastructure.openai_compatible.prompt import ABSTAIN, chat_messages
 
 CUT_SHORT = " …"

@@ -10,7 +10,7 @@ from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.infrastructure.embedding_cache.vectors import normalised
 from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
-from ragcorp.infrastructure.openai_compatible.failures import translated
+from ragcorp.infrastructure.openai_compatible.completion import translated
 
 BYTES_PER_VECTOR = 256 * 1024
 """8,192 numbers, as a server writes them that ignores ``dimensions``; its longest take 32 characters."""

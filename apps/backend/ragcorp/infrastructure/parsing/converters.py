@@ -5,17 +5,31 @@ from __future__ import annotations
 import html
 import io
 import re
+from collections.abc import Iterator
+from email import message_from_bytes, policy
+from email.message import MIMEPart
 
 from ragcorp.domain.documents import ParsedText, SourceFile
 from ragcorp.domain.exceptions import UnreadableDocumentError
 from ragcorp.infrastructure.markdown_blocks import plain_heading
 from ragcorp.infrastructure.parsing import media_types
-from ragcorp.infrastructure.parsing.decoding import clean, text_of
+from ragcorp.infrastructure.parsing.decoding import clean, decode, text_of
 from ragcorp.infrastructure.parsing.extraction import extract, shielded
 from ragcorp.infrastructure.parsing.kreuzberg_call import Request
 from ragcorp.infrastructure.parsing.limits import check_office_archive, too_large
 from ragcorp.infrastructure.parsing.page_text import join_pages
-from ragcorp.infrastructure.parsing.rendered import mend
+
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{~}\]])")
+_STRUCTURAL = frozenset("#>-+=~`")
+_IMAGE = re.compile(r"!\[([^\[\]]*)\]\((?:<>|data:[^()\s]*)?\)")
+_SPACES = re.compile(r" {2,}")
+_SEPARATOR = re.compile(r"\|(?: ?:?-+:? ?\|)+")
+_BLANK_ROW = re.compile(r"\|[ |]*")
+_MIDNIGHT = re.compile(r"(?<=\| )(\d{4}-\d{2}-\d{2}) 00:00:00(?= \|)")
+_TIME_ONLY = re.compile(r"(?<=\| )1899-12-3[01] (\d{2}:\d{2}:\d{2})(?= \|)")
+
+_SHOWN = ("Subject", "From", "To", "Cc", "Date")
+_SIGNATURE = re.compile(r"\n-- ?(?=\n)")
 
 _META_CHARSET = re.compile(rb"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w.:-]{1,40})", re.IGNORECASE)
 _HEAD_TAG = re.compile(r"<(?:meta|link|base)\b[^<>]*>", re.IGNORECASE)
@@ -145,3 +159,68 @@ def _real_title(title: str | None) -> str | None:
     plain = " ".join((title or "").split())
     made_up = plain.lower() in _EMPTY_TITLES or re.search(r"\.\w{2,4}$|^Microsoft \w+ - ", plain)
     return plain if plain and not made_up else None
+
+
+def read_email(data: bytes, _: int) -> ParsedText:
+    """Return headers, one a line, then the plain body, else the HTML one as Markdown. The title is the subject."""
+    with shielded("mail"):
+        message = message_from_bytes(data, policy=policy.default)
+        headers = {name: " ".join(str(message[name]).split()) for name in _SHOWN if message[name]}
+        names = [part.get_filename() for part in message.iter_attachments()] if message.is_multipart() else []
+        body = message.get_body(preferencelist=("plain", "html"))
+        text = _content(body) if body is not None else ""
+        if body is not None and body.get_content_type() == "text/html":
+            text = html_to_markdown(text)[0]
+    attached = ", ".join(name for name in names if name)
+    lead = [f"{name}: {value}" for name, value in headers.items()] + ([f"Attachments: {attached}"] if attached else [])
+    plain = _SIGNATURE.sub("\n\n--", text.replace("\r\n", "\n")).strip()
+    if not plain and not attached:
+        lead = []
+    return ParsedText(text="\n".join(lead) + "\n\n" + plain, title=headers.get("Subject"))
+
+
+def _content(part: MIMEPart) -> str:
+    payload = part.get_payload(decode=True)
+    return decode(payload, declared=part.get_content_charset()) if isinstance(payload, bytes) else ""
+
+
+def mend(markdown: str, *, escaped: bool) -> str:
+    """Undo padding and escapes in tables, and escapes elsewhere where ``escaped``; drop embedded images, blank rows.
+
+    A blank line is put after a table that has none, and dates of a workbook lose a time that is midnight.
+    """
+    return "\n".join(_mended(_IMAGE.sub(r"\1", markdown).split("\n"), escaped=escaped)).strip("\n")
+
+
+def _mended(lines: list[str], *, escaped: bool) -> Iterator[str]:
+    fenced = False
+    in_table = False
+    for index, line in enumerate(lines):
+        if line.startswith("```"):
+            fenced = not fenced
+        is_row = line.startswith("|") and not fenced
+        if in_table and not is_row and line.strip():
+            yield ""
+        in_table = is_row
+        if not is_row:
+            yield _unescaped(line) if escaped and not fenced else line
+            continue
+        row = _row(line)
+        after = lines[index + 1] if index + 1 < len(lines) else ""
+        if not _BLANK_ROW.fullmatch(row) or _SEPARATOR.fullmatch(_SPACES.sub(" ", after)):
+            yield row
+
+
+def _row(line: str) -> str:
+    squeezed = _SPACES.sub(" ", line).rstrip()
+    if _SEPARATOR.fullmatch(squeezed):
+        return "| " + " | ".join("---" for _ in range(squeezed.count("|") - 1)) + " |"
+    return _TIME_ONLY.sub(r"\1", _MIDNIGHT.sub(r"\1", _unescaped(squeezed)))
+
+
+def _unescaped(line: str) -> str:
+    def plain(found: re.Match[str]) -> str:
+        starts_block = found.group(1) in _STRUCTURAL and not line[: found.start()].strip()
+        return found.group() if starts_block or found.group(1) == "|" else found.group(1)
+
+    return _ESCAPE.sub(plain, line)

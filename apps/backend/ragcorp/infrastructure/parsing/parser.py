@@ -9,9 +9,16 @@ from types import MappingProxyType
 from ragcorp.domain.documents import ParsedText, SourceFile
 from ragcorp.domain.exceptions import UnreadableDocumentError
 from ragcorp.infrastructure.parsing import media_types
-from ragcorp.infrastructure.parsing.converters import read_csv, read_docx, read_html, read_pdf, read_pptx, read_xlsx
+from ragcorp.infrastructure.parsing.converters import (
+    read_csv,
+    read_docx,
+    read_email,
+    read_html,
+    read_pdf,
+    read_pptx,
+    read_xlsx,
+)
 from ragcorp.infrastructure.parsing.decoding import clean, text_of
-from ragcorp.infrastructure.parsing.email_text import read_email
 from ragcorp.infrastructure.parsing.limits import too_large
 from ragcorp.infrastructure.parsing.outline import first_title
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from ragcorp.domain.exceptions import ConfigurationError, MissingExtraError, SourceUnavailableError
-from ragcorp.infrastructure.network.egress import REFUSED, check_base_url, was_refused
-from ragcorp.infrastructure.network.statuses import reason_of_status
+from ragcorp.infrastructure.network.egress import REFUSED, check_base_url, reason_of_status, was_refused
 
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 """Some servers return the passages even if not requested."""

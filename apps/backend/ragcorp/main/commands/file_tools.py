@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ragcorp.application.files.read import ReadFile
 from ragcorp.domain.files.values import FileAccess
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.infrastructure.files.no_documents import NoFileDocuments
+from ragcorp.infrastructure.files.repository import NoFileDocuments
 from ragcorp.interface.cli.console.services import FileTools, Target
 from ragcorp.main.settings.for_commands import settings_for
 from ragcorp.main.settings.principals import local_principal

@@ -12,8 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from pydantic import SecretStr
 
 from ragcorp.infrastructure.logs.bounded_handler import BoundedHandler
-from ragcorp.infrastructure.logs.formats import JsonLines, TextLines
-from ragcorp.infrastructure.logs.records import RecordReader
+from ragcorp.infrastructure.logs.records import JsonLines, RecordReader, TextLines
 from ragcorp.interface.cli.console.services import Target
 from ragcorp.interface.http.protocol.request_context import current_request_id
 from ragcorp.main.process.logs import set_levels

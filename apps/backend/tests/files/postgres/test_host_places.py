@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.infrastructure.files.folder import LocalFiles
-from ragcorp.infrastructure.files.host_places import folder_key, place_of
-from ragcorp.infrastructure.files.roots import Root
+from ragcorp.infrastructure.files.roots import Root, folder_key, place_of
 from ragcorp.infrastructure.postgres.files.names import plain_path
 from support.files.roots import write
 

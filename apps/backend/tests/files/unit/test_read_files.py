@@ -19,8 +19,7 @@ from ragcorp.domain.exceptions import (
 )
 from ragcorp.domain.files.passage_text import MAX_CHARACTERS
 from ragcorp.domain.files.values import MAX_PATH, FileText
-from ragcorp.infrastructure.files.numbered_text import NumberedText
-from ragcorp.infrastructure.files.reading import MAX_LINE, FileReader
+from ragcorp.infrastructure.files.reading import MAX_LINE, FileReader, NumberedText
 from support.files.roots import MAX_FILE, MAX_READ, open_descriptors, reader_of, roots_of, said, write
 
 SPANISH = "Año 2026: la cigüeña de Logroño costó 30 — ¿«sí» o “no”?\nCamión, señal y pingüino.\n"

@@ -11,8 +11,7 @@ import pytest
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.extraction import Extraction
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
-from ragcorp.infrastructure.openai_compatible.extracted_facts import borne_out
-from ragcorp.infrastructure.openai_compatible.fact_extractor import OpenAIFactExtractor
+from ragcorp.infrastructure.openai_compatible.fact_extractor import OpenAIFactExtractor, borne_out
 from support.graph.facts import day
 from support.models.openai_server import FakeOpenAI, openai_server
 

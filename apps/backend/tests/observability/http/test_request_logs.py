@@ -14,8 +14,7 @@ import pytest
 from ragcorp.domain import exceptions as domain
 from ragcorp.domain.keys import EVERY_SCOPE, Caller
 from ragcorp.domain.principal import Principal
-from ragcorp.infrastructure.logs.formats import JsonLines
-from ragcorp.infrastructure.logs.records import RecordReader
+from ragcorp.infrastructure.logs.records import JsonLines, RecordReader
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.request_context import current_request_id

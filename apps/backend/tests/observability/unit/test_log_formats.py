@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.domain.exceptions import StorageUnavailableError
-from ragcorp.infrastructure.logs.formats import JsonLines, TextLines
-from ragcorp.infrastructure.logs.records import RecordReader
+from ragcorp.infrastructure.logs.records import JsonLines, RecordReader, TextLines
 
 HOSTILE = "uno\r\n2026-01-01T00:00:00.000Z error ragcorp: forged\x1b[2J\u2028dos\u202etres\x00\ud800"
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ragcorp.infrastructure.parsing.furniture import without_furniture
-from ragcorp.infrastructure.parsing.page_text import join_pages
+from ragcorp.infrastructure.parsing.page_text import join_pages, without_furniture
 
 WIDE = "Esta línea llena todo el ancho de la página, como las de un párrafo, y sigue en la"
 

@@ -32,7 +32,7 @@ from ragcorp.domain.ports.storage import (
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchMode, SearchRequest, SearchResponse
 from ragcorp.domain.status import ContentCounts, Flag, PartStatus, Waiting
-from ragcorp.infrastructure.files.no_documents import NoFileDocuments
+from ragcorp.infrastructure.files.repository import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.services import HttpServices

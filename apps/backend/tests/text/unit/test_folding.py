@@ -15,7 +15,7 @@ from ragcorp.domain.text.folding import folded, folded_in_place, folded_with_pla
 from ragcorp.domain.text.utterances import content_words
 from ragcorp.evaluation import answers
 from ragcorp.infrastructure.extractive.words import same_root, stem_root
-from ragcorp.infrastructure.openai_compatible import extracted_facts
+from ragcorp.infrastructure.openai_compatible import fact_extractor
 from ragcorp.interface.tui.query_marks import QueryMarks
 
 PLACES: dict[str, Callable[[str], object]] = {
@@ -32,7 +32,7 @@ PLACES: dict[str, Callable[[str], object]] = {
     "utterances": content_words,
     "lexemes of answers": stem_root,
     "judged answers": answers._folded,
-    "extracted facts": extracted_facts._folded,
+    "extracted facts": fact_extractor._folded,
 }
 
 
