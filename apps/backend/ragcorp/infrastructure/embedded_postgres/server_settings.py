@@ -42,22 +42,11 @@ _DEFAULTS: Mapping[str, str] = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
-_OURS = frozenset(
-    {
-        "cluster_name",
-        "config_file",
-        "data_directory",
-        "external_pid_file",
-        "hba_file",
-        "ident_file",
-        "listen_addresses",
-        "log_directory",
-        "port",
-        "unix_socket_directories",
-        "unix_socket_group",
-        "unix_socket_permissions",
-    }
-)
+_OURS = frozenset((
+    "cluster_name", "config_file", "data_directory", "external_pid_file", "hba_file", "ident_file", "listen_addresses",
+    "log_directory", "port", "unix_socket_directories", "unix_socket_group", "unix_socket_permissions",
+))  # fmt: skip
+"""Settings that only the launcher sets."""
 
 
 def check_settings(settings: Mapping[str, str]) -> None:

@@ -6,12 +6,8 @@ import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import accumulate
 from threading import Semaphore
-
-import anyio.to_thread
-from anyio import CapacityLimiter
 
 from ragcorp.domain.exceptions import (
     FileIsBinaryError,
@@ -32,7 +28,6 @@ _BLOCK = 1 << 11
 Decode = Callable[[bytes], tuple[str, str]]
 """Decodes bytes; returns text and encoding. UnicodeError: unknown encoding; UnreadableDocumentError: binary data."""
 
-_THREADS = 4
 _LARGE_FILE = 1 << 20
 _LARGE_FILES = 2
 """Large files in memory at once: one of 20 MB may take 100 MB as text."""
@@ -42,7 +37,7 @@ MAX_LINE = 1 << 20
 
 
 class FileReader:
-    """Reads in its own threads, a few at a time. A cancelled call ends with its thread: no file stays open.
+    """Reads in the caller's thread.
 
     ``max_file_bytes`` bounds the file, ``max_read_bytes`` the text of one call, as UTF-8.
     """
@@ -52,33 +47,18 @@ class FileReader:
         self._decode = decode
         self._max_file_bytes = max_file_bytes
         self._max_read_bytes = max_read_bytes
-        self._limiter = CapacityLimiter(_THREADS)
         self._large = Semaphore(_LARGE_FILES)
 
-    async def names(self, path: str) -> tuple[str, ...]:
+    def names(self, path: str) -> tuple[str, ...]:
         """Return the paths of the file at ``path``, ``root/relative`` first. Raises a FileAccessError."""
-        return await anyio.to_thread.run_sync(self.names_now, path, limiter=self._limiter)
+        with self._roots.open(path) as opened:
+            return self._roots.names_of(opened.root, opened.relative)
 
-    async def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
+    def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
         """Return a file or lines of it; lines behind its end are empty.
 
         Raises a FileAccessError, and InvalidInputError for an invalid range.
         """
-        call = partial(self.read_now, path, line_start=line_start, line_end=line_end)
-        return await anyio.to_thread.run_sync(call, limiter=self._limiter)
-
-    async def read_passages(
-        self, path: str, spans: Sequence[tuple[int, int]], *, kept: Sequence[int] | None = None
-    ) -> list[FileText]:
-        """Return several spans of one file, ``root/relative`` and no other. See the port. Raises a FileAccessError."""
-        call = partial(self.passages_now, path, spans, kept=kept)
-        return await anyio.to_thread.run_sync(call, limiter=self._limiter)
-
-    def names_now(self, path: str) -> tuple[str, ...]:
-        with self._roots.open(path) as opened:
-            return self._roots.names_of(opened.root, opened.relative)
-
-    def read_now(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
         _require_span(line_start, line_end)
         with self._roots.open(path) as opened, self.held(opened):
             content = _Content(opened.path, *self.load(opened))
@@ -90,9 +70,10 @@ class FileReader:
             )
         return text
 
-    def passages_now(
+    def read_passages(
         self, path: str, spans: Sequence[tuple[int, int]], *, kept: Sequence[int] | None = None
     ) -> list[FileText]:
+        """Return several spans of one file, ``root/relative`` and no other. See the port. Raises a FileAccessError."""
         with self._roots.open_exact(path) as opened, self.held(opened):
             content = _Content(opened.path, *self.load(opened))
             if kept is not None:

@@ -10,9 +10,9 @@ import errno
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self, TypeVar
 
 from ragcorp.domain.exceptions import FileAccessError, FileNotFoundInRootsError, InvalidInputError
 from ragcorp.domain.files.allowed_roots import OUTSIDE, denied
@@ -33,6 +33,7 @@ _REPLACED = "The file is being replaced."
 SYSTEM_SAYS_NO = "The system does not let the service read it."
 
 Identity = tuple[int, int]
+Opened = TypeVar("Opened")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,12 @@ class OpenedFile:
     @property
     def path(self) -> str:
         return f"{self.root}/{self.relative}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.descriptor)
 
 
 class RootFolder:
@@ -79,20 +86,15 @@ class RootFolder:
         if not listed and device is not None and os.fstat(self.descriptor).st_dev != device:
             raise not_found(self._names)
 
-    @contextmanager
-    def open(self, relative: str) -> Iterator[OpenedFile]:
-        """Raises a FileAccessError, and InvalidInputError for an invalid path.
+    def open(self, relative: str) -> OpenedFile:
+        """Return a file that the caller has to close; one whose path with its root exceeds MAX_PATH does not exist.
 
-        A file that no path of MAX_PATH characters can name, with its root, does not exist.
+        Raises a FileAccessError, and InvalidInputError for an invalid path.
         """
         components = components_of(relative, names=self._names)
         if len(self._root.name) + 1 + len(relative) > MAX_PATH:
             raise not_found(self._names)
-        opened = self.opened(components)
-        try:
-            yield opened
-        finally:
-            os.close(opened.descriptor)
+        return self.opened(components)
 
     def opened(self, components: Sequence[str]) -> OpenedFile:
         """Return a file that the caller has to close."""
@@ -101,12 +103,12 @@ class RootFolder:
         parent, spelled = self.descriptor, []
         try:
             for component in components[:-1]:
-                spelling, child = self._enter(parent, component)
+                spelling, child = self._spelled(parent, component, self._folder)
                 if parent != self.descriptor:
                     os.close(parent)
                 parent = child
                 spelled.append(spelling)
-            spelling, descriptor, size = self._file(parent, components[-1])
+            spelling, (descriptor, size) = self._spelled(parent, components[-1], self._plain_file)
         finally:
             if parent != self.descriptor:
                 os.close(parent)
@@ -114,20 +116,11 @@ class RootFolder:
             root=self._root.name, relative="/".join((*spelled, spelling)), descriptor=descriptor, size=size
         )
 
-    def _enter(self, parent: int, component: str) -> tuple[str, int]:
+    def _spelled(self, parent: int, component: str, open_in: Callable[[int, str], Opened]) -> tuple[str, Opened]:
+        """Open a name in ``parent`` and return its spelling there with the result."""
         for spelling in spellings(component):
             try:
-                return spelling, self._folder(parent, spelling)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise self._refused(error, parent, spelling) from None
-        raise not_found(self._names)
-
-    def _file(self, parent: int, component: str) -> tuple[str, int, int]:
-        for spelling in spellings(component):
-            try:
-                return spelling, *self._plain_file(parent, spelling)
+                return spelling, open_in(parent, spelling)
             except FileNotFoundError:
                 continue
             except OSError as error:

@@ -43,30 +43,20 @@ class Roots:
         self._hard_links = hard_links
         self._devices = {root.name: _device(root.path) for root in roots}
 
-    @contextmanager
-    def open(self, path: str) -> Iterator[OpenedFile]:
+    def open(self, path: str) -> OpenedFile:
         """Open ``name/relative``, or the bare ``relative`` in the first root that has such a path.
 
         Raises a FileAccessError, and InvalidInputError for an invalid path.
         """
-        opened = self._first(components_of(path, names=self.names))
-        try:
-            yield opened
-        finally:
-            os.close(opened.descriptor)
+        return self._first(components_of(path, names=self.names))
 
-    @contextmanager
-    def open_exact(self, path: str) -> Iterator[OpenedFile]:
+    def open_exact(self, path: str) -> OpenedFile:
         """Open ``name/relative`` in the root of that name only. Raises the errors of ``open``."""
         name, *components = components_of(path, names=self.names) or [""]
         root = self._by_name.get(unicodedata.normalize("NFC", name))
         if root is None:
             raise not_found(self.names)
-        opened = self._opened(root, components)
-        try:
-            yield opened
-        finally:
-            os.close(opened.descriptor)
+        return self._opened(root, components)
 
     @contextmanager
     def entered(self, name: str) -> Iterator[RootFolder]:

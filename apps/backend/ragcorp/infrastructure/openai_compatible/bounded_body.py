@@ -9,18 +9,13 @@ import httpx2
 import openai
 
 
-class BoundedBodies:
+async def bound_body(response: httpx2.Response, *, limit: int) -> None:
     """A hook for responses: a body that is longer than ``limit`` bytes, or compressed, raises openai.APIError."""
-
-    def __init__(self, *, limit: int) -> None:
-        self._limit = limit
-
-    async def __call__(self, response: httpx2.Response) -> None:
-        if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-            _refuse(response.request, "compressed, though it was asked not to be")
-        if not isinstance(response.stream, _BoundedStream):
-            stream = cast("httpx2.AsyncByteStream", response.stream)
-            response.stream = _BoundedStream(stream, limit=self._limit, request=response.request)
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        _refuse(response.request, "compressed, though it was asked not to be")
+    if not isinstance(response.stream, _BoundedStream):
+        stream = cast("httpx2.AsyncByteStream", response.stream)
+        response.stream = _BoundedStream(stream, limit=limit, request=response.request)
 
 
 class _BoundedStream(httpx2.AsyncByteStream):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ def make_client(endpoint: Endpoint) -> AsyncOpenAI:
     import openai
 
     from ragcorp.infrastructure.network.transport import GuardedTransport
-    from ragcorp.infrastructure.openai_compatible.bounded_body import BoundedBodies
+    from ragcorp.infrastructure.openai_compatible.bounded_body import bound_body
 
     if endpoint.base_url is not None:
         check_base_url(endpoint.base_url, field="OPENAI_BASE_URL")
@@ -58,6 +59,6 @@ def make_client(endpoint: Endpoint) -> AsyncOpenAI:
             trust_env=False,
             transport=GuardedTransport(),
             timeout=endpoint.timeout_seconds,
-            event_hooks={"response": [BoundedBodies(limit=endpoint.max_response_bytes)]},
+            event_hooks={"response": [partial(bound_body, limit=endpoint.max_response_bytes)]},
         ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ragcorp.domain.documents import ChunkDraft, ParsedText
 from ragcorp.domain.exceptions import ConfigurationError
@@ -82,18 +83,14 @@ def _page(page_starts: Sequence[int], offset: int) -> int | None:
     return max(1, bisect_right(page_starts, offset)) if page_starts else None
 
 
+@dataclass(slots=True)
 class _Segment:
-    __slots__ = ("end", "level", "start", "tokens")
+    """One or more sections that passages are cut from; ``level`` is that of its first heading."""
 
-    def __init__(self, start: int, end: int, level: int, tokens: int) -> None:
-        self.start = start
-        self.end = end
-        self.level = level
-        self.tokens = tokens
-
-    def absorb(self, other: _Segment) -> None:
-        self.end = other.end
-        self.tokens += other.tokens
+    start: int
+    end: int
+    level: int
+    tokens: int
 
 
 def segment_spans(
@@ -115,7 +112,8 @@ def segment_spans(
         section = _Segment(start, end, level, counter.count(start, end))
         last = segments[-1] if segments else None
         if last is not None and _joins(last, section, small=small, limit=limit):
-            last.absorb(section)
+            last.end = end
+            last.tokens += section.tokens
         else:
             segments.append(section)
     return [(segment.start, segment.end) for segment in segments]

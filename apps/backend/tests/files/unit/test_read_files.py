@@ -41,10 +41,10 @@ def reader(docs: Path) -> FileReader:
 def test_file_read_success(reader: FileReader) -> None:
     # WHEN read_file(path) is called with a valid path within allowed_paths
     # THEN the system returns the UTF-8 text content of the file
-    assert reader.read_now("docs/a/contrato.md") == FileText(
+    assert reader.read("docs/a/contrato.md") == FileText(
         path="docs/a/contrato.md", text=SPANISH.removesuffix("\n"), line_start=1, line_end=2, total_lines=2
     )
-    assert reader.read_now("a/contrato.md") == reader.read_now("docs/a/contrato.md")
+    assert reader.read("a/contrato.md") == reader.read("docs/a/contrato.md")
 
 
 def test_file_not_found(reader: FileReader) -> None:
@@ -78,13 +78,13 @@ def test_without_roots_nothing_is_allowed(docs: Path) -> None:
 
 @pytest.mark.parametrize("path", ["./docs/ten.txt", "docs//ten.txt", "docs/./ten.txt", "./ten.txt", ".//ten.txt"])
 def test_dots_and_double_slashes_are_no_names(reader: FileReader, path: str) -> None:
-    assert reader.read_now(path).path == "docs/ten.txt"
+    assert reader.read(path).path == "docs/ten.txt"
 
 
 @pytest.mark.parametrize("path", ["", "x" * (MAX_PATH + 1), "docs/\ud800.txt"])
 def test_what_is_no_path(reader: FileReader, path: str) -> None:
     with pytest.raises(InvalidInputError) as raised:
-        reader.read_now(path)
+        reader.read(path)
     assert raised.value.field == "path"
 
 
@@ -98,7 +98,7 @@ def test_a_file_that_no_path_can_name_is_in_no_root(tmp_path: Path) -> None:
             assert (len(opened.path), opened.size) == (MAX_PATH, 4)
         with pytest.raises(FileNotFoundInRootsError), folder.open(relative):
             pass
-    assert reader_of(roots).read_now(f"docs/{relative[:-1]}").text == "deep"
+    assert reader_of(roots).read(f"docs/{relative[:-1]}").text == "deep"
 
 
 @pytest.mark.parametrize("stored", ["NFC", "NFD"])
@@ -106,14 +106,14 @@ def test_a_file_that_no_path_can_name_is_in_no_root(tmp_path: Path) -> None:
 def test_a_name_is_found_in_either_form_and_shown_as_it_is_stored(tmp_path: Path, stored: str, asked: str) -> None:
     name = unicodedata.normalize(stored, "año/camión.md")
     write(tmp_path / "docs", {name: "hola"})
-    text = reader_of(roots_of(tmp_path / "docs")).read_now(unicodedata.normalize(asked, "docs/año/camión.md"))
+    text = reader_of(roots_of(tmp_path / "docs")).read(unicodedata.normalize(asked, "docs/año/camión.md"))
     assert (text.path, text.text) == (f"docs/{name}", "hola")
 
 
 def test_the_name_as_given_wins_over_its_other_form(tmp_path: Path) -> None:
     write(tmp_path / "docs", {unicodedata.normalize(form, "ñ.md"): form for form in ("NFC", "NFD")})
     reader = reader_of(roots_of(tmp_path / "docs"))
-    assert [reader.read_now(unicodedata.normalize(form, "ñ.md")).text for form in ("NFC", "NFD")] == ["NFC", "NFD"]
+    assert [reader.read(unicodedata.normalize(form, "ñ.md")).text for form in ("NFC", "NFD")] == ["NFC", "NFD"]
 
 
 def test_no_character_is_taken_for_another(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_no_character_is_taken_for_another(tmp_path: Path) -> None:
     ],
 )
 def test_lines(reader: FileReader, start: int | None, end: int | None, text: str, span: tuple[int, int]) -> None:
-    read = reader.read_now("ten.txt", line_start=start, line_end=end)
+    read = reader.read("ten.txt", line_start=start, line_end=end)
     assert (read.text, (read.line_start, read.line_end), read.total_lines) == (text, span, 10)
 
 
@@ -151,7 +151,7 @@ def test_lines(reader: FileReader, start: int | None, end: int | None, text: str
 )
 def test_lines_that_are_none(reader: FileReader, start: int | None, end: int | None, field: str) -> None:
     with pytest.raises(InvalidInputError) as raised:
-        reader.read_now("ten.txt", line_start=start, line_end=end)
+        reader.read("ten.txt", line_start=start, line_end=end)
     assert raised.value.field == field
 
 
@@ -192,7 +192,7 @@ def test_a_large_file_of_short_lines_costs_a_few_times_its_size(docs: Path) -> N
     reader = reader_of(roots_of(docs), max_file=size)
     tracemalloc.start()
     try:
-        read = reader.read_now("short.txt", line_start=700_000, line_end=700_001)
+        read = reader.read("short.txt", line_start=700_000, line_end=700_001)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -202,13 +202,11 @@ def test_a_large_file_of_short_lines_costs_a_few_times_its_size(docs: Path) -> N
 
 def test_an_empty_file(docs: Path, reader: FileReader) -> None:
     write(docs, {"empty.txt": ""})
-    assert reader.read_now("empty.txt") == FileText(
-        path="docs/empty.txt", text="", line_start=1, line_end=0, total_lines=0
-    )
+    assert reader.read("empty.txt") == FileText(path="docs/empty.txt", text="", line_start=1, line_end=0, total_lines=0)
 
 
 def test_passages_of_one_file_are_clipped(reader: FileReader) -> None:
-    first, second, third = reader.passages_now("docs/ten.txt", [(1, 2), (9, 30), (40, 50)])
+    first, second, third = reader.read_passages("docs/ten.txt", [(1, 2), (9, 30), (40, 50)])
     assert (first.text, second.text, third.text) == ("line 1\nline 2", "line 9\nline 10", "")
     assert [(text.line_start, text.line_end) for text in (first, second, third)] == [(1, 2), (9, 10), (40, 39)]
 
@@ -216,10 +214,10 @@ def test_passages_of_one_file_are_clipped(reader: FileReader) -> None:
 def test_passages_are_read_from_the_file_of_that_root_only(tmp_path: Path) -> None:
     write(tmp_path, {"a/b/x.md": "in a", "b/y.md": ""})
     reader = reader_of(roots_of(tmp_path / "a", tmp_path / "b"))
-    assert reader.read_now("b/x.md").path == "a/b/x.md"
+    assert reader.read("b/x.md").path == "a/b/x.md"
     for path in ("b/x.md", "x.md", "c/x.md", ".", "b", "y.md"):
         with pytest.raises((FileNotFoundInRootsError, FileAccessDeniedError)):
-            reader.passages_now(path, [(1, 1)])
+            reader.read_passages(path, [(1, 1)])
 
 
 # encodings
@@ -239,7 +237,7 @@ def test_passages_are_read_from_the_file_of_that_root_only(tmp_path: Path) -> No
 )
 def test_spanish_in_any_encoding(docs: Path, reader: FileReader, codec: str, name: str) -> None:
     write(docs, {"es.txt": SPANISH.replace("\n", "\r\n").encode(codec)})
-    text = reader.read_now("es.txt")
+    text = reader.read("es.txt")
     assert (text.text, text.encoding, text.total_lines) == (SPANISH.removesuffix("\n"), name, 2)
 
 
@@ -250,7 +248,7 @@ def test_spanish_in_any_encoding(docs: Path, reader: FileReader, codec: str, nam
 def test_binary(docs: Path, reader: FileReader, content: bytes) -> None:
     write(docs, {"x.bin": content})
     with pytest.raises(FileIsBinaryError, match=r"^\[ERROR: BINARY\] "):
-        reader.read_now("x.bin")
+        reader.read("x.bin")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +264,7 @@ def test_binary(docs: Path, reader: FileReader, content: bytes) -> None:
 def test_what_no_encoding_gives(docs: Path, reader: FileReader, content: bytes) -> None:
     write(docs, {"x.txt": content})
     with pytest.raises(FileUndecodableError, match=r"^\[ERROR: DECODE\] "):
-        reader.read_now("x.txt")
+        reader.read("x.txt")
 
 
 # limits
@@ -274,10 +272,10 @@ def test_what_no_encoding_gives(docs: Path, reader: FileReader, content: bytes) 
 
 def test_a_file_over_the_limit_is_not_read_not_even_a_line_of_it(docs: Path, reader: FileReader) -> None:
     write(docs, {"fits.txt": b"x\n" * (MAX_FILE // 2), "over.txt": b"x\n" * (MAX_FILE // 2) + b"x"})
-    assert reader.read_now("fits.txt", line_start=2, line_end=3).text == "x\nx"
+    assert reader.read("fits.txt", line_start=2, line_end=3).text == "x\nx"
     for lines in ({}, {"line_start": 1, "line_end": 1}):
         with pytest.raises(FileTooLargeError, match=r"^\[ERROR: TOO_LARGE\] .*65,536 bytes \(MAX_FILE_BYTES\)"):
-            reader.read_now("over.txt", **lines)
+            reader.read("over.txt", **lines)
 
 
 def test_a_sparse_file_of_a_terabyte_is_refused_at_once(docs: Path, reader: FileReader) -> None:
@@ -291,24 +289,24 @@ def test_what_is_asked_is_bounded_as_utf_8_and_the_remedy_names_the_lines(docs: 
     row = "ñ" * 99 + "\n"
     rows = MAX_READ // 199
     write(docs, {"long.txt": row * (rows + 1)})
-    assert reader.read_now("long.txt", line_end=rows).line_end == rows
+    assert reader.read("long.txt", line_end=rows).line_end == rows
     with pytest.raises(FileTooLargeError, match=r"16,384 bytes \(FILES_MAX_READ_BYTES\)") as raised:
-        reader.read_now("long.txt")
+        reader.read("long.txt")
     assert raised.value.remedy == f"Name line_start and line_end, closer together: the file has {rows + 1} lines."
-    assert reader.read_now("long.txt", line_start=rows + 1).text == "ñ" * 99
+    assert reader.read("long.txt", line_start=rows + 1).text == "ñ" * 99
 
 
 def test_the_limit_counts_the_last_byte(docs: Path, reader: FileReader) -> None:
     write(docs, {"fits.txt": "x" * MAX_READ + "\n", "over.txt": "x" * (MAX_READ + 1)})
-    assert len(reader.read_now("fits.txt").text) == MAX_READ
+    assert len(reader.read("fits.txt").text) == MAX_READ
     assert said(reader, "over.txt").startswith("[ERROR: TOO_LARGE]")
 
 
 def test_passages_are_bounded_together(docs: Path, reader: FileReader) -> None:
     write(docs, {"rows.txt": ("x" * 1023 + "\n") * 20})
-    assert len(reader.passages_now("docs/rows.txt", [(1, 8), (9, 16)])) == 2
+    assert len(reader.read_passages("docs/rows.txt", [(1, 8), (9, 16)])) == 2
     with pytest.raises(FileTooLargeError):
-        reader.passages_now("docs/rows.txt", [(1, 8), (9, 16), (1, 2)])
+        reader.read_passages("docs/rows.txt", [(1, 8), (9, 16), (1, 2)])
 
 
 def test_a_passage_keeps_its_line_whatever_stands_beside_it(docs: Path) -> None:
@@ -317,8 +315,8 @@ def test_a_passage_keeps_its_line_whatever_stands_beside_it(docs: Path) -> None:
     write(docs, {"mixed.txt": "\n".join(lines)})
     reader = reader_of(roots_of(docs), max_file=4 * MAX_LINE)
     with pytest.raises(FileTooLargeError):
-        reader.passages_now("docs/mixed.txt", [(1, 7)])
-    around, clipped, endless, gone = reader.passages_now(
+        reader.read_passages("docs/mixed.txt", [(1, 7)])
+    around, clipped, endless, gone = reader.read_passages(
         "docs/mixed.txt", [(1, 7), (2, 90), (5, 7), (8, 9)], kept=[4, 4, 6, 8]
     )
     assert (around.line_start, around.line_end) == (1, 6)
@@ -331,7 +329,7 @@ def test_a_passage_keeps_its_line_whatever_stands_beside_it(docs: Path) -> None:
 def test_a_passage_holds_no_more_lines_than_it_can_show(docs: Path) -> None:
     row = "x" * 999
     write(docs, {"rows.txt": f"{row}\n" * 100})
-    [text] = reader_of(roots_of(docs), max_file=1 << 20).passages_now("docs/rows.txt", [(1, 100)], kept=[50])
+    [text] = reader_of(roots_of(docs), max_file=1 << 20).read_passages("docs/rows.txt", [(1, 100)], kept=[50])
     assert (text.line_start, text.line_end) == (50 - 21, 50 + 21)
 
 

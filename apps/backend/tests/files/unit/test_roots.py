@@ -70,8 +70,8 @@ def test_a_name_is_composed(tmp_path: Path) -> None:
     [root] = parse_roots(str(tmp_path / decomposed))
     assert root.name == "año"
     reader = reader_of(Roots([root]))
-    assert reader.read_now("año/a.txt").text == "hola"
-    assert reader.read_now(f"{decomposed}/a.txt").text == "hola"
+    assert reader.read("año/a.txt").text == "hola"
+    assert reader.read(f"{decomposed}/a.txt").text == "hola"
 
 
 @pytest.mark.parametrize(
@@ -138,11 +138,11 @@ def test_the_name_of_a_root_comes_first_and_a_bare_path_is_tried_in_each_in_orde
         },
     )
     reader = reader_of(roots_of(tmp_path / "code", tmp_path / "docs"))
-    assert reader.read_now("same.md").path == "code/same.md"
-    assert reader.read_now("docs.md").path == "docs/docs.md"
-    assert reader.read_now("docs/same.md").path == "docs/same.md"
-    assert reader.read_now("docs/only.md").path == "code/docs/only.md"
-    assert reader.read_now("code/docs/same.md").path == "code/docs/same.md"
+    assert reader.read("same.md").path == "code/same.md"
+    assert reader.read("docs.md").path == "docs/docs.md"
+    assert reader.read("docs/same.md").path == "docs/same.md"
+    assert reader.read("docs/only.md").path == "code/docs/only.md"
+    assert reader.read("code/docs/same.md").path == "code/docs/same.md"
 
 
 def test_the_names_of_a_file_are_those_that_lead_to_it(tmp_path: Path) -> None:
@@ -176,9 +176,9 @@ def test_every_name_of_a_file_reads_that_file(tmp_path: Path) -> None:
         if path.is_file():
             root, _, relative = path.relative_to(tmp_path).as_posix().partition("/")
             for name in roots.names_of(root, relative):
-                assert reader.read_now(name).path == f"{root}/{relative}"
+                assert reader.read(name).path == f"{root}/{relative}"
             if relative not in roots.names_of(root, relative):
-                assert reader.read_now(relative).path != f"{root}/{relative}"
+                assert reader.read(relative).path != f"{root}/{relative}"
 
 
 def test_excluded_folders_relative_to_a_root(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def reader_of(roots: Roots, *, max_file: int = MAX_FILE, max_read: int = MAX_REA
 def said(reader: FileReader, path: str) -> str:
     """Return the text of a file, or that of the error: what ``read_file`` shows."""
     try:
-        return reader.read_now(path).text
+        return reader.read(path).text
     except FileAccessError as error:
         return str(error)
 
