@@ -74,9 +74,7 @@ class EditChunk:
         text = removed(read.text, await anyio.to_thread.run_sync(slice_of, chunk, read.text))
         if is_blank(text):
             raise ConflictError(
-                "The artifact has no other text than this passage.",
-                field="chunk_id",
-                remedy="Delete the artifact.",
+                "The artifact has no other text than this passage.", field="chunk_id", remedy="Delete the artifact."
             )
         return ChunkEdit(artifact=await self._revision.write(read, principal=principal, text=text))
 

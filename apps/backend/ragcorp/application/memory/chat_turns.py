@@ -131,10 +131,7 @@ def _content(turn: Mapping[str, object]) -> str:
     name = _first(turn, TEXT)
     if name is None:
         raise InvalidInputError(
-            "A turn needs a text.",
-            field="text",
-            limit=", ".join(TEXT),
-            remedy="Give it under one of the listed names.",
+            "A turn needs a text.", field="text", limit=", ".join(TEXT), remedy="Give it under one of the listed names."
         )
     parts = _parts(turn[name])
     if parts is None:

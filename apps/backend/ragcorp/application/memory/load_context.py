@@ -58,12 +58,7 @@ class LoadContext:
         self._make_token = make_token
 
     async def load(
-        self,
-        query: str = DEFAULT_QUERY,
-        *,
-        limit: int | None = None,
-        session: str | None = None,
-        principal: Principal,
+        self, query: str = DEFAULT_QUERY, *, limit: int | None = None, session: str | None = None, principal: Principal
     ) -> MemoryContext:
         """Return the context of the best ``limit`` items, of one ``session`` if it is given.
 
@@ -92,9 +87,7 @@ class LoadContext:
                 response = await self._search.search(request, principal=principal)
         except TimeoutError:
             raise AllSourcesFailedError(
-                "The memory did not come in time.",
-                reason="timeout",
-                remedy="Try again, or raise CONTEXT_LOAD_TIMEOUT.",
+                "The memory did not come in time.", reason="timeout", remedy="Try again, or raise CONTEXT_LOAD_TIMEOUT."
             ) from None
         # off the event loop: fifty long texts take milliseconds
         return await anyio.to_thread.run_sync(self._context, response)

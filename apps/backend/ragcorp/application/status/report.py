@@ -213,11 +213,7 @@ def _pending(source: str, waiting: Waiting) -> PartStatus:
     if waiting.failed:
         remedy = "`ragcorp embed --pending` tries those that were refused again, and says what is wrong with them."
     return PartStatus(
-        source=source,
-        state=PartState.DEGRADED,
-        reason=VECTORS_PENDING,
-        says=waits(source, waiting),
-        remedy=remedy,
+        source=source, state=PartState.DEGRADED, reason=VECTORS_PENDING, says=waits(source, waiting), remedy=remedy
     )
 
 

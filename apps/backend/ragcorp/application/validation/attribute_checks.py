@@ -128,9 +128,7 @@ def require_selection(prefix: str, filters: Filters, *, collection: Collection) 
 def superseded(kind: str) -> InvalidInputError:
     """Return the error of an entry that a later one of its batch replaces."""
     return InvalidInputError(
-        "A later line of this batch names the same external_id.",
-        field="external_id",
-        remedy=f"Send each {kind} once.",
+        "A later line of this batch names the same external_id.", field="external_id", remedy=f"Send each {kind} once."
     )
 
 

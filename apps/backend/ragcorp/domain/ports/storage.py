@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from ragcorp.domain.documents import (
-    Chunk,
-    ChunkDraft,
-    Document,
-    DocumentAttributes,
-    ParsedText,
-    SourceFile,
-)
+from ragcorp.domain.documents import Chunk, ChunkDraft, Document, DocumentAttributes, ParsedText, SourceFile
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ingestion import IngestResult

@@ -23,12 +23,7 @@ from ragcorp.application.retrieval.fusion.rank_fusion import (
 from ragcorp.domain.retrieval import FusedHit, RankedList, ScoreType
 
 ABSOLUTE = frozenset(
-    {
-        ScoreType.COSINE_SIMILARITY,
-        ScoreType.HALF_CENTRED_COSINE,
-        ScoreType.EVIDENCE_SHARE,
-        ScoreType.IDENTIFIER_MATCH,
-    }
+    {ScoreType.COSINE_SIMILARITY, ScoreType.HALF_CENTRED_COSINE, ScoreType.EVIDENCE_SHARE, ScoreType.IDENTIFIER_MATCH}
 )
 
 

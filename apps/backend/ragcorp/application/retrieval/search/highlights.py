@@ -32,10 +32,7 @@ _SPACES = re.compile(r"[ \u00a0().-]{1,3}")
 _OPENING = "+("
 """Characters before a telephone number that are not marked."""
 
-_ALIKE = str.maketrans(
-    "\u2010\u2011\u2012\u2013\u2212\u2018\u2019\u201c\u201d",
-    "-----''\"\"",
-)
+_ALIKE = str.maketrans("\u2010\u2011\u2012\u2013\u2212\u2018\u2019\u201c\u201d", "-----''\"\"")
 
 Lexemes = Mapping[str, frozenset[str]]
 _Rule = Callable[[str, "Token", "Token"], bool]

@@ -53,9 +53,7 @@ class RoutedCandidateStore:
         return await self._default.neighbours(centres, distance=distance, principal=principal)
 
     async def _route(
-        self,
-        keys: Sequence[HitKey],
-        ask: Callable[[CandidateStore, Sequence[HitKey]], Awaitable[Result]],
+        self, keys: Sequence[HitKey], ask: Callable[[CandidateStore, Sequence[HitKey]], Awaitable[Result]]
     ) -> list[Result]:
         routed: dict[str, list[HitKey]] = {}
         for key in keys:

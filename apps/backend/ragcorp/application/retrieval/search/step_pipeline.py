@@ -61,11 +61,7 @@ class StepPipeline:
     """Applies the steps of a ranking's profile: at most two round trips, and one more for the reranker's texts."""
 
     def __init__(
-        self,
-        *,
-        store: CandidateStore,
-        reranker: Reranker | None = None,
-        rerank_limits: RerankLimits | None = None,
+        self, *, store: CandidateStore, reranker: Reranker | None = None, rerank_limits: RerankLimits | None = None
     ) -> None:
         self._store = store
         self._reranker = reranker

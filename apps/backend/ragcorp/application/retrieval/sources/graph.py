@@ -28,12 +28,7 @@ class GraphSource:
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
         embedding, incomplete = await self._embedded(query.text, query.principal.workspace)
         facts = await self._search.find_facts(
-            query.text,
-            embedding,
-            principal=query.principal,
-            filters=query.filters,
-            limit=query.limit,
-            now=query.now,
+            query.text, embedding, principal=query.principal, filters=query.filters, limit=query.limit, now=query.now
         )
         return SourceAnswer(ranked_list=facts, incomplete=incomplete)
 

@@ -59,8 +59,7 @@ class ArtifactDeduplication:
             elif staying[artifact] is candidate:
                 kept.append(_noted(candidate, groups[artifact]))
         return StepOutcome(
-            candidates=tuple(kept),
-            report=StepReport(step=STEP, before=len(ranked), after=len(kept), formula=FORMULA),
+            candidates=tuple(kept), report=StepReport(step=STEP, before=len(ranked), after=len(kept), formula=FORMULA)
         )
 
 

@@ -72,6 +72,5 @@ class VisibilityPolicy:
         """Return the candidates that the principal may read, in their order."""
         kept = tuple([candidate for candidate in candidates if readable(principal, candidate.description)])
         return StepOutcome(
-            candidates=kept,
-            report=StepReport(step=STEP, before=len(candidates), after=len(kept), formula=FORMULA),
+            candidates=kept, report=StepReport(step=STEP, before=len(candidates), after=len(kept), formula=FORMULA)
         )
