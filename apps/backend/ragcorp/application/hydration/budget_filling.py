@@ -27,7 +27,7 @@ from ragcorp.domain.ports.storage import LexicalChunks
 from ragcorp.domain.ports.structure import StructureIndex
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
-from ragcorp.domain.search.lexical_scores import MIN_EVIDENCE_SHARE
+from ragcorp.domain.search.lexical import MIN_EVIDENCE_SHARE
 from ragcorp.domain.structure.entities import EntityIdentity
 from ragcorp.domain.structure.hydration import (
     Anchor,

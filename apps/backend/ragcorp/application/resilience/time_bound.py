@@ -68,3 +68,18 @@ async def _run(work: Coroutine[Any, Any, Result], seconds: float, *, log_failure
 def _retrieved_error(task: asyncio.Task[Any]) -> BaseException | None:
     """Return the exception of a task that ended; asyncio logs one that nothing retrieves."""
     return None if task.cancelled() else task.exception()
+
+
+async def wait_to_end(work: asyncio.Future[Any]) -> None:
+    """Return when ``work`` has ended, whatever its outcome; if cancelled, raise CancelledError only then."""
+    cancelled = False
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError:
+            cancelled = True
+    if not cancelled:
+        return
+    if not work.cancelled():
+        work.exception()  # retrieved: the caller gets CancelledError
+    raise asyncio.CancelledError

@@ -12,7 +12,6 @@ from ragcorp.application.resilience.degradation_log import log_outage
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.list_fusion import Ranking
 from ragcorp.application.retrieval.search.plan import QueryPlan
-from ragcorp.application.retrieval.search.step_ranks import StepOrder
 from ragcorp.application.retrieval.steps import deduplication as artifact_deduplication
 from ragcorp.application.retrieval.steps import diversification, temporal_decay, visibility_policy
 from ragcorp.application.retrieval.steps.deduplication import ArtifactDeduplication
@@ -41,6 +40,15 @@ class RerankLimits:
     pool_size: int = 20
     timeout_seconds: float = 2.0
     reserve_seconds: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepOrder:
+    """The window's order before and after an applied step."""
+
+    step: str
+    before: tuple[HitKey, ...]
+    after: tuple[HitKey, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
