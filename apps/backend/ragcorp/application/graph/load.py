@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import anyio.to_thread
 
+from ragcorp.application.validation.attribute_checks import wrong_type
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
 from ragcorp.application.validation.json_lines import BATCH_LINES, LineFailure, LinesDone, read_object
 from ragcorp.domain.documents import DocumentAttributes, IngestStatus, VisibilityScope
@@ -157,7 +158,7 @@ def _entity(line: Mapping[str, object], default_language: str) -> EntityDraft:
     _require_known(line, OF_ENTITIES)
     aliases = _optional(line, "aliases", list, "a list of names") or []
     if not all(isinstance(alias, str) for alias in aliases):
-        raise _wrong("aliases", "a list of names")
+        raise wrong_type("aliases", "a list of names")
     return entity_draft(
         name=_required(line, "name"),
         attributes=_attributes(line, default_language, kind=_optional(line, "kind", str, "text") or ENTITY),
@@ -171,7 +172,7 @@ def _fact(line: Mapping[str, object], default_language: str) -> FactDraft:
     _require_known(line, OF_FACTS)
     weight = line.get("weight", 1.0)
     if not isinstance(weight, int | float) or isinstance(weight, bool):
-        raise _wrong("weight", "a number")
+        raise wrong_type("weight", "a number")
     if not 0 <= weight <= 1:  # before it is made a float, which an int may be too large for
         raise InvalidInputError("weight is out of range.", field="weight", limit="0 to 1", remedy="Leave it out: 1.")
     return fact_draft(
@@ -194,7 +195,7 @@ def _reference(line: Mapping[str, object], field: str) -> EntityReference:
     if isinstance(said, str):
         return reference(field=field, name=said)
     if not isinstance(said, dict):
-        raise _wrong(field, "a name, or an object with external_id or name")
+        raise wrong_type(field, "a name, or an object with external_id or name")
     _require_known(said, frozenset({"external_id", "name", "kind"}), inside=f"{field}.")
     return reference(
         field=field,
@@ -211,7 +212,7 @@ def _provenance(line: Mapping[str, object]) -> Provenance | None:
     _require_known(said, frozenset({"document", "chunk_index", "chunk_id"}), inside="provenance.")
     index = _optional(said, "chunk_index", int, "a whole number", inside="provenance.")
     if isinstance(index, bool):
-        raise _wrong("provenance.chunk_index", "a whole number")
+        raise wrong_type("provenance.chunk_index", "a whole number")
     return Provenance(
         document=_optional(said, "document", str, "text", inside="provenance."),
         chunk_index=index,
@@ -262,7 +263,7 @@ def _optional(
 ) -> Value | None:
     value = line.get(field)
     if value is not None and not isinstance(value, kind):
-        raise _wrong(f"{inside}{field}", wanted)
+        raise wrong_type(f"{inside}{field}", wanted)
     return value
 
 
@@ -274,9 +275,3 @@ def _require_known(line: Mapping[str, object], known: frozenset[str], *, inside:
             limit=", ".join(sorted(known)),
             remedy="Leave it out, or put it into metadata.",
         )
-
-
-def _wrong(field: str, wanted: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"{field} is not {wanted}.", field=field, limit=wanted, remedy=f"Give {field} as {wanted}."
-    )

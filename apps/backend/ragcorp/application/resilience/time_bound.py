@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 logger = logging.getLogger(__name__)
@@ -83,3 +83,14 @@ async def wait_to_end(work: asyncio.Future[Any]) -> None:
     if not work.cancelled():
         work.exception()  # retrieved: the caller gets CancelledError
     raise asyncio.CancelledError
+
+
+async def run_together(work: Iterable[Awaitable[Result]]) -> list[Result]:
+    """Return the results in order. The first error cancels the others, which are awaited, and is raised as itself."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -132,6 +132,10 @@ def superseded(kind: str) -> InvalidInputError:
     )
 
 
+def wrong_type(name: str, wanted: str) -> InvalidInputError:
+    return InvalidInputError(f"{name} is not {wanted}.", field=name, limit=wanted, remedy=f"Give {name} as {wanted}.")
+
+
 def prose(text: str, *, field: str) -> str:
     """Return ``text`` in NFC, NUL as a space, without other control characters. Raises InvalidInputError."""
     return clean_text(text.replace("\x00", " "), field=field)

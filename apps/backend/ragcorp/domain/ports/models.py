@@ -69,3 +69,10 @@ class QuestionRewriter(Protocol):
         """Return the question as it would be asked without the ``turns`` before it (oldest first), on one line."""
 
     async def aclose(self) -> None: ...
+
+
+async def embed_query(embedder: Embedder, text: str, *, workspace: str) -> Vector:
+    """Raises what the embedder raises."""
+    if isinstance(embedder, WorkspaceEmbedder):
+        return await embedder.embed_query_of(workspace, text)
+    return await embedder.embed_query(text)

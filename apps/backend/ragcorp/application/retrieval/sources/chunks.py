@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from ragcorp.application.embedding.query import embed_query
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import DOCUMENT_FIELDS
-from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.models import Embedder, embed_query
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.ports.storage import ChunkScoring, DocumentRepository, LexicalChunks, VisibleFrequencies
 from ragcorp.domain.principal import Principal

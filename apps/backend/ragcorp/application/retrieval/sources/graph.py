@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from ragcorp.application.embedding.query import embed_query
 from ragcorp.domain.collections import GRAPH
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.filters import FACT_FIELDS
 from ragcorp.domain.ports.graph import GraphSearch
-from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.models import Embedder, embed_query
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 
 EMBEDDER_OUT = "embedder_unavailable"
