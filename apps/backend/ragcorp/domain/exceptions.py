@@ -11,17 +11,15 @@ class RagcorpError(Exception):
     """Base of all errors that ragcorp raises on purpose.
 
     ``code`` is stable and machine-readable; ``remedy`` says what the reader can do about it.
+
+    >>> str(RagcorpError('query is empty.', field='query', remedy='Say what to look for.'))
+    'query is empty. Say what to look for.'
     """
 
     code = "error"
 
     def __init__(
-        self,
-        message: str,
-        *,
-        field: str | None = None,
-        limit: str | None = None,
-        remedy: str | None = None,
+        self, message: str, *, field: str | None = None, limit: str | None = None, remedy: str | None = None
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -116,12 +114,7 @@ class SourceUnavailableError(RagcorpError):
     code = "unavailable"
 
     def __init__(
-        self,
-        message: str,
-        *,
-        reason: str = "unavailable",
-        field: str | None = None,
-        remedy: str | None = None,
+        self, message: str, *, reason: str = "unavailable", field: str | None = None, remedy: str | None = None
     ) -> None:
         super().__init__(message, field=field, remedy=remedy)
         self.reason = reason
@@ -165,7 +158,11 @@ class AllSourcesFailedError(SourceUnavailableError):
 
 
 class FileAccessError(RagcorpError):
-    """A file below the allowed roots cannot be read. The message starts with ``[ERROR: <kind>]``."""
+    """A file below the allowed roots cannot be read. The message starts with ``[ERROR: <kind>]``.
+
+    >>> FileAccessError('No such file.').message
+    '[ERROR: FILE_ACCESS] No such file.'
+    """
 
     code = "file_access"
     kind = "FILE_ACCESS"

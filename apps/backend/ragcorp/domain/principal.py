@@ -12,7 +12,11 @@ WORKSPACE_PATTERN = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
 
 
 class Sensitivity(IntEnum):
-    """Sensitivity of a document. A reader needs at least the same clearance."""
+    """Sensitivity of a document. A reader needs at least the same clearance.
+
+    >>> Sensitivity.parse('normal') < Sensitivity.RESTRICTED
+    True
+    """
 
     PUBLIC = 0
     NORMAL = 1
@@ -42,6 +46,9 @@ class Principal:
     """The caller: a workspace, a subject in it, the subject's groups and the highest sensitivity it may read.
 
     ``may_read_files`` False hides files below the allowed roots from every search and read.
+
+    >>> Principal(workspace='ventas', groups=frozenset({'jefas'})).clearance.label
+    'restricted'
     """
 
     workspace: str = "default"

@@ -89,9 +89,10 @@ class SlotLimiter:
         if not self._used[key]:
             del self._used[key]
         for waiter in self._queue:
-            if self.try_acquire(waiter[0]):
+            key, granted = waiter
+            if not granted.done() and self.try_acquire(key):  # a cancelled waiter leaves the queue when its task runs
                 self._queue.remove(waiter)
-                waiter[1].set_result(None)
+                granted.set_result(None)
                 return
 
     def _below_cap(self, key: Key) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.exceptions import FileAccessDeniedError, InvalidInputError
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import Hit
 from ragcorp.domain.text.checks import is_blank, require_length, require_storable
@@ -192,6 +193,9 @@ class FileText:
     """Lines ``line_start`` to ``line_end`` (from 1, inclusive) of a file as text, joined by LF, without a last LF.
 
     An empty file has ``total_lines`` 0 and an empty text. ``encoding`` is the detected one.
+
+    >>> FileText(path='docs/a.md', text='# Uno', line_start=1, line_end=1, total_lines=1).encoding
+    'utf-8'
     """
 
     path: str
@@ -229,6 +233,8 @@ class GrepPassage:
 
     ``terms`` are the matched search terms; ``score`` combines their number and rarity (application/files/grep_ranking).
     ``chunk`` is the stored chunk with the same lines, if the file was ingested.
+
+    >>> GrepPassage(path='a.md', line_start=1, line_end=1, text='plazo', marks=(), terms=('plazo',), score=1.0).chunk
     """
 
     path: str
@@ -248,6 +254,9 @@ class GrepResult:
     ``files`` and ``matched_lines`` count all matches, also beyond ``max_passages``. ``terms`` are the searched terms;
     ``relaxed``: the query's words, since no file contains the whole; ``left_out``: words over the limit.
     ``cut``: the result is incomplete. ``unavailable`` are the roots that could not be entered.
+
+    >>> GrepResult(passages=(), terms=('plazo',), files=0, matched_lines=0, searched=3).characters
+    0
     """
 
     passages: tuple[GrepPassage, ...]
@@ -292,3 +301,14 @@ def hit_of(passage: GrepPassage) -> Hit:
         score=passage.score,
         metadata=metadata,
     )
+
+
+OUTSIDE = "The path leads out of the allowed roots, or to what may not be read."
+"""One message for everything that must look alike: paths outside, existing or not, and withheld files."""
+
+
+def denied(roots: Sequence[str], reason: str = OUTSIDE) -> FileAccessDeniedError:
+    """Return the error. Its text ends with the ``roots`` by their logical names."""
+    if not roots:
+        return FileAccessDeniedError("No roots are allowed: set ALLOWED_PATHS.")
+    return FileAccessDeniedError(f"{reason} Allowed roots: {', '.join(roots)}.")

@@ -14,7 +14,11 @@ from ragcorp.interface.library.rag import Rag
 
 
 class BlockingRag:
-    """Every method of ``Rag`` and of its parts, blocking."""
+    """Every method of ``Rag`` and of its parts, blocking.
+
+    >>> rag.search('plazo de entrega').hits[0].chunk.external_id
+    'contrato.md'
+    """
 
     def __init__(self, rag: Rag | Facade, portal: BlockingPortal) -> None:
         self._rag = rag

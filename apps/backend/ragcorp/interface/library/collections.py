@@ -36,7 +36,11 @@ class Facade:
 
 
 class Items(Facade):
-    """The items of memory or history."""
+    """The items of memory or history.
+
+    >>> rag.memory.add('Marta prefiere las entregas por la mañana', artifact_type='preference').status.value
+    'created'
+    """
 
     def __init__(
         self, use_cases: ItemUseCases, *, collection: Collection, principal: Principal, default_language: str
@@ -119,7 +123,12 @@ class Items(Facade):
 
 
 class History(Items):
-    """The turns of conversations."""
+    """The turns of conversations.
+
+    >>> turn = b'{"session": "s-1", "speaker": "Marta", "timestamp": "2026-11-02T10:00:00Z", "text": "Hola"}'
+    >>> rag.history.import_lines([turn]).created
+    1
+    """
 
     def __init__(
         self, use_cases: ItemUseCases, *, import_history: ImportHistory, principal: Principal, default_language: str
@@ -151,7 +160,11 @@ class History(Items):
 
 
 class Artifacts(Facade):
-    """Documents whose parts can be changed."""
+    """Documents whose parts can be changed.
+
+    >>> rag.artifacts.update('contrato.md', title='Contrato marco').status.value
+    'updated'
+    """
 
     def __init__(self, revise: ReviseDocument, *, principal: Principal) -> None:
         self._revise = revise
@@ -169,7 +182,12 @@ class Artifacts(Facade):
 
 
 class Chunks(Facade):
-    """The passages of documents. An edit changes the document's text."""
+    """The passages of documents. An edit changes the document's text.
+
+    >>> passages, cursor = rag.chunks.list(artifact='contrato.md')
+    >>> passages[0].content
+    'El plazo de entrega es de 30 días hábiles.'
+    """
 
     def __init__(self, *, chunks: ListChunks, edit: EditChunk, principal: Principal) -> None:
         self._chunks = chunks

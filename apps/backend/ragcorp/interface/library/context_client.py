@@ -46,6 +46,10 @@ async def load_memory_context(
 
     "" where nothing is remembered, and for every failure: the log says what it was. Nothing but a cancellation is
     raised. ``token`` is sent as a bearer token, to that address alone: no redirect is followed.
+
+    >>> import asyncio
+    >>> asyncio.run(load_memory_context(context_engine_url='http://127.0.0.1:9'))
+    ''
     """
     loading = asyncio.ensure_future(_load(context_engine_url, token=token, query=query, limit=limit, timeout=timeout))
     try:
@@ -72,7 +76,11 @@ def load_memory_context_blocking(
     limit: int = 10,
     timeout: float = 3.0,
 ) -> str:
-    """Return what ``load_memory_context`` returns, for code without an event loop."""
+    """Return what ``load_memory_context`` returns, for code without an event loop.
+
+    >>> load_memory_context_blocking(context_engine_url='http://127.0.0.1:9')
+    ''
+    """
     load = partial(
         load_memory_context,
         context_engine_url=context_engine_url,

@@ -27,7 +27,11 @@ from ragcorp.interface.use_cases import GraphUseCases
 
 
 class Graph(Facade):
-    """Entities, and facts between them."""
+    """Entities, and facts between them.
+
+    >>> rag.graph.add_fact('Marta', 'lleva el contrato de', 'Acme Corporation').status.value
+    'created'
+    """
 
     def __init__(self, use_cases: GraphUseCases, *, principal: Principal, default_language: str) -> None:
         self._use_cases = use_cases

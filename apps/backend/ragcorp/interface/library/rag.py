@@ -29,7 +29,14 @@ from ragcorp.interface.use_cases import UseCases
 
 
 class Rag:
-    """Search, ask and ingest in one workspace. Every method raises errors of ``ragcorp.RagcorpError`` only."""
+    """Search, ask and ingest in one workspace. Every method raises errors of ``ragcorp.RagcorpError`` only.
+
+    >>> with ragcorp.open() as rag:
+    ...     status = rag.ingest_text('contrato.md', 'El plazo de entrega es de 30 días hábiles.').status
+    ...     text = rag.ask('¿Cuál es el plazo de entrega?').text
+    >>> status, text
+    (<IngestStatus.CREATED: 'created'>, '«El plazo de entrega es de 30 días hábiles.» [1]')
+    """
 
     def __init__(self, use_cases: UseCases, *, principal: Principal) -> None:
         self._use_cases = use_cases

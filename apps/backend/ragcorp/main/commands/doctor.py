@@ -139,19 +139,19 @@ def _files(settings: Settings) -> Iterator[Check]:
 def _data_folder(settings: Settings) -> Check:
     name = "data folder"
     try:
-        found = status(settings.data_dir)
+        data = status(settings.data_dir)
     except RagcorpError as error:
         return Check.error(name, error)
-    if not found.initialised:
-        return Check.skipped(name, f"{found.data_dir} holds no database yet; the first command that needs one makes it")
-    if found.version_remedy is not None:
-        made = f"{found.data_dir}: PostgreSQL {found.version} made the files; {found.installed_version} is installed."
-        return Check.failed(name, made, found.version_remedy)
-    users = "" if found.users is None else f", used by {found.users} processes"
-    running = f"runs (process {found.server_pid}{users})" if found.running else "is stopped, and started on demand"
-    log = f"; log: {found.log_file}" if found.log_file else ""
+    if not data.initialised:
+        return Check.skipped(name, f"{data.data_dir} holds no database yet; the first command that needs one makes it")
+    if data.version_remedy is not None:
+        made = f"{data.data_dir}: PostgreSQL {data.version} made the files; {data.installed_version} is installed."
+        return Check.failed(name, made, data.version_remedy)
+    users = "" if data.users is None else f", used by {data.users} processes"
+    running = f"runs (process {data.server_pid}{users})" if data.running else "is stopped, and started on demand"
+    log = f"; log: {data.log_file}" if data.log_file else ""
     return Check.ok(
-        name, f"{found.data_dir}: PostgreSQL {found.version} (package {found.installed_version}) {running}{log}"
+        name, f"{data.data_dir}: PostgreSQL {data.version} (package {data.installed_version}) {running}{log}"
     )
 
 
@@ -163,18 +163,18 @@ async def _database(settings: Settings) -> AsyncIterator[Check]:
             yield Check.ok("database", f"reachable ({where})")
             for check in server_checks(server):
                 yield check
-            found = await anyio.to_thread.run_sync(state, storage.dsn)
-            if found.newer:
-                yield Check.failed("schema", found.says_newer, INSTALL_NEWER)
+            schema = await anyio.to_thread.run_sync(state, storage.dsn)
+            if schema.newer:
+                yield Check.failed("schema", schema.says_newer, INSTALL_NEWER)
                 return
-            if not found.up_to_date:
+            if not schema.up_to_date:
                 yield Check.failed(
                     "schema",
-                    f"revision {found.current or 'none'}, this version needs {found.head}.",
+                    f"revision {schema.current or 'none'}, this version needs {schema.head}.",
                     "Run `ragcorp migrate`.",
                 )
                 return
-            yield Check.ok("schema", f"revision {found.current}, the newest")
+            yield Check.ok("schema", f"revision {schema.current}, the newest")
             contents = await anyio.to_thread.run_sync(inspect_contents, storage.dsn)
             service = await anyio.to_thread.run_sync(inspect_service, storage.dsn)
             for check in (*content_checks(contents, settings.embedding), *service_checks(service, settings)):

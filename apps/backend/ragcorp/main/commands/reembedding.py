@@ -85,9 +85,9 @@ async def _prepare(storage: Storage, settings: Settings) -> None:
 
 def _overrides(choice: ModelChoice) -> dict[str, object]:
     """Return the settings of the chosen model. Raises ConfigurationError if its width is unknown."""
-    known = {LOCAL_MODEL[0]: (EmbeddingProvider.LOCAL, LOCAL_MODEL[1])}
-    known[OPENAI_MODEL[0]] = (EmbeddingProvider.OPENAI, OPENAI_MODEL[1])
-    provider, dimensions = known.get(choice.name, (EmbeddingProvider.OPENAI, None))
+    models = {LOCAL_MODEL[0]: (EmbeddingProvider.LOCAL, LOCAL_MODEL[1])}
+    models[OPENAI_MODEL[0]] = (EmbeddingProvider.OPENAI, OPENAI_MODEL[1])
+    provider, dimensions = models.get(choice.name, (EmbeddingProvider.OPENAI, None))
     if not choice.name.strip():
         raise ConfigurationError("The model has no name.", field="--model", remedy="Name the one to change to.")
     if choice.provider is not None:
@@ -140,4 +140,4 @@ def _options_named() -> Iterator[None]:
 
 
 def _with_options(text: str) -> str:
-    return re.sub(r"\b[A-Z_]+\b", lambda found: OPTIONS.get(found[0], found[0]), text)
+    return re.sub(r"\b[A-Z_]+\b", lambda match: OPTIONS.get(match[0], match[0]), text)

@@ -76,11 +76,13 @@ def _restore(storage: Storage, file: Path, *, replace: bool, on_bytes: OnBytes) 
 def programs() -> Programs:
     """Return the programs of the package, which are the newest; without it those of the PATH."""
     try:
-        found = find_installation()
+        program = find_installation().program
     except MissingExtraError:
         return Programs.in_path()
     return Programs(
-        pg_dump=found.program("pg_dump"), pg_restore=found.program("pg_restore"), psql=found.program("psql")
+        pg_dump=program("pg_dump"),
+        pg_restore=program("pg_restore"),
+        psql=program("psql"),
     )
 
 

@@ -75,6 +75,10 @@ def open_rag(
     to the local user.
 
     Raises ConfigurationError for invalid settings; entering it raises the errors of opening the database.
+
+    >>> with ragcorp.open(enable_hybrid_search=True) as rag:
+    ...     rag.documents(limit=1)[0][0].external_id
+    'contrato.md'
     """
     overrides = {
         "database_url": database_url,

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import anyio.to_thread
 
-from ragcorp.application.resilience.wait_to_end import wait_to_end
+from ragcorp.application.resilience.time_bound import wait_to_end
 from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.administration.migrations import Migrated, migrate, state
@@ -98,11 +98,11 @@ async def prepare_storage(storage: Storage, settings: Settings, *, parts: Parts 
     if storage.embedded:
         await migrate_storage(storage, settings, parts=parts)
         return
-    found = await anyio.to_thread.run_sync(state, storage.dsn)
-    found.require_known()
-    if not found.up_to_date:
+    schema = await anyio.to_thread.run_sync(state, storage.dsn)
+    schema.require_known()
+    if not schema.up_to_date:
         raise ConfigurationError(
-            f"The database is at schema revision {found.current or 'none'}; this version needs {found.head}.",
+            f"The database is at schema revision {schema.current or 'none'}; this version needs {schema.head}.",
             field="DATABASE_URL",
             remedy="Run `ragcorp migrate`.",
         )

@@ -37,6 +37,9 @@ class Parts:
     """The user's own parts: sources by name, models, fusion by rank.
 
     ``profiles`` are added to the standard ones, or replace them.
+
+    >>> ragcorp.Parts().sources
+    {}
     """
 
     sources: Mapping[str, RetrievalSource] = field(default_factory=dict)

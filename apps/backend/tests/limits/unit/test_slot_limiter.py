@@ -84,6 +84,20 @@ async def test_a_place_that_comes_with_a_cancellation_is_passed_on() -> None:
     assert slots.taken == 1
 
 
+async def test_a_waiter_that_was_cancelled_in_the_same_moment_is_passed_over() -> None:
+    slots = limiter()
+    await slots.acquire()
+    first = asyncio.create_task(slots.acquire())
+    second = asyncio.create_task(slots.acquire())
+    await asyncio.sleep(0)
+    first.cancel()  # its task has not run yet, so it is still in the queue
+    slots.release()
+    await second
+    await asyncio.gather(first, return_exceptions=True)
+    assert first.cancelled()
+    assert (slots.taken, slots.waiting) == (1, 0)
+
+
 @pytest.mark.parametrize(("count", "share"), [(1, 1), (2, 1), (3, 2), (4, 3), (8, 6), (100, 75)])
 def test_one_key_leaves_places_for_another(count: int, share: int) -> None:
     slots = limiter(slots=count)

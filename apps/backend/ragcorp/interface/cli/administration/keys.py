@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -17,11 +16,10 @@ from ragcorp.domain.keys import ApiKey, Scope
 from ragcorp.domain.principal import Sensitivity
 from ragcorp.interface.cli.console.arguments import comma_separated
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
+from ragcorp.interface.cli.console.options import option
 from ragcorp.interface.cli.console.output import days, minutes, plain
 
 COLUMNS = ("id", "state", "name", "workspace", "subject", "clearance", "scopes", "expires", "last use")
-
-_option = partial(typer.Option, show_default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +30,15 @@ class KeyOptions:
         "search,ask"
     )
     workspace: Annotated[
-        str | None, _option("--workspace", help="All that the key reads and writes is in it [RAGCORP_WORKSPACE].")
+        str | None, option("--workspace", help="All that the key reads and writes is in it [RAGCORP_WORKSPACE].")
     ] = None
-    subject: Annotated[str | None, _option("--subject", help="Whom it stands for; else the key's id.")] = None
-    groups: Annotated[str, _option("--groups", help="The subject's groups, with commas between.")] = ""
+    subject: Annotated[str | None, option("--subject", help="Whom it stands for; else the key's id.")] = None
+    groups: Annotated[str, option("--groups", help="The subject's groups, with commas between.")] = ""
     clearance: Annotated[
         str, typer.Option("--clearance", help="What it may read at most: public, normal, confidential, restricted.")
     ] = Sensitivity.NORMAL.label
-    name: Annotated[str, _option("--name", help="What it is for, in the list.")] = ""
-    expires_in_days: Annotated[float | None, _option("--expires-in-days", help="When it ends; else never.")] = None
+    name: Annotated[str, option("--name", help="What it is for, in the list.")] = ""
+    expires_in_days: Annotated[float | None, option("--expires-in-days", help="When it ends; else never.")] = None
 
     def request(self, *, workspace: str) -> KeyRequest:
         """Return the request; ``workspace`` counts where no option names one. Raises InvalidInputError."""
@@ -72,7 +70,7 @@ async def create(call: Call, wanted: KeyOptions) -> None:
 
 async def list_keys(
     call: Call,
-    workspace: Annotated[str | None, _option("--workspace", help="Those of one workspace.")] = None,
+    workspace: Annotated[str | None, option("--workspace", help="Those of one workspace.")] = None,
 ) -> None:
     """List the keys, those that have ended too, without their secrets."""
     async with call.services.keys(call.target) as keys:

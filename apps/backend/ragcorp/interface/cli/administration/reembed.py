@@ -19,6 +19,7 @@ from ragcorp.domain.embeddings import EmbeddingModel
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.ports.embeddings import ModelState
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import option
 from ragcorp.interface.cli.console.output import plain, print_table
 from ragcorp.interface.cli.console.progress import PacedReports
 from ragcorp.interface.cli.console.services import ModelChoice
@@ -32,23 +33,21 @@ OUTCOMES = {
     ReembedStatus.ALREADY_ACTIVE: "{model} is the active model already.",
 }
 
-_option = partial(typer.Option, show_default=False)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReembedOptions:
     """The task, and the model that it is about."""
 
-    model: Annotated[str | None, _option("--model", help="The model whose vectors are made.")] = None
-    dimensions: Annotated[int | None, _option("--dimensions", help="Width of its vectors.")] = None
+    model: Annotated[str | None, option("--model", help="The model whose vectors are made.")] = None
+    dimensions: Annotated[int | None, option("--dimensions", help="Width of its vectors.")] = None
     provider: Annotated[
-        str | None, _option("--provider", help="local or openai; without it, whichever has the model.")
+        str | None, option("--provider", help="local or openai; without it, whichever has the model.")
     ] = None
     no_switch: Annotated[bool, typer.Option("--no-switch", help="Make everything ready, and go on as before.")] = False
     switch_back: Annotated[
         bool, typer.Option("--switch-back", help="Make the model before this one the active one again.")
     ] = False
-    drop: Annotated[str | None, _option("--drop", help="Remove the vectors of a model that is not active.")] = None
+    drop: Annotated[str | None, option("--drop", help="Remove the vectors of a model that is not active.")] = None
     status: Annotated[bool, typer.Option("--status", help="Show the models that there are vectors of.")] = False
 
     def require_one_task(self) -> None:

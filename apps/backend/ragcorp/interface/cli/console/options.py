@@ -58,23 +58,24 @@ def kept(value: Value | None) -> Value | Keep:
     return KEEP if value is None else value
 
 
-_option = partial(typer.Option, show_default=False)
-_repeated = partial(_option, metavar="KEY=VALUE")
+argument = partial(typer.Argument, show_default=False)
+option = partial(typer.Option, show_default=False)
+_repeated = partial(option, metavar="KEY=VALUE")
 
 Text = Annotated[
     str,
     typer.Argument(metavar="TEXT", parser=text_of, help="The text; - reads it from stdin.", show_default=False),
 ]
 NewText = Annotated[
-    str | None, _option("--text", parser=text_of, metavar="TEXT", help="Another text; - reads it from stdin.")
+    str | None, option("--text", parser=text_of, metavar="TEXT", help="Another text; - reads it from stdin.")
 ]
 ItemId = Annotated[str, typer.Argument(metavar="EXTERNAL_ID", help="The item's own name.", show_default=False)]
 OptionalId = Annotated[str | None, typer.Argument(metavar="[EXTERNAL_ID]", help="One of them.", show_default=False)]
 ExternalId = Annotated[
-    str | None, _option("--external-id", help="The item's own name; left out, one is made of the content.")
+    str | None, option("--external-id", help="The item's own name; left out, one is made of the content.")
 ]
 Lines = Annotated[str, typer.Argument(metavar="FILE", help="JSON lines; - reads stdin.", show_default=False)]
-Language = Annotated[str | None, _option("--language", help="ISO 639-1 code [DEFAULT_LANGUAGE].")]
+Language = Annotated[str | None, option("--language", help="ISO 639-1 code [DEFAULT_LANGUAGE].")]
 Metadata = Annotated[list[str] | None, _repeated("--metadata", help="Kept with it; may be given again.")]
 Filter = Annotated[
     list[str] | None,
@@ -85,7 +86,7 @@ Filter = Annotated[
     ),
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Entries of one page.")]
-Cursor = Annotated[str | None, _option("--cursor", help="The next page: as the last one named it.")]
+Cursor = Annotated[str | None, option("--cursor", help="The next page: as the last one named it.")]
 NoEmbed = Annotated[
     bool,
     typer.Option(
@@ -96,7 +97,7 @@ NoEmbed = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Profile = Annotated[
     str | None,
-    _option(
+    option(
         "--profile",
         help="dense, sparse, hybrid, linear, collections, memory, everything, files, grep or code: in place of --mode "
         "and --method.",
@@ -108,7 +109,7 @@ Profile = Annotated[
 class SelectionOptions:
     """Selects stored things by name and by filters."""
 
-    prefix: Annotated[str, _option("--prefix", help="Those whose external_id starts so.")] = ""
+    prefix: Annotated[str, option("--prefix", help="Those whose external_id starts so.")] = ""
     filters: Filter = None
 
     @property
@@ -132,7 +133,7 @@ class ReaderOptions:
     language: Language = None
     sensitivity: Annotated[
         Sensitivity | None,
-        _option(
+        option(
             "--sensitivity",
             parser=Sensitivity.parse,
             metavar="LEVEL",
@@ -141,9 +142,9 @@ class ReaderOptions:
     ] = None
     scope: Annotated[
         VisibilityScope | None,
-        _option("--scope", parser=scope_of, metavar="SCOPE", help="Who may read it: workspace, group or private."),
+        option("--scope", parser=scope_of, metavar="SCOPE", help="Who may read it: workspace, group or private."),
     ] = None
-    owner: Annotated[str | None, _option("--owner", help="The group that it belongs to.")] = None
+    owner: Annotated[str | None, option("--owner", help="The group that it belongs to.")] = None
 
     def attributes(self, *, kind: str, default_language: str) -> DocumentAttributes:
         """Return what the options describe, with defaults for the rest."""
@@ -174,11 +175,11 @@ class ItemOptions(DescriptionOptions):
 
     kind: Annotated[
         str | None,
-        _option("--type", "--kind", help="What it is; of memory: fact, preference, person, place or relationship."),
+        option("--type", "--kind", help="What it is; of memory: fact, preference, person, place or relationship."),
     ] = None
     occurred_at: Annotated[
         datetime | None,
-        _option(
+        option(
             "--occurred-at",
             "--timestamp",
             parser=time_of,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +10,7 @@ import typer
 
 from ragcorp.evaluation.bootstrap import Resampling
 from ragcorp.evaluation.perturbation import Variant
-
-_option = partial(typer.Option, show_default=False)
+from ragcorp.interface.cli.console.options import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +19,7 @@ class EvaluateOptions:
 
     profile: Annotated[
         list[str] | None,
-        _option(
+        option(
             "--profile",
             metavar="NAME[:KEY=NUMBER,...]",
             help="dense, sparse, hybrid, linear [these four] or code, over a tree also grep, vectors, files [dense, "
@@ -31,7 +29,7 @@ class EvaluateOptions:
     ] = None
     compare: Annotated[
         tuple[str, str] | None,
-        _option(
+        option(
             "--compare",
             metavar="A B",
             help="Two profiles, saved runs (FILE.json or FILE.json:RUN) or TREC runs: what B changes, with the queries "
@@ -41,9 +39,7 @@ class EvaluateOptions:
     every: Annotated[int, typer.Option("--every", metavar="N", help="Take each n-th query only.")] = 1
     variant: Annotated[
         Variant | None,
-        _option(
-            "--variant", help="Change the queries: accents stripped, a typo each, or the two rarest words dropped."
-        ),
+        option("--variant", help="Change the queries: accents stripped, a typo each, or the two rarest words dropped."),
     ] = None
     language: Annotated[
         str | None, typer.Option("--language", help="ISO 639-1 code of the set [DEFAULT_LANGUAGE].")
@@ -60,7 +56,7 @@ class EvaluateOptions:
     seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap and of the typos.")] = 1
     chunk_tokens: Annotated[
         int | None,
-        _option(
+        option(
             "--chunk-tokens",
             min=65,
             max=2048,
@@ -69,7 +65,7 @@ class EvaluateOptions:
     ] = None
     cache_dir: Annotated[
         Path | None,
-        _option("--cache-dir", help="Keeps embeddings between evaluations [~/.cache/ragcorp/embeddings]."),
+        option("--cache-dir", help="Keeps embeddings between evaluations [~/.cache/ragcorp/embeddings]."),
     ] = None
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -17,7 +16,7 @@ from ragcorp.domain.moments import written_moment
 from ragcorp.interface.cli.console import options
 from ragcorp.interface.cli.console.calls import Call, CommandFunction
 from ragcorp.interface.cli.console.lines import print_line_failures, store_lines, write_totals
-from ragcorp.interface.cli.console.options import PageOptions
+from ragcorp.interface.cli.console.options import PageOptions, argument, option
 from ragcorp.interface.cli.console.output import EXIT_FAILED, Cells, days, print_table, shortened
 from ragcorp.interface.cli.documents.commands import confirm
 from ragcorp.interface.cli.documents.vectors import embed_batch, embed_with_progress, resumable
@@ -57,12 +56,9 @@ def _end(text: str) -> datetime:
     return _moment("--to", text)
 
 
-_argument = partial(typer.Argument, show_default=False)
-_option = partial(typer.Option, show_default=False)
-
-GraphId = Annotated[str, _argument(metavar="EXTERNAL_ID")]
+GraphId = Annotated[str, argument(metavar="EXTERNAL_ID")]
 ExternalId = Annotated[
-    str | None, _option("--external-id", help="Its own name; left out, one follows from the content.")
+    str | None, option("--external-id", help="Its own name; left out, one follows from the content.")
 ]
 
 
@@ -74,13 +70,13 @@ class FactOptions(options.DescriptionOptions):
     weight: Annotated[float, typer.Option("--weight", help="How much it counts: 0 to 1.")] = 1.0
     valid_from: Annotated[
         datetime | None,
-        _option("--from", parser=_start, metavar="TIME", help="True since: ISO 8601."),
+        option("--from", parser=_start, metavar="TIME", help="True since: ISO 8601."),
     ] = None
     valid_to: Annotated[
         datetime | None,
-        _option("--to", parser=_end, metavar="TIME", help="True until: ISO 8601."),
+        option("--to", parser=_end, metavar="TIME", help="True until: ISO 8601."),
     ] = None
-    document: Annotated[str | None, _option("--document", help="external_id of the document that says so.")] = None
+    document: Annotated[str | None, option("--document", help="external_id of the document that says so.")] = None
 
 
 async def load(call: Call, file: options.Lines, no_embed: options.NoEmbed = False) -> int:
@@ -110,7 +106,7 @@ async def entities(
     call: Call,
     page: PageOptions,
     name: Annotated[
-        str | None, _option("--name", help="Those of this name or alias; accents and case do not count.")
+        str | None, option("--name", help="Those of this name or alias; accents and case do not count.")
     ] = None,
 ) -> None:
     """List entities in the order of their external_id."""
@@ -125,7 +121,7 @@ async def entities(
 async def facts(
     call: Call,
     page: PageOptions,
-    entity: Annotated[str | None, _option("--entity", help="Those on the entity of this external_id.")] = None,
+    entity: Annotated[str | None, option("--entity", help="Those on the entity of this external_id.")] = None,
 ) -> None:
     """List facts in the order of their external_id."""
     selection = GraphSelection(prefix=page.prefix, filters=page.conditions, entity=entity)
@@ -138,13 +134,13 @@ async def facts(
 
 async def add_entity(
     call: Call,
-    name: Annotated[str, _argument(metavar="NAME")],
+    name: Annotated[str, argument(metavar="NAME")],
     described: options.DescriptionOptions,
     kind: Annotated[str, typer.Option("--kind", help="What it is: person, place, organization, ...")] = ENTITY,
     alias: Annotated[
-        list[str] | None, _option("--alias", metavar="NAME", help="Another name; may be given again.")
+        list[str] | None, option("--alias", metavar="NAME", help="Another name; may be given again.")
     ] = None,
-    description: Annotated[str, _option("--description", help="A sentence on it.")] = "",
+    description: Annotated[str, option("--description", help="A sentence on it.")] = "",
     external_id: ExternalId = None,
     no_embed: options.NoEmbed = False,
 ) -> None:
@@ -164,9 +160,9 @@ async def add_entity(
 
 async def add_fact(
     call: Call,
-    subject: Annotated[str, _argument(metavar="SUBJECT", help="Name of an entity.")],
-    predicate: Annotated[str, _argument(metavar="PREDICATE", help="How it stands to the other.")],
-    object: Annotated[str, _argument(metavar="OBJECT", help="Name of an entity.")],  # noqa: A002 - a fact's own word
+    subject: Annotated[str, argument(metavar="SUBJECT", help="Name of an entity.")],
+    predicate: Annotated[str, argument(metavar="PREDICATE", help="How it stands to the other.")],
+    object: Annotated[str, argument(metavar="OBJECT", help="Name of an entity.")],  # noqa: A002 - a fact's own word
     described: FactOptions,
     external_id: ExternalId = None,
     no_embed: options.NoEmbed = False,
@@ -208,9 +204,9 @@ async def delete_fact(call: Call, external_id: GraphId, yes: options.Yes = False
 async def extract(
     call: Call,
     document: Annotated[
-        str | None, _option("--document", help="external_id of a document; left out: the whole workspace.")
+        str | None, option("--document", help="external_id of a document; left out: the whole workspace.")
     ] = None,
-    limit: Annotated[int | None, _option("--limit", "-n", help="At most so many passages; left out: all.")] = None,
+    limit: Annotated[int | None, option("--limit", "-n", help="At most so many passages; left out: all.")] = None,
     no_embed: options.NoEmbed = False,
 ) -> int:
     """Extract facts from documents with the language model, from what it has not read yet.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated
 from uuid import uuid4
 
@@ -27,7 +26,7 @@ from ragcorp.domain.search.requests import (
 )
 from ragcorp.interface.cli.console.arguments import parse_filter_pairs, parse_weights
 from ragcorp.interface.cli.console.calls import Call
-from ragcorp.interface.cli.console.options import Cursor, Filter, Profile
+from ragcorp.interface.cli.console.options import Cursor, Filter, Profile, option
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.cli.console.services import Session
 from ragcorp.interface.cli.search.hydration_output import print_hydration
@@ -35,8 +34,6 @@ from ragcorp.interface.shapes.answers import answer_document
 from ragcorp.interface.shapes.search import search_results
 
 SNIPPET_CHARACTERS = 300
-
-_option = partial(typer.Option, show_default=False)
 
 Query = Annotated[str, typer.Argument(help="Words, a question, a code or a quotation.", show_default=False)]
 
@@ -48,7 +45,7 @@ class QueryOptions:
     mode: Annotated[
         SearchMode, typer.Option("--mode", help="auto: hybrid if ENABLE_HYBRID_SEARCH is on, else dense.")
     ] = SearchMode.AUTO
-    method: Annotated[FusionMethod | None, _option("--method", help="Fusion: rrf or linear [FUSION_METHOD].")] = None
+    method: Annotated[FusionMethod | None, option("--method", help="Fusion: rrf or linear [FUSION_METHOD].")] = None
     syntax: Annotated[
         QuerySyntax, typer.Option("--syntax", help="plain: all is text; websearch: quotes, or and - are operators.")
     ] = QuerySyntax.PLAIN
@@ -56,7 +53,7 @@ class QueryOptions:
     profile: Profile = None
     episode: Annotated[
         str | None,
-        _option(
+        option(
             "--episode",
             metavar="ID",
             help="Episode of which this is the next turn: shows the entities that QUERY names, and what it showed "
@@ -84,7 +81,7 @@ class SearchOptions(QueryOptions):
 
     keywords: Annotated[
         str | None,
-        _option(
+        option(
             "--keywords",
             metavar="TEXT",
             help="What the profiles files (alone they mean it) and grep look for literally; else the telling words of "
@@ -93,7 +90,7 @@ class SearchOptions(QueryOptions):
     ] = None
     vector_score_threshold: Annotated[
         float | None,
-        _option(
+        option(
             "--vector-score-threshold",
             metavar="DISTANCE",
             help="Cosine distance from which a vector hit is dropped [VECTOR_SCORE_THRESHOLD, for profile files].",
@@ -157,7 +154,7 @@ async def ask(
     limit: Annotated[int, typer.Option("--limit", "-n", help="Passages that the answer may rest on.")] = 10,
     conversation: Annotated[
         str | None,
-        _option(
+        option(
             "--conversation", metavar="ID", help="Session of history that the question goes on from, and is stored in."
         ),
     ] = None,

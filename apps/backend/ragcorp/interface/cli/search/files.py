@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -24,17 +23,16 @@ from ragcorp.domain.files.values import (
     Mark,
 )
 from ragcorp.interface.cli.console.calls import Call
+from ragcorp.interface.cli.console.options import option
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.shapes.files import file_document, grep_document
 from ragcorp.interface.shapes.search_status import grep_status
 
 _LINES = re.compile(r"(?P<only>\d{1,9})|(?P<first>\d{1,9})?-(?P<last>\d{1,9})?", re.ASCII)
 
-_option = partial(typer.Option, show_default=False)
-
 Roots = Annotated[
     list[str] | None,
-    _option(
+    option(
         "--path",
         metavar="[NAME=]DIR",
         help="A folder to look in, in place of ALLOWED_PATHS; may be given again.",
@@ -49,7 +47,7 @@ class GrepOptions:
     regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression.")] = False
     globs: Annotated[
         list[str] | None,
-        _option(
+        option(
             "--glob",
             metavar="PATTERN",
             help="Files to search, as in .gitignore; with ! those to leave out. May be given again.",
@@ -87,7 +85,7 @@ async def grep(
 async def read(
     call: Call,
     path: Annotated[str, typer.Argument(help="As citations have it: ROOT/RELATIVE or RELATIVE.", show_default=False)],
-    lines: Annotated[str | None, _option("--lines", metavar="FIRST-LAST", help="As 10-20, 10- or 10.")] = None,
+    lines: Annotated[str | None, option("--lines", metavar="FIRST-LAST", help="As 10-20, 10- or 10.")] = None,
     roots: Roots = None,
 ) -> None:
     """Print a file of ALLOWED_PATHS, or lines of it.
