@@ -9,7 +9,7 @@ from ragcorp.application.status.report import ReportStatus
 from ragcorp.domain.keys import LOCAL_CALLER, Caller
 from ragcorp.domain.ports.keys import Authenticator
 from ragcorp.domain.ports.observers import EmbeddingCacheObserver, RolloutObserver
-from ragcorp.interface.http.monitoring.state_metrics import ServiceState
+from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.use_cases import UseCases
 
 

@@ -17,9 +17,8 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ragcorp.interface.mcp.held import Held
-from ragcorp.interface.mcp.left_calls import CancelsLeftCalls
 from ragcorp.interface.mcp.messages import STOPPING, refusals
-from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, Full, OwnerOf, no_owner
+from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, CancelsLeftCalls, Full, OwnerOf, no_owner
 
 RETRY_SECONDS = 10
 

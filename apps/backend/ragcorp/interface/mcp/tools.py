@@ -30,9 +30,8 @@ from ragcorp.interface.mcp.services import McpLimits, McpServices
 from ragcorp.interface.shapes.answers import CitedAnswer, cited_answer
 from ragcorp.interface.shapes.files import FileContent, UnmarkedResults, file_document, unmarked_results
 from ragcorp.interface.shapes.memory import Recalled, recalled
-from ragcorp.interface.shapes.result_text import answer_text, grep_text, search_text
+from ragcorp.interface.shapes.result_text import answer_text, grep_status, grep_text, search_status, search_text
 from ragcorp.interface.shapes.search import ToolResults, tool_results
-from ragcorp.interface.shapes.search_status import grep_status, search_status
 
 Question = Annotated[str, Field(description="A question or words, in any language; Spanish is understood best.")]
 

@@ -22,7 +22,7 @@ from ragcorp.infrastructure.postgres.administration.readiness import look
 from ragcorp.interface.http.app import create_app
 from ragcorp.interface.http.layers.access import ScopeRequired
 from ragcorp.interface.http.layers.cors import parse_origins
-from ragcorp.interface.http.monitoring.state_metrics import ServiceState
+from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.seen_route import SeenRoute
 from ragcorp.interface.http.services import HttpServices

@@ -1,10 +1,11 @@
-"""Health, metrics and the interactive description."""
+"""Health, status, metrics and the interactive description."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,12 +25,15 @@ from ragcorp.interface.http.protocol.descriptions import content, problems
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
+from ragcorp.interface.shapes.status import StatusBody, status_document
 
 ASSETS = Path(fastapi_offline.__file__).parent / "static"
 ASSETS_PATH = "/docs/assets"
 CHECK_SECONDS = 2.0
 
 router = operations("system")
+status_router = operations("system")
+"""Apart, for its place in the description."""
 
 
 class Health(BaseModel):
@@ -108,3 +112,22 @@ async def _observe_readiness(call: Call) -> None:
 
 async def _ready(call: Call) -> None:
     await call.services.readiness()
+
+
+SLOT_SECONDS = 1.0
+"""How long counting waits for its slot; the rest of the answer needs none."""
+
+
+@status_router.get(
+    "/status",
+    summary="Tell how the service is",
+    description="Sources at fault in plain words, what of the workspace the caller may read, vectors that are still to "
+    "be made, and the settings that shape searches and answers. It answers 200 while the database is out, too, within "
+    "two seconds of the lookup of the key; what cannot be known then is null.",
+    response_model=StatusBody,
+    responses=problems(),
+)
+async def status(call: CurrentCall) -> Response:
+    turn = partial(call.slot.part, wait_seconds=SLOT_SECONDS)
+    report = await call.services.status.report(principal=call.principal, turn=turn)
+    return json_response(status_document(report, request_id=call.request_id))
