@@ -131,10 +131,8 @@ class _Calls:
             outcome = await self._outcome(tool.of(params.arguments or {}), principal)
             if outcome.status is not None:
                 await send_status(context, outcome.status)
-            return CallToolResult(
-                content=[TextContent(type="text", text=outcome.text)],
-                structured_content=json_object(outcome.document),
-            )
+            content = [TextContent(type="text", text=outcome.text)]
+            return CallToolResult(content=content, structured_content=json_object(outcome.document))
         except RagcorpError as error:
             if isinstance(error, SourceUnavailableError):
                 logger.warning("%s: %s: %s", tool.name, error.code, error.reason)

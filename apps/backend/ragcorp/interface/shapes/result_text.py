@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from typing_extensions import TypedDict
 
-from ragcorp.domain.answers import Answer, Citation
+from ragcorp.domain.answers import Answer
 from ragcorp.domain.citations.quoting import HIDDEN, harmless
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.documents import Chunk
@@ -75,7 +75,10 @@ def answer_text(answer: Answer) -> str:
     if answer.abstained:
         lines = [f"Abstained: {answer.text}"]
     else:
-        sources = [f"[{citation.n}] {_cited(citation)}" for citation in answer.citations]
+        sources = [
+            f"[{cited.n}] {_on_one_line(cited.path or cited.external_id)}:{cited.line_start}-{cited.line_end}"
+            for cited in answer.citations
+        ]
         lines = [answer.text, "", "Sources:", *sources]
     return "\n".join((*lines, *([_degraded(answer.degraded)] if answer.degraded else [])))
 
@@ -89,7 +92,8 @@ def snippet(text: str) -> str:
 
 def _hit_lines(hit: SearchHit) -> Iterator[str]:
     chunk = hit.chunk
-    yield f"[{hit.rank}] {_score_name(hit.score_type)} score: {hit.score:.3f} (from: {', '.join(hit.collections)})"
+    score_name = "RRF" if hit.score_type == ScoreType.RRF else hit.score_type
+    yield f"[{hit.rank}] {score_name} score: {hit.score:.3f} (from: {', '.join(hit.collections)})"
     yield f"Type: {_KINDS.get(chunk.collection, chunk.artifact_type)} | ID: {_on_one_line(chunk.id)}"
     if title := chunk.shown_title:
         yield f"Title: {_on_one_line(title)}"
@@ -109,10 +113,6 @@ def _from_first_match(hit: SearchHit) -> str:
     return "\n".join(chunk.content.split("\n")[skipped:]) or chunk.content
 
 
-def _score_name(score_type: str) -> str:
-    return "RRF" if score_type == ScoreType.RRF else score_type
-
-
 def _source(chunk: Chunk) -> str:
     system = chunk.metadata.get("source_system")
     return _on_one_line(_meaningful(system) or chunk.artifact_type)
@@ -128,10 +128,6 @@ def _place(chunk: Chunk) -> str | None:
 def _meaningful(value: object) -> str | None:
     """Return the value of the metadata if it is a meaningful text."""
     return value if isinstance(value, str) and value and not is_generic(value) else None
-
-
-def _cited(citation: Citation) -> str:
-    return f"{_on_one_line(citation.path or citation.external_id)}:{citation.line_start}-{citation.line_end}"
 
 
 def _degraded(reports: Iterable[SourceReport]) -> str:

@@ -14,8 +14,7 @@ from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.domain.collections import MAX_ITEM_NAME, Collection
 from ragcorp.domain.filters import DOCUMENT_FIELDS, ITEM_FIELDS, METADATA
 from ragcorp.interface.http.call import CurrentCall, operations
-from ragcorp.interface.http.collections.artifact_handlers import ArtifactHandlers, ChunkHandlers
-from ragcorp.interface.http.collections.item_handlers import HISTORY, MEMORY, ItemHandlers
+from ragcorp.interface.http.collections.handlers import HISTORY, MEMORY, ArtifactHandlers, ChunkHandlers, ItemHandlers
 from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, NewChunk, TurnPatch
 from ragcorp.interface.http.collections.item_schema import (
     ArtifactItem,

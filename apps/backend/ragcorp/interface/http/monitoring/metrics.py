@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from ragcorp.application.limits.slot_limiter import SlotLimiter
@@ -109,7 +108,6 @@ def _info(name: str, meaning: str, labels: Mapping[str, str]) -> Metric:
     return family
 
 
-MEDIA_TYPE = CONTENT_TYPE_LATEST
 ANCHOR = "anchor"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 60.0)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import fastapi_offline
 from fastapi.openapi.docs import get_swagger_ui_html
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,7 +21,6 @@ from ragcorp.domain.diagnosis import NotReadyError
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.interface.http.call import Call, CurrentCall, operations
 from ragcorp.interface.http.layers.security_headers import docs_policy
-from ragcorp.interface.http.monitoring.metrics import MEDIA_TYPE
 from ragcorp.interface.http.protocol.descriptions import content, problems
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import caller_of
@@ -50,7 +50,7 @@ async def healthz() -> Response:
 @router.get("/readyz", summary="Can it serve?", response_model=Health, responses=problems(503))
 async def readyz(call: CurrentCall) -> Response:
     try:
-        await run_within(CHECK_SECONDS, _ready(call))
+        await run_within(CHECK_SECONDS, call.services.readiness())
     except TimeoutError:
         raise StorageUnavailableError(
             "The database did not answer in time.", reason="timeout", remedy="`ragcorp doctor` tells more."
@@ -70,7 +70,7 @@ async def readyz(call: CurrentCall) -> Response:
 async def metrics(call: CurrentCall) -> Response:
     backlog, _ = await asyncio.gather(_backlog(call), _observe_readiness(call))
     text = call.metrics.exposition(backlog=backlog, pool=call.services.pool_statistics())
-    return Response(text, headers={"Content-Type": MEDIA_TYPE})
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 @router.get("/openapi.json", include_in_schema=False)
@@ -107,11 +107,7 @@ async def _backlog(call: Call) -> tuple[int, int] | None:
 
 async def _observe_readiness(call: Call) -> None:
     with suppress(TimeoutError, RagcorpError):  # a gauge shows the outcome
-        await run_within(CHECK_SECONDS, _ready(call))
-
-
-async def _ready(call: Call) -> None:
-    await call.services.readiness()
+        await run_within(CHECK_SECONDS, call.services.readiness())
 
 
 SLOT_SECONDS = 1.0
