@@ -115,10 +115,7 @@ def values(
 
 
 def _summaries(
-    evaluation_set: EvaluationSet,
-    queries: Sequence[EvaluationQuery],
-    runs: Sequence[Measured],
-    resampling: Resampling,
+    evaluation_set: EvaluationSet, queries: Sequence[EvaluationQuery], runs: Sequence[Measured], resampling: Resampling
 ) -> Sequence[Summary]:
     columns = [column for each in runs for column in values(evaluation_set, queries, each.run).values()]
     estimates = iter(

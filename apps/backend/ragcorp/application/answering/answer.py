@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from ragcorp.application.answering.abstention import abstention
+from ragcorp.application.answering.abstention_texts import abstention
 from ragcorp.application.answering.answer_text import AnswerText, neutral_piece
 from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.application.answering.conversations import Conversations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragcorp.application.embedding.vector_memory import VectorMemory
@@ -95,7 +95,7 @@ class PassageVectors:
         return calls
 
     async def _get(self, call: _Call) -> dict[PassageKey, Vector]:
-        vectors = await self._cached(call)
+        vectors = await cached_vectors(self._cache, call.passages, model=call.model)
         missing = {key: text for key, text in call.passages.items() if key not in vectors}
         self._count(CacheOutcome.DATABASE, len(vectors))
         self._count(CacheOutcome.MISS, len(missing))
@@ -103,14 +103,6 @@ class PassageVectors:
             vectors |= zip(missing, await self._embedded(list(missing.values()), call.model), strict=True)
         for key in call.remembered:
             self._memory.put((call.model, key), vectors[key])
-        return vectors
-
-    async def _cached(self, call: _Call) -> dict[PassageKey, Vector]:
-        vectors: dict[PassageKey, Vector] = {}
-        for workspace in dict.fromkeys(workspace for workspace, _ in call.passages):
-            hashes = [index_hash for owner, index_hash in call.passages if owner == workspace]
-            cached = await self._cache.get(hashes, model=call.model, workspace=workspace)
-            vectors |= {(workspace, index_hash): vector for index_hash, vector in cached.items()}
         return vectors
 
     async def _embedded(self, texts: Sequence[str], model: EmbeddingModel) -> Sequence[Vector]:
@@ -136,3 +128,15 @@ class PassageVectors:
 
 def _is_refusal(error: BaseException) -> bool:
     return isinstance(error, EmbedderUnavailableError) and error.reason == REJECTED
+
+
+async def cached_vectors(
+    cache: EmbeddingCache, keys: Collection[PassageKey], *, model: EmbeddingModel
+) -> dict[PassageKey, Vector]:
+    """Return the cached vectors of the keys, with one read for each workspace."""
+    vectors: dict[PassageKey, Vector] = {}
+    for workspace in dict.fromkeys(workspace for workspace, _ in keys):
+        hashes = [index_hash for owner, index_hash in keys if owner == workspace]
+        cached = await cache.get(hashes, model=model, workspace=workspace)
+        vectors |= {(workspace, index_hash): vector for index_hash, vector in cached.items()}
+    return vectors

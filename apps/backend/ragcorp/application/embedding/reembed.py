@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
-from ragcorp.application.embedding.passage_vectors import REJECTED
+from ragcorp.application.embedding.passage_vectors import REJECTED, PassageKey, cached_vectors
+from ragcorp.application.resilience.time_bound import run_together
 from ragcorp.application.upkeep.task_progress import Progress, Report, no_progress
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import ConfigurationError, EmbedderUnavailableError
@@ -63,7 +63,7 @@ class _Run:
     known: int = 0
     rejected: dict[str, dict[int, bytes]] = field(default_factory=dict)
 
-    def tell(self) -> None:
+    def show(self) -> None:
         """Report the progress; texts that writers add raise the total."""
         made = self.embedded + self.known
         total = max(self.total, self.total - self.missing + made)
@@ -148,7 +148,7 @@ class Reembed:
 
     async def _fill(self, run: _Run) -> None:
         """Embed all texts; repeat until a round finds at most one page."""
-        run.tell()
+        run.show()
         for _ in range(MAX_ROUNDS):
             found = 0
             for kind in self._store.kinds:
@@ -172,25 +172,19 @@ class Reembed:
 
     async def _make(self, kind: str, texts: Sequence[PendingChunk], run: _Run) -> None:
         """Store what is known, then embed the rest in batches; equal texts of a workspace once."""
-        known = await self._known(texts)
+        known = await cached_vectors(self._cache, {_key(text) for text in texts}, model=self._embedder.model)
         await self._put(kind, {text: known[_key(text)] for text in texts if _key(text) in known})
         run.known += sum(_key(text) in known for text in texts)
-        run.tell()
-        equal: dict[tuple[str, bytes], list[PendingChunk]] = {}
+        run.show()
+        equal: dict[PassageKey, list[PendingChunk]] = {}
         for text in texts:
             if _key(text) not in known:
                 equal.setdefault(_key(text), []).append(text)
         groups = list(equal.values())
         size = self._embedder.batch_size
-        await _together([self._embed(kind, groups[start : start + size], run) for start in range(0, len(groups), size)])
-
-    async def _known(self, texts: Sequence[PendingChunk]) -> dict[tuple[str, bytes], Vector]:
-        known: dict[tuple[str, bytes], Vector] = {}
-        for workspace in sorted({text.workspace for text in texts}):
-            hashes = [text.index_hash for text in texts if text.workspace == workspace]
-            found = await self._cache.get(hashes, model=self._embedder.model, workspace=workspace)
-            known |= {(workspace, index_hash): vector for index_hash, vector in found.items()}
-        return known
+        await run_together(
+            [self._embed(kind, groups[start : start + size], run) for start in range(0, len(groups), size)]
+        )
 
     async def _embed(self, kind: str, groups: Sequence[Sequence[PendingChunk]], run: _Run) -> None:
         vectors = await self._vectors([texts[0].index_text for texts in groups])
@@ -202,7 +196,7 @@ class Reembed:
                 made |= dict.fromkeys(texts, vector)
         await self._put(kind, made)
         run.embedded += len(made)
-        run.tell()
+        run.show()
 
     async def _put(self, kind: str, vectors: dict[PendingChunk, Vector]) -> None:
         if vectors:
@@ -241,18 +235,7 @@ class Reembed:
         return counts.pending
 
 
-async def _together(work: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Run all side by side. The first error ends the others and is raised as itself, not as a group."""
-    tasks = [asyncio.ensure_future(each) for each in work]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _key(text: PendingChunk) -> tuple[str, bytes]:
+def _key(text: PendingChunk) -> PassageKey:
     return text.workspace, text.index_hash
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from ragcorp.application.validation.attribute_checks import wrong_type
 from ragcorp.application.validation.item_drafts import checked_draft, content_name, item_draft
 from ragcorp.domain.collections import TURN, Collection, ItemDraft
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
@@ -131,14 +132,11 @@ def _content(turn: Mapping[str, object]) -> str:
     name = _first(turn, TEXT)
     if name is None:
         raise InvalidInputError(
-            "A turn needs a text.",
-            field="text",
-            limit=", ".join(TEXT),
-            remedy="Give it under one of the listed names.",
+            "A turn needs a text.", field="text", limit=", ".join(TEXT), remedy="Give it under one of the listed names."
         )
     parts = _parts(turn[name])
     if parts is None:
-        raise _wrong(name, "text, or a list of texts")
+        raise wrong_type(name, "text, or a list of texts")
     return "\n".join(parts)
 
 
@@ -165,7 +163,7 @@ def _speaker(turn: Mapping[str, object]) -> str | None:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise _wrong(name or "speaker", "text")
+    raise wrong_type(name or "speaker", "text")
 
 
 def _entities(turn: Mapping[str, object]) -> Sequence[str]:
@@ -174,13 +172,13 @@ def _entities(turn: Mapping[str, object]) -> Sequence[str]:
         return ()
     if isinstance(value, list) and all(isinstance(entity, str) for entity in value):
         return value
-    raise _wrong("entities", "a list of texts")
+    raise wrong_type("entities", "a list of texts")
 
 
 def _extra(turn: Mapping[str, object]) -> dict[str, object]:
     told = turn.get(METADATA)
     if told is not None and not isinstance(told, Mapping):
-        raise _wrong(METADATA, "an object")
+        raise wrong_type(METADATA, "an object")
     extra = {name: value for name, value in turn.items() if name not in _KNOWN and _is_short(name, value)}
     return extra | dict(told or {})
 
@@ -206,7 +204,7 @@ def _text(turn: Mapping[str, object], name: str) -> str | None:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise _wrong(name, "text")
+    raise wrong_type(name, "text")
 
 
 def _scope(name: str) -> VisibilityScope:
@@ -219,7 +217,3 @@ def _scope(name: str) -> VisibilityScope:
             limit=", ".join(VisibilityScope),
             remedy="Use one of the listed names.",
         ) from None
-
-
-def _wrong(name: str, wanted: str) -> InvalidInputError:
-    return InvalidInputError(f"{name} is not {wanted}.", field=name, limit=wanted, remedy=f"Give {name} as {wanted}.")

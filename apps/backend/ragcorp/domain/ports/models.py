@@ -19,13 +19,11 @@ class Embedder(Protocol):
     @property
     def batch_size(self) -> int:
         """How many passages are best sent in one call."""
-        ...
 
     async def embed_query(self, text: str) -> Vector: ...
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text, in order."""
-        ...
 
     async def aclose(self) -> None: ...
 
@@ -45,7 +43,6 @@ class EmbeddingCache(Protocol):
 
     async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> Mapping[bytes, Vector]:
         """Return those of ``keys`` (SHA-256 of what was embedded) that are known, and mark them as used."""
-        ...
 
     async def put(self, vectors: Mapping[bytes, Vector], *, model: EmbeddingModel, workspace: str) -> None: ...
 
@@ -58,7 +55,6 @@ class Answerer(Protocol):
 
     def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
         """Yield the text, or quoted pieces, and last one ``AnswerFinished``. Raises AnswererUnavailableError if cut."""
-        ...
 
     async def aclose(self) -> None: ...
 
@@ -71,6 +67,12 @@ class QuestionRewriter(Protocol):
 
     async def rewrite(self, question: str, turns: Sequence[Item]) -> str:
         """Return the question as it would be asked without the ``turns`` before it (oldest first), on one line."""
-        ...
 
     async def aclose(self) -> None: ...
+
+
+async def embed_query(embedder: Embedder, text: str, *, workspace: str) -> Vector:
+    """Raises what the embedder raises."""
+    if isinstance(embedder, WorkspaceEmbedder):
+        return await embedder.embed_query_of(workspace, text)
+    return await embedder.embed_query(text)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.answering.abstention import ABSTENTIONS
+from ragcorp.application.answering.abstention_texts import ABSTENTIONS
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.application.answering.conversations import AFTER, ConversationLimits, Conversations
 from ragcorp.domain.answers import Answer, AnswerDelta, Searched, final_answer

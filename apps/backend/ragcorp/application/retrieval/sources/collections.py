@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ragcorp.application.embedding.query import embed_query
 from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
 from ragcorp.domain.ports.collections import CollectionChannels
-from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.models import Embedder, embed_query
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 
 
