@@ -33,6 +33,7 @@ class ChunkEdit:
     passages: tuple[Chunk, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EditChunk:
     """Replaces, removes and adds passages in the text of artifacts of text or Markdown.
 
@@ -40,37 +41,29 @@ class EditChunk:
     write raises ConflictError.
     """
 
-    def __init__(
-        self,
-        *,
-        repository: DocumentRepository,
-        store: DocumentStore,
-        catalogue: ChunkCatalogue,
-        revision: DocumentRevision,
-    ) -> None:
-        self._repository = repository
-        self._store = store
-        self._catalogue = catalogue
-        self._revision = revision
+    repository: DocumentRepository
+    store: DocumentStore
+    catalogue: ChunkCatalogue
+    revision: DocumentRevision
 
     async def replace(self, chunk_id: str, text: str, *, principal: Principal) -> ChunkEdit:
         """Replace the passage. Raises NotFoundError, InvalidInputError or ConflictError."""
         content = _passage(text)
-        chunk = await stored_chunk(self._repository, chunk_id, principal=principal)
+        chunk = await stored_chunk(self.repository, chunk_id, principal=principal)
         read = await self._read(chunk.external_id, principal)
         place = await anyio.to_thread.run_sync(slice_of, chunk, read.text)
         return await self._written(read, *replaced(read.text, place, content), principal)
 
     async def remove(self, chunk_id: str, *, principal: Principal) -> ChunkEdit:
         """Take the passage out. Raises NotFoundError, or ConflictError, also for the last one of its artifact."""
-        chunk = await stored_chunk(self._repository, chunk_id, principal=principal)
+        chunk = await stored_chunk(self.repository, chunk_id, principal=principal)
         read = await self._read(chunk.external_id, principal)
         text = removed(read.text, await anyio.to_thread.run_sync(slice_of, chunk, read.text))
         if is_blank(text):
             raise ConflictError(
                 "The artifact has no other text than this passage.", field="chunk_id", remedy="Delete the artifact."
             )
-        return ChunkEdit(artifact=await self._revision.write(read, principal=principal, text=text))
+        return ChunkEdit(artifact=await self.revision.write(read, principal=principal, text=text))
 
     async def add(self, artifact: str, text: str, *, after: int | None = None, principal: Principal) -> ChunkEdit:
         """Add a passage after that of index ``after``, or at the end.
@@ -87,16 +80,16 @@ class EditChunk:
         return await self._written(read, *inserted(read.text, offset, content), principal)
 
     async def _written(self, read: ReadDocument, text: str, place: Slice, principal: Principal) -> ChunkEdit:
-        result = await self._revision.write(read, principal=principal, text=text)
+        result = await self.revision.write(read, principal=principal, text=text)
         selection = ChunkSelection(artifact=read.document.external_id, lines=lines_of(text, place))
-        page = await self._catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
+        page = await self.catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
         return ChunkEdit(artifact=result, passages=page.chunks)
 
     async def _end_of(self, chunk: Chunk, read: ReadDocument, principal: Principal) -> int:
         line = (chunk.line_start, chunk.line_start)
         selection = ChunkSelection(artifact=read.document.external_id, lines=line)
         equal: list[int] = []
-        page = await self._catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
+        page = await self.catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
         while True:
             equal += [
                 one.chunk_index
@@ -105,7 +98,7 @@ class EditChunk:
             ]
             if page.next_after is None:
                 break
-            page = await self._catalogue.list_page(
+            page = await self.catalogue.list_page(
                 selection, principal=principal, limit=MAX_SHOWN, after=page.next_after
             )
         if chunk.chunk_index not in equal:  # written since the passage was read
@@ -114,12 +107,12 @@ class EditChunk:
         return (await anyio.to_thread.run_sync(found))[1]
 
     async def _read(self, external_id: str, principal: Principal) -> ReadDocument:
-        require_editable(await self._store.get(external_id, principal=principal))
-        return await self._revision.read(external_id, principal=principal)
+        require_editable(await self.store.get(external_id, principal=principal))
+        return await self.revision.read(external_id, principal=principal)
 
     async def _chunk_at(self, read: ReadDocument, index: int, principal: Principal) -> Chunk:
         position = (read.document.id, index)
-        ids = await self._repository.find_chunk_ids([position], principal=principal)
+        ids = await self.repository.find_chunk_ids([position], principal=principal)
         if position not in ids:
             raise InvalidInputError(
                 "The artifact has no passage of this index.",
@@ -127,7 +120,7 @@ class EditChunk:
                 limit=f"0 to {read.document.chunks - 1}",
                 remedy="List its passages.",
             )
-        return await stored_chunk(self._repository, ids[position], principal=principal)
+        return await stored_chunk(self.repository, ids[position], principal=principal)
 
 
 def _passage(text: str) -> str:

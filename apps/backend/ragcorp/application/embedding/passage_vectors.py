@@ -61,8 +61,8 @@ class PassageVectors:
         StorageUnavailableError.
         """
         model = self._embedder.model
-        found = self._remembered(passages, model)
-        while missing := {key: text for key, text in passages.items() if key not in found}:
+        vectors = self._remembered(passages, model)
+        while missing := {key: text for key, text in passages.items() if key not in vectors}:
             calls = self._calls_for(missing, model)
             if remember:
                 for call in calls:
@@ -71,15 +71,15 @@ class PassageVectors:
             for call in calls:
                 error = call.task.exception()
                 if error is None:
-                    found |= {key: vector for key, vector in call.task.result().items() if key in missing}
+                    vectors |= {key: vector for key, vector in call.task.result().items() if key in missing}
                 elif call.passages.keys() <= passages.keys() or not _is_refusal(error):
                     raise error
                 # else another caller's text was refused: ask for the missing ones again without it
-        return found
+        return vectors
 
     def _remembered(self, passages: Iterable[PassageKey], model: EmbeddingModel) -> dict[PassageKey, Vector]:
-        known = {key: self._memory.get((model, key)) for key in passages}
-        found = {key: vector for key, vector in known.items() if vector is not None}
+        kept = {key: self._memory.get((model, key)) for key in passages}
+        found = {key: vector for key, vector in kept.items() if vector is not None}
         self._count(CacheOutcome.MEMORY, len(found))
         return found
 

@@ -191,32 +191,32 @@ def _fact(line: Mapping[str, object], default_language: str) -> FactDraft:
 
 def _reference(line: Mapping[str, object], field: str) -> EntityReference:
     """A name, or ``{"name", "kind"}``, or ``{"external_id"}``."""
-    said = line.get(field)
-    if isinstance(said, str):
-        return reference(field=field, name=said)
-    if not isinstance(said, dict):
+    value = line.get(field)
+    if isinstance(value, str):
+        return reference(field=field, name=value)
+    if not isinstance(value, dict):
         raise wrong_type(field, "a name, or an object with external_id or name")
-    _require_known(said, frozenset({"external_id", "name", "kind"}), inside=f"{field}.")
+    _require_known(value, frozenset({"external_id", "name", "kind"}), inside=f"{field}.")
     return reference(
         field=field,
-        name=_optional(said, "name", str, "text", inside=f"{field}."),
-        external_id=_optional(said, "external_id", str, "text", inside=f"{field}."),
-        kind=_optional(said, "kind", str, "text", inside=f"{field}."),
+        name=_optional(value, "name", str, "text", inside=f"{field}."),
+        external_id=_optional(value, "external_id", str, "text", inside=f"{field}."),
+        kind=_optional(value, "kind", str, "text", inside=f"{field}."),
     )
 
 
 def _provenance(line: Mapping[str, object]) -> Provenance | None:
-    said = _optional(line, "provenance", dict, "an object with document or chunk_id")
-    if said is None:
+    value = _optional(line, "provenance", dict, "an object with document or chunk_id")
+    if value is None:
         return None
-    _require_known(said, frozenset({"document", "chunk_index", "chunk_id"}), inside="provenance.")
-    index = _optional(said, "chunk_index", int, "a whole number", inside="provenance.")
+    _require_known(value, frozenset({"document", "chunk_index", "chunk_id"}), inside="provenance.")
+    index = _optional(value, "chunk_index", int, "a whole number", inside="provenance.")
     if isinstance(index, bool):
         raise wrong_type("provenance.chunk_index", "a whole number")
     return Provenance(
-        document=_optional(said, "document", str, "text", inside="provenance."),
+        document=_optional(value, "document", str, "text", inside="provenance."),
         chunk_index=index,
-        chunk_id=_optional(said, "chunk_id", str, "text", inside="provenance."),
+        chunk_id=_optional(value, "chunk_id", str, "text", inside="provenance."),
     )
 
 

@@ -99,8 +99,8 @@ def moment(value: object) -> datetime:
     if isinstance(value, str):
         written = value.strip()
         if not _EPOCH.fullmatch(written) or re.fullmatch(r"\d{8}", written):  # 20260331 is a date
-            told = written_moment(written)
-            return told.astimezone(UTC) if told.tzinfo else told.replace(tzinfo=UTC)
+            parsed = written_moment(written)
+            return parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)
         value = float(written)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError  # noqa: TRY004 - the caller treats both alike
@@ -148,8 +148,8 @@ def _parts(value: object) -> list[str] | None:
         case {"text": str(text)}:
             return [text]
         case {"parts": [*parts]} | [*parts]:
-            found = [_parts(part) for part in parts if isinstance(part, str | Mapping)]
-            return [text for texts in found if texts for text in texts]
+            lists = [_parts(part) for part in parts if isinstance(part, str | Mapping)]
+            return [text for texts in lists if texts for text in texts]
     return None
 
 
@@ -176,11 +176,11 @@ def _entities(turn: Mapping[str, object]) -> Sequence[str]:
 
 
 def _extra(turn: Mapping[str, object]) -> dict[str, object]:
-    told = turn.get(METADATA)
-    if told is not None and not isinstance(told, Mapping):
+    metadata = turn.get(METADATA)
+    if metadata is not None and not isinstance(metadata, Mapping):
         raise wrong_type(METADATA, "an object")
     extra = {name: value for name, value in turn.items() if name not in _KNOWN and _is_short(name, value)}
-    return extra | dict(told or {})
+    return extra | dict(metadata or {})
 
 
 def _is_short(name: str, value: object) -> bool:

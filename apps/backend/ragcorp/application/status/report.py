@@ -62,7 +62,7 @@ def _texts(number: int) -> str:
 
 
 SECONDS = 1.8
-"""What is not known by then is not told: whoever asks is waiting, and a database that hangs may take minutes."""
+"""The report omits what is unknown by then: the caller is waiting, and a database that hangs may take minutes."""
 
 SLOW = frozenset({"timeout", "busy", "pool_exhausted"})
 """Reasons for which counting may fail although the database answers."""
@@ -90,6 +90,7 @@ class ServiceFacts:
     flags: tuple[Flag, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportStatus:
     """Reports the state of the service's parts.
 
@@ -97,26 +98,16 @@ class ReportStatus:
     model or source.
     """
 
-    def __init__(
-        self,
-        *,
-        facts: ServiceFacts,
-        circuits: Callable[[], Mapping[str, str]],
-        failed_calls: Callable[[], Mapping[str, str]],
-        look: DatabaseLook,
-        counter: ContentCounter,
-        seconds: float = SECONDS,
-    ) -> None:
-        self._facts = facts
-        self._circuits = circuits
-        self._failed_calls = failed_calls
-        self._look = look
-        self._counter = counter
-        self._seconds = seconds
+    facts: ServiceFacts
+    circuits: Callable[[], Mapping[str, str]]
+    failed_calls: Callable[[], Mapping[str, str]]
+    look: DatabaseLook
+    counter: ContentCounter
+    seconds: float = SECONDS
 
     async def report(self, *, principal: Principal, turn: Turn = nullcontext) -> ServiceStatus:
         """Return the status; no outage raises. Counting, which costs the database most, is done inside ``turn()``."""
-        deadline = asyncio.get_running_loop().time() + self._seconds
+        deadline = asyncio.get_running_loop().time() + self.seconds
         looked, counted = await asyncio.gather(
             self._looked(deadline), self._counted(principal, turn, deadline=deadline)
         )
@@ -127,16 +118,16 @@ class ReportStatus:
         parts = tuple(self._parts(troubles, counts, principal))
         return ServiceStatus(
             overall=overall(parts),
-            version=self._facts.version,
+            version=self.facts.version,
             parts=parts,
             counts=counts,
-            model=self._facts.model,
-            flags=self._facts.flags,
+            model=self.facts.model,
+            flags=self.facts.flags,
         )
 
     async def _looked(self, deadline: float) -> Sequence[PartStatus]:
         try:
-            return await run_until(deadline, _looked_at(self._look))
+            return await run_until(deadline, _looked_at(self.look))
         except TimeoutError:
             return (database_out("timeout", "The database did not answer in time.", "`ragcorp doctor` tells more."),)
         except RagcorpError as error:
@@ -145,7 +136,7 @@ class ReportStatus:
     async def _counted(self, principal: Principal, turn: Turn, *, deadline: float) -> ContentCounts | PartStatus:
         async def count() -> ContentCounts:
             async with turn():
-                return await self._counter.count(principal=principal)
+                return await self.counter.count(principal=principal)
 
         try:
             return await run_until(deadline, count())
@@ -160,8 +151,8 @@ class ReportStatus:
     ) -> Iterator[PartStatus]:
         database = troubles.get(DATABASE, PartStatus(source=DATABASE))
         yield database
-        off = {part.source: part for part in self._facts.off}
-        circuits, failures = self._circuits(), self._failed_calls()
+        off = {part.source: part for part in self.facts.off}
+        circuits, failures = self.circuits(), self.failed_calls()
         for source in dict.fromkeys((*circuits, *(name for name in off if name in OWN_SOURCES))):
             if source == GREP and not principal.may_read_files:
                 yield _unreachable_with_this_key(source)
@@ -175,7 +166,7 @@ class ReportStatus:
                 yield _last_call(source, failures[source])
             else:
                 yield _by_itself(source, circuits[source], counts)
-        for source in self._facts.models:
+        for source in self.facts.models:
             yield _last_call(source, failures.get(source))
         yield from (part for source, part in off.items() if source not in OWN_SOURCES)
 

@@ -286,8 +286,8 @@ def passage_id(path: str, line_start: int, line_end: int) -> str:
 
 def parse_passage_id(item_id: str) -> tuple[str, int, int] | None:
     """Return path, first and last line of a passage id; None if it is not one."""
-    found = _PASSAGE_ID.fullmatch(item_id)
-    return None if found is None else (found["path"], int(found["start"]), int(found["end"]))
+    match = _PASSAGE_ID.fullmatch(item_id)
+    return None if match is None else (match["path"], int(match["start"]), int(match["end"]))
 
 
 def hit_of(passage: GrepPassage) -> Hit:

@@ -30,10 +30,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class WorkspaceEmbedder(Protocol):
-    """What an embedder that remembers queries offers beside: one memory for each workspace.
-
-    From how fast an answer comes nobody learns what another workspace asked.
-    """
+    """An embedder that caches queries by workspace: response times reveal nothing of other workspaces' queries."""
 
     async def embed_query_of(self, workspace: str, text: str) -> Vector: ...
 

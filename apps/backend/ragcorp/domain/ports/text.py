@@ -23,7 +23,7 @@ class DocumentParser(Protocol):
         """
 
     def is_plain(self, filename: str) -> bool:
-        """Say whether the text of a file of that name is plain, as ``ParsedText`` has it."""
+        """Return whether the text of a file of that name is plain (see ``ParsedText``)."""
 
     def parse(self, file: SourceFile) -> ParsedText:
         """Return the text in Unicode NFC without NUL.
@@ -50,7 +50,7 @@ class TextAnalyzer(Protocol):
         """Return the content lexemes (stemmed, without stop words) of each text."""
 
     async def document_frequencies(self, lexemes: Sequence[str], *, workspace: str) -> dict[str, int]:
-        """Return in how many chunks of the workspace each lexeme stands (capped at a bound that the adapter names)."""
+        """Return the number of chunks of the workspace with each lexeme, up to a bound that the adapter names."""
 
     async def count_chunks(self, *, workspace: str) -> int:
         """Return how many chunks the workspace has."""
@@ -60,12 +60,12 @@ class DocumentContext(Protocol):
     """What documents say outside the passages at hand. Only for documents that the caller may read."""
 
     async def openings(self, document_ids: Sequence[UUID], *, workspace: str) -> dict[UUID, str]:
-        """Return the first words of each document: its title, parties, version and date stand there."""
+        """Return the first words of each document: they contain its title, parties, version and date."""
 
     async def holdings(
         self, lexemes: Sequence[str], document_ids: Sequence[UUID], *, workspace: str
     ) -> dict[UUID, frozenset[str]]:
-        """Return which of the lexemes stand anywhere in each document."""
+        """Return which of the lexemes occur anywhere in each document."""
 
 
 class LanguageDetector(Protocol):

@@ -59,7 +59,7 @@ class LexemeMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalEvidence:
-    """What a passage holds of a query; ``length`` is its number of lexeme occurrences (dl).
+    """The matches of a query in a passage; ``length`` is its number of lexeme occurrences (dl).
 
     The contributions add up to the list's score.
     """

@@ -160,12 +160,8 @@ HIGHLIGHT = "highlight"
 """The name of the highlighter in reports."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Analysis:
-    """Text analysis in one language: the lexemes of each spelling, and the wanted lexemes."""
-
-    lexemes: Mapping[str, frozenset[str]]
-    wanted: frozenset[str]
+_Analysis = tuple[Lexemes, frozenset[str]]
+"""Text analysis in one language: the lexemes of each spelling, and the wanted lexemes."""
 
 
 class Highlighter:
@@ -204,17 +200,17 @@ class Highlighter:
         by_language: dict[str, dict[str, None]] = {}
         for hit, of_hit in zip(hits, tokens, strict=True):
             by_language.setdefault(hit.chunk.language, {}).update(dict.fromkeys(spellings(of_hit)))
-        analyses = {}
+        analyses: dict[str, _Analysis] = {}
         for language, spelt in by_language.items():
             of_query, *lexemes = await self._analyzer.lexemes([query, *spelt], language=language)
-            analyses[language] = _Analysis(lexemes=dict(zip(spelt, lexemes, strict=True)), wanted=looked_for | of_query)
+            analyses[language] = (dict(zip(spelt, lexemes, strict=True)), looked_for | of_query)
         return analyses
 
 
 def _marks(
     hit: SearchHit, tokens: Sequence[Token], analysis: _Analysis, literals: Sequence[str]
 ) -> tuple[Highlight, ...]:
-    marks = list(matching(tokens, analysis.lexemes, analysis.wanted))
+    marks = list(matching(tokens, *analysis))
     if any(part.source == GREP for part in hit.sources):
         marks += literal(hit.chunk.content, literals)
     return disjoint(marks)
