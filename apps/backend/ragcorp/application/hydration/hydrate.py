@@ -250,10 +250,7 @@ def _log(lookup: FoundAnchors, more: Filling, hydration: Hydration) -> None:
         logger.debug("an anchor (%s, priority %d)", anchor.reasons[0], anchor.priority)
     for dropped in hydration.dropped[:MOST_LOGGED]:
         logger.warning(
-            "an anchor was dropped (%s, %d tokens, budget of %s)",
-            dropped.reasons[0],
-            dropped.tokens,
-            dropped.budget,
+            "an anchor was dropped (%s, %d tokens, budget of %s)", dropped.reasons[0], dropped.tokens, dropped.budget
         )
     if len(hydration.dropped) > MOST_LOGGED:
         logger.warning("%d anchors more were dropped", len(hydration.dropped) - MOST_LOGGED)

@@ -21,11 +21,7 @@ class StructureWorker:
     """
 
     def __init__(
-        self,
-        *,
-        refresh: RefreshStructure,
-        retry_seconds: float = RETRY_SECONDS,
-        look_seconds: float = LOOK_SECONDS,
+        self, *, refresh: RefreshStructure, retry_seconds: float = RETRY_SECONDS, look_seconds: float = LOOK_SECONDS
     ) -> None:
         self._refresh = refresh
         self._retry_seconds = retry_seconds

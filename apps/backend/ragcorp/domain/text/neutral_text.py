@@ -9,13 +9,7 @@ import re
 import unicodedata
 
 from ragcorp.domain.text.look_alikes import Skeleton
-from ragcorp.domain.text.plain_forms import (
-    LINE_ENDS,
-    folded_angle,
-    folded_delimiter,
-    is_bracket,
-    unmasked,
-)
+from ragcorp.domain.text.plain_forms import LINE_ENDS, folded_angle, folded_delimiter, is_bracket, unmasked
 
 ELLIPSIS = "…"
 

@@ -51,18 +51,9 @@ _RULES: tuple[tuple[frozenset[ValueKind], tuple[str, ...]], ...] = (
             r"\bque data\b",
         ),
     ),
-    (
-        frozenset({ValueKind.DATE, ValueKind.TIME, ValueKind.DURATION}),
-        (r"\bcuando\b", r"\bwhen\b", r"\bquando\b"),
-    ),
-    (
-        frozenset({ValueKind.PERSON, ValueKind.NAME}),
-        (r"^\W*(?:a|con) quien(?:es)?\b", r"^\W*whom\b"),
-    ),
-    (
-        frozenset({ValueKind.PERSON}),
-        (r"^\W*(?:\w+ )?(?:quien(?:es)?|who|whose|quem)\b", r"\bque persona"),
-    ),
+    (frozenset({ValueKind.DATE, ValueKind.TIME, ValueKind.DURATION}), (r"\bcuando\b", r"\bwhen\b", r"\bquando\b")),
+    (frozenset({ValueKind.PERSON, ValueKind.NAME}), (r"^\W*(?:a|con) quien(?:es)?\b", r"^\W*whom\b")),
+    (frozenset({ValueKind.PERSON}), (r"^\W*(?:\w+ )?(?:quien(?:es)?|who|whose|quem)\b", r"\bque persona")),
     (
         frozenset({ValueKind.EMAIL}),
         (r"\b(?:que|cual es el|cual es la direccion de) (?:correo|e-?mail|buzon)\b", r"\bwhat e-?mail"),
@@ -111,10 +102,7 @@ _RULES: tuple[tuple[frozenset[ValueKind], tuple[str, ...]], ...] = (
             r"\bonde\b",
         ),
     ),
-    (
-        frozenset({ValueKind.AMOUNT, ValueKind.PERCENT, ValueKind.DURATION, ValueKind.QUANTITY}),
-        (r"\bcuant[oa]\b",),
-    ),
+    (frozenset({ValueKind.AMOUNT, ValueKind.PERCENT, ValueKind.DURATION, ValueKind.QUANTITY}), (r"\bcuant[oa]\b",)),
     (
         frozenset({ValueKind.NAME, ValueKind.CODE, ValueKind.PERSON}),
         (

@@ -27,15 +27,7 @@ YES_NO = {
     "de": ("Ja", "Nein"),
     "ca": ("Sí", "No"),
 }
-EARLIER = {
-    "es": "Antes",
-    "en": "Earlier",
-    "pt": "Antes",
-    "fr": "Avant",
-    "it": "Prima",
-    "de": "Früher",
-    "ca": "Abans",
-}
+EARLIER = {"es": "Antes", "en": "Earlier", "pt": "Antes", "fr": "Avant", "it": "Prima", "de": "Früher", "ca": "Abans"}
 """Precedes the citation of a statement that is no longer in force. It is not quoted: it is not the answer."""
 
 _WORD = re.compile(r"[^\W_]+")

@@ -145,11 +145,7 @@ def with_words_before(text: str, tokens: Sequence[Token], place: int, file: Ment
     longer = _spanning(text, runs, file_name, weak=False)
     spans = (*longer.spans, *((file.start, file.end) for _ in file.names))
     return replace(
-        file,
-        text=text[longer.start : file.end],
-        start=longer.start,
-        names=(*longer.names, *file.names),
-        spans=spans,
+        file, text=text[longer.start : file.end], start=longer.start, names=(*longer.names, *file.names), spans=spans
     )
 
 

@@ -7,14 +7,7 @@ from dataclasses import dataclass, replace
 
 from ragcorp.application.structure.mentions.tokens import Token
 from ragcorp.domain.structure.entities import EntityKind
-from ragcorp.domain.text.entity_names import (
-    file_name,
-    heading_name,
-    identifier_name,
-    is_empty,
-    stem_name,
-    symbol_name,
-)
+from ragcorp.domain.text.entity_names import file_name, heading_name, identifier_name, is_empty, stem_name, symbol_name
 
 MAX_QUALIFIED = 3
 """Lookup names of a qualified symbol: all parts, the last two, the last."""

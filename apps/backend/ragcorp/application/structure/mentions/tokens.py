@@ -126,12 +126,7 @@ def _scan(text: str) -> Iterator[Token]:
         called = call is not None and call[0] not in _PLURAL_ENDINGS and not token[0].isdecimal()
         end = call.end() if call and called else token.end()
         yield Token(
-            text=token[0],
-            start=token.start(),
-            end=token.end(),
-            outer_start=token.start(),
-            outer_end=end,
-            called=called,
+            text=token[0], start=token.start(), end=token.end(), outer_start=token.start(), outer_end=end, called=called
         )
 
 
