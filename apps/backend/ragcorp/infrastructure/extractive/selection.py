@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from ragcorp.domain.text.folding import folded_in_place
+from ragcorp.domain.text.word_lists import word_set
 from ragcorp.infrastructure.extractive.question import Question
 from ragcorp.infrastructure.extractive.reading import Reading
 from ragcorp.infrastructure.extractive.scoring import Part, Scored, answers, pair_answers, part_of, score
 from ragcorp.infrastructure.extractive.statements import Statement
 from ragcorp.infrastructure.extractive.terms import NEAR
 from ragcorp.infrastructure.extractive.versions import changes, counterparts, later_message, supersedes
-from ragcorp.infrastructure.extractive.words import listed
 
 NEARLY_BEST = 0.12
 """Greatest difference to the best score of a statement that may answer where the best does not."""
@@ -47,11 +47,9 @@ CANDIDATES = 40
 _WORD = r"[A-ZÁÉÍÓÚÜÑ][\wáéíóúüñç]+"
 _NAME = re.compile(rf"{_WORD}(?:\s+(?:\d{{1,3}}\b|{_WORD}))+|(?<=[\w,;:|»”(] ){_WORD}|\b[A-Za-z]+-\d[\w-]*")
 _COMMAND = re.compile(r"\b[a-z]{2,12}(?: [a-z]{2,12})? --[a-z]+|`[^`]+`")
-_COMMON = frozenset(
-    listed(
-        "el la los las un una en por para con sin si no al del de se es su que como cuando cliente operador contrato "
-        "fecha responsable asunto articulo clausula acuerdo precio servicio total sí the"
-    )
+_COMMON = word_set(
+    "el la los las un una en por para con sin si no al del de se es su que como cuando cliente operador contrato "
+    "fecha responsable asunto articulo clausula acuerdo precio servicio total sí the"
 )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ragcorp.application.structure.mentions.shapes import Mention, part
 from ragcorp.domain.structure.entities import EntityRef
 from ragcorp.domain.text.place_words import place_words
+from ragcorp.domain.text.word_lists import word_set
 
 MAX_PREVIOUS = 50
 """Latest paths of an episode that are compared."""
@@ -16,13 +17,12 @@ MAX_PREVIOUS = 50
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 
-_WORDS_OF_KIND = """
+_OF_KIND = word_set("""
     contrato contratos contract contracts agreement agreements acuerdo acuerdos convenio ley leyes law laws decreto
     reglamento norma normativa manual manuales manuals guia guias guide guides documento documentos document documents
     doc docs informe informes report reports politica policy policies anexo anexos factura facturas invoice archivo
     fichero file files src lib app test tests
-"""
-_OF_KIND = frozenset(_WORDS_OF_KIND.split())
+""")
 """Words for kinds of documents: they identify none."""
 
 Nearness = tuple[bool, float, int, int, int, int, str]

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.domain.text.utterances import content_words
+from ragcorp.domain.text.word_lists import word_set
 
 MAX_TOKEN = 200
 """Maximum characters; a longer token (an encoded blob) is ignored."""
@@ -40,7 +41,7 @@ _HOST = re.compile(
     rf"\.(?:{_TOP_LEVEL})(?![\w(.]*\w)(?:[/:?#]\S*)?"
 )
 _PLURAL_ENDINGS = frozenset({"(s)", "(es)", "(as)", "(os)", "(a)", "(o)"})
-_WORDS_THAT_ASK = """
+_ASKING = word_set("""
     fix add find get show give tell list look make use need want help please change update remove delete check see
     explain describe summarize summarise compare write read open close edit refactor improve review rename move
     happens does done doing work works working mean means used using there here
@@ -50,8 +51,7 @@ _WORDS_THAT_ASK = """
     decir pasa funciona
     significa ayuda ayudame llama llamada llamado utiliza usa usar
     corrija mostre explique procure preciso quero faz fazer
-"""
-_ASKING = frozenset(_WORDS_THAT_ASK.split())
+""")
 """Words of instructions, in lower case without accents: they never name anything."""
 
 
