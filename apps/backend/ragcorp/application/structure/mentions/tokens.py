@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ragcorp.domain.text.folding import folded_in_place
@@ -140,21 +140,12 @@ def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
             called_until = token.outer_end
         between = text[end : token.outer_start] if token.outer_start >= end else "|"
         glued = between != "" and between.isspace() and "\n" not in between and end > 0
-        yield Token(
-            text=token.text,
-            start=token.start,
-            end=token.end,
-            outer_start=token.outer_start,
-            outer_end=token.outer_end,
-            quote=token.quote,
-            called=token.called,
-            glued=glued,
-        )
+        yield replace(token, glued=glued)
         end = token.outer_end
 
 
 def _without_addresses(text: str) -> str:
-    """Return the text with bars in the places of addresses; as long as it was."""
+    """Return the text with bars in place of addresses; its length stays."""
 
     def barred(chunk: re.Match[str]) -> str:
         if frame := _GO_FRAME.match(chunk[0]):
@@ -174,5 +165,5 @@ def _without_addresses(text: str) -> str:
 
 
 def _unwrapped(receiver: re.Match[str]) -> str:
-    """Return ``auth.(*Server).`` as ``||||||Server::``, as long as it was."""
+    """Return ``auth.(*Server).`` as ``||||||Server::``: its length stays."""
     return "|" * (len(receiver[0]) - len(receiver[2]) - 2) + f"{receiver[2]}::"
