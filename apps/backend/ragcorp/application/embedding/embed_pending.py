@@ -48,17 +48,17 @@ class EmbedPending:
 
         Raises StorageUnavailableError; an unavailable embedder is reported as ``failed``.
         """
-        return _total([await self._work_off(each, document_id, workspace) for each in self._backlogs])
+        return _total([await self._work_off(backlog, document_id, workspace) for backlog in self._backlogs])
 
     async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts:
-        counted = [await each.counts(document_id=document_id, workspace=workspace) for each in self._backlogs]
+        counted = [await backlog.counts(document_id=document_id, workspace=workspace) for backlog in self._backlogs]
         return BacklogCounts(
             pending=sum(counts.pending for counts in counted), failed=sum(counts.failed for counts in counted)
         )
 
     async def enqueue_missing(self) -> int:
         """Enqueue everything without a vector, abandoned entries included; return how many were added."""
-        return sum([await each.enqueue_missing() for each in self._backlogs])
+        return sum([await backlog.enqueue_missing() for backlog in self._backlogs])
 
     async def _work_off(
         self, backlog: EmbeddingBacklog, document_id: UUID | None, workspace: str | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragcorp.application.embedding.vector_memory import VectorMemory
@@ -61,8 +61,8 @@ class PassageVectors:
         StorageUnavailableError.
         """
         model = self._embedder.model
-        found = self._remembered(passages, model)
-        while missing := {key: text for key, text in passages.items() if key not in found}:
+        vectors = self._remembered(passages, model)
+        while missing := {key: text for key, text in passages.items() if key not in vectors}:
             calls = self._calls_for(missing, model)
             if remember:
                 for call in calls:
@@ -71,15 +71,15 @@ class PassageVectors:
             for call in calls:
                 error = call.task.exception()
                 if error is None:
-                    found |= {key: vector for key, vector in call.task.result().items() if key in missing}
+                    vectors |= {key: vector for key, vector in call.task.result().items() if key in missing}
                 elif call.passages.keys() <= passages.keys() or not _is_refusal(error):
                     raise error
                 # else another caller's text was refused: ask for the missing ones again without it
-        return found
+        return vectors
 
     def _remembered(self, passages: Iterable[PassageKey], model: EmbeddingModel) -> dict[PassageKey, Vector]:
-        known = {key: self._memory.get((model, key)) for key in passages}
-        found = {key: vector for key, vector in known.items() if vector is not None}
+        kept = {key: self._memory.get((model, key)) for key in passages}
+        found = {key: vector for key, vector in kept.items() if vector is not None}
         self._count(CacheOutcome.MEMORY, len(found))
         return found
 
@@ -95,7 +95,7 @@ class PassageVectors:
         return calls
 
     async def _get(self, call: _Call) -> dict[PassageKey, Vector]:
-        vectors = await self._cached(call)
+        vectors = await cached_vectors(self._cache, call.passages, model=call.model)
         missing = {key: text for key, text in call.passages.items() if key not in vectors}
         self._count(CacheOutcome.DATABASE, len(vectors))
         self._count(CacheOutcome.MISS, len(missing))
@@ -103,14 +103,6 @@ class PassageVectors:
             vectors |= zip(missing, await self._embedded(list(missing.values()), call.model), strict=True)
         for key in call.remembered:
             self._memory.put((call.model, key), vectors[key])
-        return vectors
-
-    async def _cached(self, call: _Call) -> dict[PassageKey, Vector]:
-        vectors: dict[PassageKey, Vector] = {}
-        for workspace in dict.fromkeys(workspace for workspace, _ in call.passages):
-            hashes = [index_hash for owner, index_hash in call.passages if owner == workspace]
-            cached = await self._cache.get(hashes, model=call.model, workspace=workspace)
-            vectors |= {(workspace, index_hash): vector for index_hash, vector in cached.items()}
         return vectors
 
     async def _embedded(self, texts: Sequence[str], model: EmbeddingModel) -> Sequence[Vector]:
@@ -136,3 +128,15 @@ class PassageVectors:
 
 def _is_refusal(error: BaseException) -> bool:
     return isinstance(error, EmbedderUnavailableError) and error.reason == REJECTED
+
+
+async def cached_vectors(
+    cache: EmbeddingCache, keys: Collection[PassageKey], *, model: EmbeddingModel
+) -> dict[PassageKey, Vector]:
+    """Return the cached vectors of the keys, with one read for each workspace."""
+    vectors: dict[PassageKey, Vector] = {}
+    for workspace in dict.fromkeys(workspace for workspace, _ in keys):
+        hashes = [index_hash for owner, index_hash in keys if owner == workspace]
+        cached = await cache.get(hashes, model=model, workspace=workspace)
+        vectors |= {(workspace, index_hash): vector for index_hash, vector in cached.items()}
+    return vectors

@@ -24,8 +24,8 @@ class VectorMemory:
         )
 
     def get(self, key: Hashable) -> Vector | None:
-        known = None if self._vectors is None else self._vectors.get(key)
-        return None if known is None else tuple(known)
+        vector = None if self._vectors is None else self._vectors.get(key)
+        return None if vector is None else tuple(vector)
 
     def put(self, key: Hashable, vector: Vector) -> None:
         if self._vectors is not None:

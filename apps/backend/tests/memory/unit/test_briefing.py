@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragcorp.application.memory.briefing import (
+from ragcorp.application.memory.load_context import (
     HEADER,
     MAX_ITEM_CHARS,
     MAX_MEMORY_CHARS,

@@ -7,7 +7,6 @@ A chunk is preferred over the whole artifact, being more specific; then the high
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypedDict
 
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
@@ -31,37 +30,31 @@ class Duplicate(TypedDict):
     score: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactDeduplication:
-    """Has no parameters. A candidate without an artifact is never a duplicate.
+def deduplicated(candidates: Sequence[Candidate]) -> StepOutcome:
+    """Return the remaining candidates by score, ties by key. A candidate without an artifact is never a duplicate.
 
-    >>> ArtifactDeduplication().apply([]).report.removed
+    Each gets a note with the collections of its artifact, the number of duplicates and the best of them.
+
+    >>> deduplicated([]).report.removed
     0
     """
-
-    def apply(self, candidates: Sequence[Candidate]) -> StepOutcome:
-        """Return the remaining candidates by score, ties by key.
-
-        Each gets a note with the collections of its artifact, the number of duplicates and the best of them.
-        """
-        ranked = sorted(candidates, key=lambda candidate: (-candidate.score, candidate.key))
-        groups: dict[str, list[Candidate]] = {}
-        for candidate in ranked:
-            artifact = candidate.description.artifact
-            if artifact is not None:
-                groups.setdefault(artifact, []).append(candidate)
-        staying = {artifact: next(filter(_is_chunk, group), group[0]) for artifact, group in groups.items()}
-        kept = []
-        for candidate in ranked:
-            artifact = candidate.description.artifact
-            if artifact is None:
-                kept.append(candidate)
-            elif staying[artifact] is candidate:
-                kept.append(_noted(candidate, groups[artifact]))
-        return StepOutcome(
-            candidates=tuple(kept),
-            report=StepReport(step=STEP, before=len(ranked), after=len(kept), formula=FORMULA),
-        )
+    ranked = sorted(candidates, key=lambda candidate: (-candidate.score, candidate.key))
+    groups: dict[str, list[Candidate]] = {}
+    for candidate in ranked:
+        artifact = candidate.description.artifact
+        if artifact is not None:
+            groups.setdefault(artifact, []).append(candidate)
+    staying = {artifact: next(filter(_is_chunk, group), group[0]) for artifact, group in groups.items()}
+    kept = []
+    for candidate in ranked:
+        artifact = candidate.description.artifact
+        if artifact is None:
+            kept.append(candidate)
+        elif staying[artifact] is candidate:
+            kept.append(_noted(candidate, groups[artifact]))
+    return StepOutcome(
+        candidates=tuple(kept), report=StepReport(step=STEP, before=len(ranked), after=len(kept), formula=FORMULA)
+    )
 
 
 def collections_of(candidate: Candidate) -> tuple[str, ...]:
