@@ -19,7 +19,7 @@ from functools import partial
 from itertools import islice
 from typing import Protocol
 
-from ragcorp.evaluation.judgements import Grades, gain, relevant
+from ragcorp.evaluation.sets import Grades, gain, relevant
 
 
 def reciprocal_rank(ranking: Sequence[str], grades: Grades, *, depth: int) -> float:
