@@ -16,7 +16,7 @@ from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.mcp.services import McpLimits, McpServices
 from ragcorp.interface.request_values import parse_filters
-from ragcorp.interface.shapes.search_status import GrepStatus
+from ragcorp.interface.shapes.result_text import GrepStatus
 
 MAX_ERRORS = 10
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import warnings
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+import anyio
 from mcp.server import Server, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     CallToolRequestParams,
     CallToolResult,
+    EmptyResult,
     ListToolsResult,
+    LoggingLevel,
     PaginatedRequestParams,
     SetLevelRequestParams,
     TextContent,
@@ -31,9 +35,9 @@ from ragcorp.domain.principal import Principal
 from ragcorp.interface.mcp.arguments import ToolCall, ToolOutcome
 from ragcorp.interface.mcp.messages import STOPPING
 from ragcorp.interface.mcp.services import CallerOf, McpLimits, OpenedServices
-from ragcorp.interface.mcp.status import send_status, set_level
 from ragcorp.interface.mcp.tools import TOOLS
 from ragcorp.interface.shapes.json_text import json_object
+from ragcorp.interface.shapes.result_text import GrepStatus
 
 logger = logging.getLogger(__name__)
 
@@ -127,10 +131,8 @@ class _Calls:
             outcome = await self._outcome(tool.of(params.arguments or {}), principal)
             if outcome.status is not None:
                 await send_status(context, outcome.status)
-            return CallToolResult(
-                content=[TextContent(type="text", text=outcome.text)],
-                structured_content=json_object(outcome.document),
-            )
+            content = [TextContent(type="text", text=outcome.text)]
+            return CallToolResult(content=content, structured_content=json_object(outcome.document))
         except RagcorpError as error:
             if isinstance(error, SourceUnavailableError):
                 logger.warning("%s: %s: %s", tool.name, error.code, error.reason)
@@ -185,3 +187,38 @@ async def _in_time(work: Coroutine[Any, Any, Result], *, seconds: float, stoppin
     finally:
         stopped.cancel()
         leave_behind(task)
+
+
+LOGGER = "ragcorp"
+LEVEL: LoggingLevel = "info"
+QUIET_LEVELS = frozenset[LoggingLevel]({"notice", "warning", "error", "critical", "alert", "emergency"})
+
+_WANTED = "ragcorp.log_level"
+
+
+async def send_status(context: ServerRequestContext[Any, Any], status: GrepStatus) -> None:
+    """Send ``notifications/message`` of level info.
+
+    A client of protocol 2026-07-28 gets it if its request sets a level in ``_meta``; an older one unless it chose a
+    level above info. The result does not depend on whether the client still listens.
+    """
+    if _state(context).get(_WANTED) in QUIET_LEVELS:
+        return
+    with warnings.catch_warnings():
+        # deprecated as of 2026-07-28, where a client opts in; there is no other message for a status
+        warnings.simplefilter("ignore", MCPDeprecationWarning)
+        sending = context.session.send_log_message(LEVEL, status, logger=LOGGER, related_request_id=context.request_id)
+    try:
+        await sending
+    except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+        return
+
+
+async def set_level(context: ServerRequestContext[Any, Any], params: SetLevelRequestParams) -> EmptyResult:
+    """Keep the level for the session (``logging/setLevel`` of the older protocols)."""
+    _state(context)[_WANTED] = params.level
+    return EmptyResult()
+
+
+def _state(context: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+    return context.session._connection.state  # noqa: SLF001 - the SDK gives handlers no other way to the connection

@@ -35,7 +35,7 @@ from ragcorp.domain.status import ContentCounts, Flag, PartStatus, Waiting
 from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
-from ragcorp.interface.http.services import HttpServices
+from ragcorp.interface.http.call import HttpServices
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.files import make_repository
 from support.http.memory_graph import InMemoryGraph
