@@ -15,7 +15,7 @@ from fastapi import FastAPI
 import ragcorp
 from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.application.status.readiness import Readiness
-from ragcorp.application.structure.worker import StructureWorker
+from ragcorp.application.structure.refresh import StructureWorker
 from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.administration.migrations import head_revision
 from ragcorp.infrastructure.postgres.administration.readiness import look
