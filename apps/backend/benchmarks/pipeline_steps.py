@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
-from ragcorp.application.retrieval.steps.deduplication import ArtifactDeduplication
+from ragcorp.application.retrieval.steps.deduplication import deduplicated
 from ragcorp.application.retrieval.steps.diversification import Diversification
 from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
-from ragcorp.application.retrieval.steps.visibility_policy import VisibilityPolicy
+from ragcorp.application.retrieval.steps.visibility_policy import only_readable
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import Hit, HitKey, RankedList
@@ -113,8 +113,8 @@ def timed(case: Case, features: Features) -> dict[str, float]:
     shuffled = random.Random(0).sample(found, len(found))
     taken("bare sort", lambda: sorted(shuffled, key=lambda each: (-each.score, each.key)))
     found = taken("decay", lambda: TemporalDecay().apply(found, now=NOW).candidates)
-    found = taken("deduplication", lambda: ArtifactDeduplication().apply(found).candidates)
-    found = taken("visibility", lambda: VisibilityPolicy().apply(found, principal=PRINCIPAL).candidates)
+    found = taken("deduplication", lambda: deduplicated(found).candidates)
+    found = taken("visibility", lambda: only_readable(found, principal=PRINCIPAL).candidates)
     taken("diversification", lambda: Diversification().apply(found, features).candidates)
     spent["all steps"] = sum(value for step, value in spent.items() if step != "bare sort")
     return spent

@@ -17,7 +17,7 @@ from benchmarks.corpus import DIMENSIONS, Query
 from ragcorp.application.retrieval.profiles.profile import A_FIFTH_OF_THE_EVIDENCE
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.principal import Principal
-from ragcorp.domain.search.lexical_scores import K1
+from ragcorp.domain.search.lexical import K1
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows
 from ragcorp.infrastructure.postgres.dense import statements
 from ragcorp.infrastructure.postgres.lexical import bm25, full_text

@@ -19,12 +19,7 @@ class RagcorpError(Exception):
     code = "error"
 
     def __init__(
-        self,
-        message: str,
-        *,
-        field: str | None = None,
-        limit: str | None = None,
-        remedy: str | None = None,
+        self, message: str, *, field: str | None = None, limit: str | None = None, remedy: str | None = None
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -119,12 +114,7 @@ class SourceUnavailableError(RagcorpError):
     code = "unavailable"
 
     def __init__(
-        self,
-        message: str,
-        *,
-        reason: str = "unavailable",
-        field: str | None = None,
-        remedy: str | None = None,
+        self, message: str, *, reason: str = "unavailable", field: str | None = None, remedy: str | None = None
     ) -> None:
         super().__init__(message, field=field, remedy=remedy)
         self.reason = reason

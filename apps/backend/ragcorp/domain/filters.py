@@ -21,16 +21,7 @@ METADATA = "metadata"
 COLLECTION = "collection"
 
 _EVERYWHERE = frozenset(
-    {
-        "external_id",
-        "language",
-        "artifact_type",
-        "sensitivity",
-        "visibility_scope",
-        "owner",
-        "occurred_at",
-        COLLECTION,
-    }
+    {"external_id", "language", "artifact_type", "sensitivity", "visibility_scope", "owner", "occurred_at", COLLECTION}
 )
 DOCUMENT_FIELDS = _EVERYWHERE | {"document_id", METADATA}
 ITEM_FIELDS = _EVERYWHERE | {"session", "speaker", METADATA}

@@ -156,9 +156,7 @@ class EntityReference:
     def __post_init__(self) -> None:
         if (self.external_id is None) == (self.name is None):
             raise InvalidInputError(
-                f"{self.field} is named by external_id or by name.",
-                field=self.field,
-                remedy="Give one of the two.",
+                f"{self.field} is named by external_id or by name.", field=self.field, remedy="Give one of the two."
             )
         if self.external_id is not None:
             require_name(self.external_id, field=f"{self.field}.external_id", limit=MAX_GRAPH_NAME)

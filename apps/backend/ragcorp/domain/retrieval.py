@@ -117,7 +117,7 @@ def _require_chunk_index(index: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedList:
-    """The hits of one source, best first. The rank of ``hits[i]`` is i + 1; no hit stands in it twice.
+    """The hits of one source, best first. The rank of ``hits[i]`` is i + 1; no hit occurs twice.
 
     Raises InvalidRankingError.
     """

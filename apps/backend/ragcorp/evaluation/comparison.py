@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragcorp.evaluation.bootstrap import Difference, Resampling, difference
-from ragcorp.evaluation.metrics import NDCG
-from ragcorp.evaluation.reciprocal_rank import first_relevant_rank
+from ragcorp.evaluation.metrics import NDCG, first_relevant_rank
 from ragcorp.evaluation.report import values
 from ragcorp.evaluation.runs import Run
 from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet
@@ -75,7 +74,7 @@ def compare(evaluation_set: EvaluationSet, a: Run, b: Run, *, resampling: Resamp
         )
         for query, was, now in zip(queries, before[NDCG], after[NDCG], strict=True)
     ]
-    ordered = sorted(changes, key=lambda each: (-abs(each.change), each.query.id))
+    ordered = sorted(changes, key=lambda change: (-abs(change.change), change.query.id))
     return Comparison(
         a=a.name,
         b=b.name,
@@ -85,8 +84,8 @@ def compare(evaluation_set: EvaluationSet, a: Run, b: Run, *, resampling: Resamp
             kind: (len(members), _ndcg_difference(evaluation_set, members, a, b, resampling))
             for kind, members in evaluation_set.by_kind().items()
         },
-        gained=[each for each in ordered if each.change > 0][:shown],
-        lost=[each for each in ordered if each.change < 0][:shown],
+        gained=[change for change in ordered if change.change > 0][:shown],
+        lost=[change for change in ordered if change.change < 0][:shown],
     )
 
 

@@ -101,7 +101,7 @@ def _mistyped(word: str, chance: random.Random) -> str:
 
 
 def document_frequencies(passages: Iterable[Passage]) -> Mapping[str, int]:
-    """Return in how many passages each word (folded) stands.
+    """Return the number of passages with each word (folded).
 
     >>> document_frequencies([Passage(id='a', title='', text='El plazo')])['plazo']
     1

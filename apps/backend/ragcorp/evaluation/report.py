@@ -115,24 +115,21 @@ def values(
 
 
 def _summaries(
-    evaluation_set: EvaluationSet,
-    queries: Sequence[EvaluationQuery],
-    runs: Sequence[Measured],
-    resampling: Resampling,
+    evaluation_set: EvaluationSet, queries: Sequence[EvaluationQuery], runs: Sequence[Measured], resampling: Resampling
 ) -> Sequence[Summary]:
-    columns = [column for each in runs for column in values(evaluation_set, queries, each.run).values()]
+    columns = [column for measured in runs for column in values(evaluation_set, queries, measured.run).values()]
     estimates = iter(
         estimate(column, resampled)
         for column, resampled in zip(columns, resampling.means(columns) if columns else [], strict=True)
     )
     summaries = []
-    for each in runs:
-        latencies = [each.latencies_ms[query.id] for query in queries if query.id in each.latencies_ms]
+    for measured in runs:
+        latencies = [measured.latencies_ms[query.id] for query in queries if query.id in measured.latencies_ms]
         summaries.append(
             Summary(
                 queries=len(queries),
                 metrics={name: next(estimates) for name in METRICS},
-                empty=mean([float(query.id in each.empty) for query in queries]),
+                empty=mean([float(query.id in measured.empty) for query in queries]),
                 p50_ms=quantile(latencies, 0.5) if latencies else None,
                 p95_ms=quantile(latencies, 0.95) if latencies else None,
             )

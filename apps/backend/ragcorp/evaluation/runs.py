@@ -38,7 +38,7 @@ class Run:
 
 
 def best_passages(passages: Iterable[RankedDocument]) -> Ranking:
-    """Return the ranking of documents of a ranking of their passages: each stands where its best passage stands.
+    """Return the ranking of documents of a ranking of their passages: each has the place of its best passage.
 
     >>> best_passages([RankedDocument('a', 2.0), RankedDocument('a', 1.0)])
     (RankedDocument(document='a', score=2.0),)

@@ -58,10 +58,7 @@ def choice(kind: type[Choice], value: str, *, field: str) -> Choice:
         return kind(value)
     except ValueError:
         raise InvalidInputError(
-            f"{field} is not a known one.",
-            field=field,
-            limit=", ".join(kind),
-            remedy="Use one of the listed names.",
+            f"{field} is not a known one.", field=field, limit=", ".join(kind), remedy="Use one of the listed names."
         ) from None
 
 

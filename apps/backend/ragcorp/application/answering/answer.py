@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from ragcorp.application.answering.abstention import abstention
 from ragcorp.application.answering.answer_text import AnswerText, neutral_piece
 from ragcorp.application.answering.cited_pages import CitedPages
 from ragcorp.application.answering.conversations import Conversations
@@ -36,8 +35,19 @@ from ragcorp.domain.ports.text import LanguageDetector
 from ragcorp.domain.ports.use_cases import ChunkSearch
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.requests import SearchRequest, SearchResponse
-from ragcorp.domain.text.speakers import neutral_name
+from ragcorp.domain.text.neutral_text import neutral_name
 from ragcorp.tracing import Span
+
+ABSTENTIONS = {
+    "es": "No encuentro la respuesta en los documentos.",
+    "en": "I cannot find the answer in the documents.",
+    "pt": "Não encontro a resposta nos documentos.",
+    "fr": "Je ne trouve pas la réponse dans les documents.",
+    "it": "Non trovo la risposta nei documenti.",
+    "de": "Ich finde die Antwort nicht in den Dokumenten.",
+    "ca": "No trobo la resposta als documents.",
+}
+"""The sentence of an abstention, by ISO 639-1 code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +215,11 @@ class _Draft:
         self.text += text
         self._written += text
         return text
+
+
+def abstention(language: str) -> str:
+    """Return the sentence for an ISO 639-1 code, in Spanish for a language that is not listed."""
+    return ABSTENTIONS.get(language, ABSTENTIONS["es"])
 
 
 async def _next(events: AsyncIterator[AnswerEvent], deadline: float) -> AnswerEvent:

@@ -10,15 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from ragcorp.application.validation.item_drafts import checked_draft
 from ragcorp.domain.answers import Answer
-from ragcorp.domain.collections import (
-    ABSTENTION,
-    ANSWER,
-    GENERATED,
-    MAX_ITEM_CHARACTERS,
-    QUESTION,
-    TURN,
-    ItemDraft,
-)
+from ragcorp.domain.collections import ABSTENTION, ANSWER, GENERATED, MAX_ITEM_CHARACTERS, QUESTION, TURN, ItemDraft
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
 from ragcorp.domain.ports.collections import ItemRepository

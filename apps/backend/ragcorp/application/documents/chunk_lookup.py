@@ -10,11 +10,11 @@ from ragcorp.domain.principal import Principal
 
 async def stored_chunk(repository: DocumentRepository, chunk_id: str, *, principal: Principal) -> Chunk:
     """Raises NotFoundError."""
-    found = await repository.get_chunks([chunk_id], principal=principal)
-    if chunk_id not in found:
+    chunks = await repository.get_chunks([chunk_id], principal=principal)
+    if chunk_id not in chunks:
         raise NotFoundError(
             "There is no such passage.",
             field="chunk_id",
             remedy="Its id changes when its artifact is written: list the artifact's passages.",
         )
-    return found[chunk_id]
+    return chunks[chunk_id]

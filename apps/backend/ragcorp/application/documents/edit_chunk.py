@@ -1,22 +1,16 @@
-"""Use case: edit a passage, that is, the text of its artifact."""
+"""Use case: edit a passage, that is, the text of its artifact. A slice is ``[start, end)`` in characters."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 import anyio.to_thread
 
 from ragcorp.application.documents.chunk_lookup import stored_chunk
-from ragcorp.application.documents.passage_slices import (
-    Slice,
-    inserted,
-    lines_of,
-    removed,
-    replaced,
-    slice_among,
-    slice_of,
-)
 from ragcorp.application.documents.revision import DocumentRevision, ReadDocument, require_editable
 from ragcorp.application.validation.attribute_checks import prose, require_external_id
 from ragcorp.domain.documents import Chunk
@@ -39,6 +33,7 @@ class ChunkEdit:
     passages: tuple[Chunk, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EditChunk:
     """Replaces, removes and adds passages in the text of artifacts of text or Markdown.
 
@@ -46,39 +41,29 @@ class EditChunk:
     write raises ConflictError.
     """
 
-    def __init__(
-        self,
-        *,
-        repository: DocumentRepository,
-        store: DocumentStore,
-        catalogue: ChunkCatalogue,
-        revision: DocumentRevision,
-    ) -> None:
-        self._repository = repository
-        self._store = store
-        self._catalogue = catalogue
-        self._revision = revision
+    repository: DocumentRepository
+    store: DocumentStore
+    catalogue: ChunkCatalogue
+    revision: DocumentRevision
 
     async def replace(self, chunk_id: str, text: str, *, principal: Principal) -> ChunkEdit:
         """Replace the passage. Raises NotFoundError, InvalidInputError or ConflictError."""
         content = _passage(text)
-        chunk = await stored_chunk(self._repository, chunk_id, principal=principal)
+        chunk = await stored_chunk(self.repository, chunk_id, principal=principal)
         read = await self._read(chunk.external_id, principal)
         place = await anyio.to_thread.run_sync(slice_of, chunk, read.text)
         return await self._written(read, *replaced(read.text, place, content), principal)
 
     async def remove(self, chunk_id: str, *, principal: Principal) -> ChunkEdit:
         """Take the passage out. Raises NotFoundError, or ConflictError, also for the last one of its artifact."""
-        chunk = await stored_chunk(self._repository, chunk_id, principal=principal)
+        chunk = await stored_chunk(self.repository, chunk_id, principal=principal)
         read = await self._read(chunk.external_id, principal)
         text = removed(read.text, await anyio.to_thread.run_sync(slice_of, chunk, read.text))
         if is_blank(text):
             raise ConflictError(
-                "The artifact has no other text than this passage.",
-                field="chunk_id",
-                remedy="Delete the artifact.",
+                "The artifact has no other text than this passage.", field="chunk_id", remedy="Delete the artifact."
             )
-        return ChunkEdit(artifact=await self._revision.write(read, principal=principal, text=text))
+        return ChunkEdit(artifact=await self.revision.write(read, principal=principal, text=text))
 
     async def add(self, artifact: str, text: str, *, after: int | None = None, principal: Principal) -> ChunkEdit:
         """Add a passage after that of index ``after``, or at the end.
@@ -95,16 +80,16 @@ class EditChunk:
         return await self._written(read, *inserted(read.text, offset, content), principal)
 
     async def _written(self, read: ReadDocument, text: str, place: Slice, principal: Principal) -> ChunkEdit:
-        result = await self._revision.write(read, principal=principal, text=text)
+        result = await self.revision.write(read, principal=principal, text=text)
         selection = ChunkSelection(artifact=read.document.external_id, lines=lines_of(text, place))
-        page = await self._catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
+        page = await self.catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
         return ChunkEdit(artifact=result, passages=page.chunks)
 
     async def _end_of(self, chunk: Chunk, read: ReadDocument, principal: Principal) -> int:
         line = (chunk.line_start, chunk.line_start)
         selection = ChunkSelection(artifact=read.document.external_id, lines=line)
         equal: list[int] = []
-        page = await self._catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
+        page = await self.catalogue.list_page(selection, principal=principal, limit=MAX_SHOWN)
         while True:
             equal += [
                 one.chunk_index
@@ -113,7 +98,7 @@ class EditChunk:
             ]
             if page.next_after is None:
                 break
-            page = await self._catalogue.list_page(
+            page = await self.catalogue.list_page(
                 selection, principal=principal, limit=MAX_SHOWN, after=page.next_after
             )
         if chunk.chunk_index not in equal:  # written since the passage was read
@@ -122,12 +107,12 @@ class EditChunk:
         return (await anyio.to_thread.run_sync(found))[1]
 
     async def _read(self, external_id: str, principal: Principal) -> ReadDocument:
-        require_editable(await self._store.get(external_id, principal=principal))
-        return await self._revision.read(external_id, principal=principal)
+        require_editable(await self.store.get(external_id, principal=principal))
+        return await self.revision.read(external_id, principal=principal)
 
     async def _chunk_at(self, read: ReadDocument, index: int, principal: Principal) -> Chunk:
         position = (read.document.id, index)
-        ids = await self._repository.find_chunk_ids([position], principal=principal)
+        ids = await self.repository.find_chunk_ids([position], principal=principal)
         if position not in ids:
             raise InvalidInputError(
                 "The artifact has no passage of this index.",
@@ -135,7 +120,7 @@ class EditChunk:
                 limit=f"0 to {read.document.chunks - 1}",
                 remedy="List its passages.",
             )
-        return await stored_chunk(self._repository, ids[position], principal=principal)
+        return await stored_chunk(self.repository, ids[position], principal=principal)
 
 
 def _passage(text: str) -> str:
@@ -150,3 +135,74 @@ def _passage(text: str) -> str:
             remedy="Write the artifact's whole text.",
         )
     return content
+
+
+BLANK_LINE = "\n\n"
+
+Slice = tuple[int, int]
+
+_BLANK = re.compile(r"\A\s*\n")
+"""Blank lines, and the end of a line, but not the indentation of the next one."""
+
+
+def slice_of(chunk: Chunk, text: str) -> Slice:
+    """Return the slice of the passage: the only place where its text starts in the line ``line_start``.
+
+    Raises ConflictError unless there is exactly one: a passage that starts inside a table repeats the table's header,
+    which is elsewhere.
+    """
+    return slice_among(chunk, text, position=0, count=1)
+
+
+def slice_among(chunk: Chunk, text: str, *, position: int, count: int) -> Slice:
+    """Return the slice of the passage that is number ``position`` (from 0) of ``count`` equal ones in its first line.
+
+    Raises ConflictError unless that line has exactly ``count`` of them.
+    """
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    if chunk.line_start <= len(starts):
+        low = starts[chunk.line_start - 1]
+        high = starts[chunk.line_start] if chunk.line_start < len(starts) else len(text)
+        places = list(islice(_places(chunk.content, text, low, high), count + 1))
+        if len(places) == count:
+            return places[position], places[position] + len(chunk.content)
+    raise ConflictError(
+        "The passage does not stand in its artifact's text exactly once, at its line.",
+        field="text",
+        remedy="Write the artifact's whole text.",
+    )
+
+
+def _places(content: str, text: str, low: int, high: int) -> Iterator[int]:
+    """Yield where ``content`` starts from ``low`` on, before ``high``; one may overlap the next."""
+    place = text.find(content, low)
+    while low <= place < high:
+        yield place
+        place = text.find(content, place + 1)
+
+
+def replaced(text: str, place: Slice, content: str) -> tuple[str, Slice]:
+    """Return the text with the slice replaced, and the new slice."""
+    start, end = place
+    return text[:start] + content + text[end:], (start, start + len(content))
+
+
+def removed(text: str, place: Slice) -> str:
+    """Return the text without the slice, and without the blank lines that parted it from what follows."""
+    start, end = place
+    before, after = text[:start], text[end:]
+    return before + (_BLANK.sub("", after) if not before or before.endswith("\n") else after)
+
+
+def inserted(text: str, after: int, content: str) -> tuple[str, Slice]:
+    """Return the text with a passage inserted after the offset, between blank lines, and its slice."""
+    before, rest = text[:after].rstrip(), _BLANK.sub("", text[after:])
+    head = before + BLANK_LINE if before else ""
+    tail = BLANK_LINE + rest if rest.strip() else "\n"
+    return head + content + tail, (len(head), len(head) + len(content))
+
+
+def lines_of(text: str, place: Slice) -> tuple[int, int]:
+    """Return the first and the last line (1-based) of a slice that is not empty."""
+    start, end = place
+    return text.count("\n", 0, start) + 1, text.count("\n", 0, max(start, end - 1)) + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import anyio.to_thread
 
@@ -17,21 +17,14 @@ from ragcorp.domain.ports.use_cases import BacklogEmbedding
 from ragcorp.domain.principal import Principal
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestDocument:
     """Stores and indexes documents; an equal document stays unchanged."""
 
-    def __init__(
-        self,
-        *,
-        store: DocumentStore,
-        preparation: DocumentPreparation,
-        embed_pending: BacklogEmbedding | None,
-        embed_wait_seconds: float,
-    ) -> None:
-        self._store = store
-        self._preparation = preparation
-        self._embed_pending = embed_pending
-        self._embed_wait_seconds = embed_wait_seconds
+    store: DocumentStore
+    preparation: DocumentPreparation
+    embed_pending: BacklogEmbedding | None
+    embed_wait_seconds: float
 
     async def ingest(
         self, request: IngestRequest, *, principal: Principal, expected: bytes | None = None
@@ -41,15 +34,15 @@ class IngestDocument:
         With ``expected`` it replaces the document of that content hash, else raises ConflictError.
         Raises InvalidInputError (or a subclass) for what cannot be stored, before anything is written.
         """
-        checked = self._preparation.check(request, principal=principal)
+        checked = self.preparation.check(request, principal=principal)
         known = await self._unchanged([checked], principal)
         if checked.external_id in known:
             return await self._with_vectors(known[checked.external_id])
-        write = await anyio.to_thread.run_sync(self._preparation.prepare, checked)
+        write = await anyio.to_thread.run_sync(self.preparation.prepare, checked)
         if expected is None:
-            (outcome,) = await self._store.save_many([write], principal=principal)
+            (outcome,) = await self.store.save_many([write], principal=principal)
         else:
-            outcome = await self._store.replace(write, expected=expected, principal=principal)
+            outcome = await self.store.replace(write, expected=expected, principal=principal)
         return await self._with_vectors(outcome)
 
     async def ingest_many(self, requests: Sequence[IngestRequest], *, principal: Principal) -> list[IngestOutcome]:
@@ -64,7 +57,7 @@ class IngestDocument:
             if earlier is not None:
                 outcomes[earlier[0]] = IngestFailure(external_id=request.external_id, error=superseded("document"))
             try:
-                checked[request.external_id] = (position, self._preparation.check(request, principal=principal))
+                checked[request.external_id] = (position, self.preparation.check(request, principal=principal))
             except RagcorpError as error:
                 outcomes[position] = IngestFailure(external_id=request.external_id, error=error)
         known = await self._unchanged([request for _, request in checked.values()], principal)
@@ -74,7 +67,7 @@ class IngestDocument:
                 outcomes[position] = known[request.external_id]
                 continue
             try:
-                writes.append((position, await anyio.to_thread.run_sync(self._preparation.prepare, request)))
+                writes.append((position, await anyio.to_thread.run_sync(self.preparation.prepare, request)))
             except RagcorpError as error:
                 outcomes[position] = IngestFailure(external_id=request.external_id, error=error)
         for position, outcome in await self._save(writes, principal):
@@ -85,11 +78,11 @@ class IngestDocument:
         """Return the documents that are stored already: they need not be parsed."""
         hashes: dict[str, dict[str, bytes]] = {}
         for request in checked:
-            of_kind = hashes.setdefault(self._preparation.chunker(request.file.filename), {})
+            of_kind = hashes.setdefault(self.preparation.chunker(request.file.filename), {})
             of_kind[request.external_id] = content_hash(request)
         found: dict[str, IngestResult] = {}
         for chunker, of_kind in hashes.items():
-            found |= await self._store.find_unchanged(of_kind, chunker=chunker, principal=principal)
+            found |= await self.store.find_unchanged(of_kind, chunker=chunker, principal=principal)
         return found
 
     async def _save(
@@ -98,7 +91,7 @@ class IngestDocument:
         if not writes:
             return []
         try:
-            saved = await self._store.save_many([write for _, write in writes], principal=principal)
+            saved = await self.store.save_many([write for _, write in writes], principal=principal)
         except ConflictError as error:
             if len(writes) == 1:
                 position, write = writes[0]
@@ -108,13 +101,13 @@ class IngestDocument:
         return [(position, outcome) for (position, _), outcome in zip(writes, saved, strict=True)]
 
     async def _with_vectors(self, result: IngestResult) -> IngestResult:
-        if self._embed_pending is None or result.pending == 0 or self._embed_wait_seconds <= 0:
+        if self.embed_pending is None or result.pending == 0 or self.embed_wait_seconds <= 0:
             return result
         try:
-            async with asyncio.timeout(self._embed_wait_seconds):
-                while not (await self._embed_pending.embed(document_id=result.document_id)).idle:
+            async with asyncio.timeout(self.embed_wait_seconds):
+                while not (await self.embed_pending.embed(document_id=result.document_id)).idle:
                     pass
         except TimeoutError:
             pass
-        counts = await self._embed_pending.counts(document_id=result.document_id)
+        counts = await self.embed_pending.counts(document_id=result.document_id)
         return replace(result, pending=counts.pending)

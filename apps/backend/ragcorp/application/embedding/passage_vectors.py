@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from array import array
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragcorp.application.embedding.vector_memory import VectorMemory
+from cachetools import TTLCache
+
 from ragcorp.application.resilience.single_flight import Flight, SingleFlight
 from ragcorp.domain.embeddings import CacheName, CacheOutcome, EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.observers import EmbeddingCacheObservers
 from ragcorp.domain.ports.models import Embedder, EmbeddingCache
-from ragcorp.domain.ports.observers import EmbeddingCacheObserver
+from ragcorp.domain.ports.observers import EmbeddingCacheObserver, EmbeddingCacheObservers
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +34,27 @@ class _Call(Flight[_Wanted, dict[PassageKey, Vector]]):
     model: EmbeddingModel
     passages: Mapping[PassageKey, str]
     remembered: set[PassageKey] = field(default_factory=set)
+
+
+class VectorMemory:
+    """At most ``size`` vectors, each for ``ttl_seconds``; evicts the least recently used. Zero of either keeps none.
+
+    A key identifies model, width and embedded text. For one event loop.
+    """
+
+    def __init__(self, *, size: int, ttl_seconds: float, timer: Callable[[], float] = time.monotonic) -> None:
+        # eight bytes a number: a tuple takes 32
+        self._vectors: TTLCache[Hashable, array[float]] | None = (
+            TTLCache(maxsize=size, ttl=ttl_seconds, timer=timer) if size and ttl_seconds else None
+        )
+
+    def get(self, key: Hashable) -> Vector | None:
+        vector = None if self._vectors is None else self._vectors.get(key)
+        return None if vector is None else tuple(vector)
+
+    def put(self, key: Hashable, vector: Vector) -> None:
+        if self._vectors is not None:
+            self._vectors[key] = array("d", vector)
 
 
 class PassageVectors:
@@ -61,8 +84,8 @@ class PassageVectors:
         StorageUnavailableError.
         """
         model = self._embedder.model
-        found = self._remembered(passages, model)
-        while missing := {key: text for key, text in passages.items() if key not in found}:
+        vectors = self._remembered(passages, model)
+        while missing := {key: text for key, text in passages.items() if key not in vectors}:
             calls = self._calls_for(missing, model)
             if remember:
                 for call in calls:
@@ -71,15 +94,15 @@ class PassageVectors:
             for call in calls:
                 error = call.task.exception()
                 if error is None:
-                    found |= {key: vector for key, vector in call.task.result().items() if key in missing}
+                    vectors |= {key: vector for key, vector in call.task.result().items() if key in missing}
                 elif call.passages.keys() <= passages.keys() or not _is_refusal(error):
                     raise error
                 # else another caller's text was refused: ask for the missing ones again without it
-        return found
+        return vectors
 
     def _remembered(self, passages: Iterable[PassageKey], model: EmbeddingModel) -> dict[PassageKey, Vector]:
-        known = {key: self._memory.get((model, key)) for key in passages}
-        found = {key: vector for key, vector in known.items() if vector is not None}
+        kept = {key: self._memory.get((model, key)) for key in passages}
+        found = {key: vector for key, vector in kept.items() if vector is not None}
         self._count(CacheOutcome.MEMORY, len(found))
         return found
 
@@ -95,7 +118,7 @@ class PassageVectors:
         return calls
 
     async def _get(self, call: _Call) -> dict[PassageKey, Vector]:
-        vectors = await self._cached(call)
+        vectors = await cached_vectors(self._cache, call.passages, model=call.model)
         missing = {key: text for key, text in call.passages.items() if key not in vectors}
         self._count(CacheOutcome.DATABASE, len(vectors))
         self._count(CacheOutcome.MISS, len(missing))
@@ -103,14 +126,6 @@ class PassageVectors:
             vectors |= zip(missing, await self._embedded(list(missing.values()), call.model), strict=True)
         for key in call.remembered:
             self._memory.put((call.model, key), vectors[key])
-        return vectors
-
-    async def _cached(self, call: _Call) -> dict[PassageKey, Vector]:
-        vectors: dict[PassageKey, Vector] = {}
-        for workspace in dict.fromkeys(workspace for workspace, _ in call.passages):
-            hashes = [index_hash for owner, index_hash in call.passages if owner == workspace]
-            cached = await self._cache.get(hashes, model=call.model, workspace=workspace)
-            vectors |= {(workspace, index_hash): vector for index_hash, vector in cached.items()}
         return vectors
 
     async def _embedded(self, texts: Sequence[str], model: EmbeddingModel) -> Sequence[Vector]:
@@ -136,3 +151,15 @@ class PassageVectors:
 
 def _is_refusal(error: BaseException) -> bool:
     return isinstance(error, EmbedderUnavailableError) and error.reason == REJECTED
+
+
+async def cached_vectors(
+    cache: EmbeddingCache, keys: Collection[PassageKey], *, model: EmbeddingModel
+) -> dict[PassageKey, Vector]:
+    """Return the cached vectors of the keys, with one read for each workspace."""
+    vectors: dict[PassageKey, Vector] = {}
+    for workspace in dict.fromkeys(workspace for workspace, _ in keys):
+        hashes = [index_hash for owner, index_hash in keys if owner == workspace]
+        cached = await cache.get(hashes, model=model, workspace=workspace)
+        vectors |= {(workspace, index_hash): vector for index_hash, vector in cached.items()}
+    return vectors

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
-from ragcorp.application.embedding.passage_vectors import REJECTED
+from ragcorp.application.embedding.passage_vectors import REJECTED, PassageKey, cached_vectors
+from ragcorp.application.resilience.time_bound import run_together
 from ragcorp.application.upkeep.task_progress import Progress, Report, no_progress
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import ConfigurationError, EmbedderUnavailableError
@@ -63,7 +63,7 @@ class _Run:
     known: int = 0
     rejected: dict[str, dict[int, bytes]] = field(default_factory=dict)
 
-    def tell(self) -> None:
+    def show(self) -> None:
         """Report the progress; texts that writers add raise the total."""
         made = self.embedded + self.known
         total = max(self.total, self.total - self.missing + made)
@@ -74,26 +74,18 @@ class _Run:
         return sum(map(len, self.rejected.values()))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reembed:
     """Holds no connection while a model runs. An interrupted run continues where it stopped.
 
     ``backlog``, with the same embedder, embeds what is left after the switch. ``sleep`` waits between attempts.
     """
 
-    def __init__(
-        self,
-        *,
-        embedder: Embedder,
-        store: Reembedding,
-        cache: EmbeddingCache,
-        backlog: BacklogEmbedding,
-        sleep: Sleep = asyncio.sleep,
-    ) -> None:
-        self._embedder = embedder
-        self._store = store
-        self._cache = cache
-        self._backlog = backlog
-        self._sleep = sleep
+    embedder: Embedder
+    store: Reembedding
+    cache: EmbeddingCache
+    backlog: BacklogEmbedding
+    sleep: Sleep = asyncio.sleep
 
     async def reembed(self, *, switch: bool = True, progress: Progress = no_progress) -> ReembedOutcome:
         """Return when the embedder's model is the active one; without ``switch``, when it could be.
@@ -101,33 +93,33 @@ class Reembed:
         Raises ConfigurationError, ConflictError (see the port), EmbedderUnavailableError or StorageUnavailableError;
         vectors that were made are kept.
         """
-        model = self._embedder.model
-        async with self._store.exclusively():
-            if await self._store.active() == model:
+        model = self.embedder.model
+        async with self.store.exclusively():
+            if await self.store.active() == model:
                 waiting = await self._work_off(progress)
                 return ReembedOutcome(model=model, status=ReembedStatus.ALREADY_ACTIVE, waiting=waiting)
             await self._probe()
-            await self._store.register(model)
-            total, missing = await self._store.count(model)
+            await self.store.register(model)
+            total, missing = await self.store.count(model)
             with progress("Making vectors", "texts") as report:
                 run = _Run(report=report, total=total, missing=missing)
                 await self._fill(run)
-            await self._store.refresh(model, rejected=run.rejected)
+            await self.store.refresh(model, rejected=run.rejected)
             # after the vectors: building an HNSW graph at once is many times faster than inserting into it
             with progress("Building indexes", "indexes") as report:
-                await self._store.build_indexes(model, report=report)
+                await self.store.build_indexes(model, report=report)
             with progress("Catching up", "texts") as report:
                 run.report = report
                 await self._fill(run)
-            await self._store.refresh(model, rejected=run.rejected)
+            await self.store.refresh(model, rejected=run.rejected)
             if not switch:
-                return self._outcome(run, ReembedStatus.READY, waiting=(await self._store.count(model))[1])
-            await self._store.activate(model, rejected=run.rejected)
+                return self._outcome(run, ReembedStatus.READY, waiting=(await self.store.count(model))[1])
+            await self.store.activate(model, rejected=run.rejected)
             return self._outcome(run, ReembedStatus.SWITCHED, waiting=await self._work_off(progress))
 
     def _outcome(self, run: _Run, status: ReembedStatus, *, waiting: int) -> ReembedOutcome:
         return ReembedOutcome(
-            model=self._embedder.model,
+            model=self.embedder.model,
             status=status,
             embedded=run.embedded,
             known=run.known,
@@ -138,31 +130,31 @@ class Reembed:
     async def _probe(self) -> None:
         """Check that the model is available and returns vectors of this width."""
         try:
-            vectors = await self._embedder.embed_passages([PROBE])
+            vectors = await self.embedder.embed_passages([PROBE])
         except EmbedderUnavailableError as error:
             if error.reason == WRONG_WIDTH:
                 raise _wrong_width() from error
             raise
-        if [len(vector) for vector in vectors] != [self._embedder.model.dimensions]:
+        if [len(vector) for vector in vectors] != [self.embedder.model.dimensions]:
             raise _wrong_width()
 
     async def _fill(self, run: _Run) -> None:
         """Embed all texts; repeat until a round finds at most one page."""
-        run.tell()
+        run.show()
         for _ in range(MAX_ROUNDS):
             found = 0
-            for kind in self._store.kinds:
+            for kind in self.store.kinds:
                 found += await self._go_through(kind, run)
             if found <= self._page:
                 break
 
     @property
     def _page(self) -> int:
-        return self._embedder.batch_size * IN_FLIGHT
+        return self.embedder.batch_size * IN_FLIGHT
 
     async def _go_through(self, kind: str, run: _Run) -> int:
         found, after = 0, 0
-        while texts := await self._store.missing(kind, model=self._embedder.model, after=after, limit=self._page):
+        while texts := await self.store.missing(kind, model=self.embedder.model, after=after, limit=self._page):
             after = texts[-1].chunk_id
             refused = run.rejected.get(kind, {})
             texts = [text for text in texts if refused.get(text.chunk_id) != text.index_hash]
@@ -172,25 +164,19 @@ class Reembed:
 
     async def _make(self, kind: str, texts: Sequence[PendingChunk], run: _Run) -> None:
         """Store what is known, then embed the rest in batches; equal texts of a workspace once."""
-        known = await self._known(texts)
+        known = await cached_vectors(self.cache, [_key(text) for text in texts], model=self.embedder.model)
         await self._put(kind, {text: known[_key(text)] for text in texts if _key(text) in known})
         run.known += sum(_key(text) in known for text in texts)
-        run.tell()
-        equal: dict[tuple[str, bytes], list[PendingChunk]] = {}
+        run.show()
+        equal: dict[PassageKey, list[PendingChunk]] = {}
         for text in texts:
             if _key(text) not in known:
                 equal.setdefault(_key(text), []).append(text)
         groups = list(equal.values())
-        size = self._embedder.batch_size
-        await _together([self._embed(kind, groups[start : start + size], run) for start in range(0, len(groups), size)])
-
-    async def _known(self, texts: Sequence[PendingChunk]) -> dict[tuple[str, bytes], Vector]:
-        known: dict[tuple[str, bytes], Vector] = {}
-        for workspace in sorted({text.workspace for text in texts}):
-            hashes = [text.index_hash for text in texts if text.workspace == workspace]
-            found = await self._cache.get(hashes, model=self._embedder.model, workspace=workspace)
-            known |= {(workspace, index_hash): vector for index_hash, vector in found.items()}
-        return known
+        size = self.embedder.batch_size
+        await run_together(
+            [self._embed(kind, groups[start : start + size], run) for start in range(0, len(groups), size)]
+        )
 
     async def _embed(self, kind: str, groups: Sequence[Sequence[PendingChunk]], run: _Run) -> None:
         vectors = await self._vectors([texts[0].index_text for texts in groups])
@@ -202,23 +188,23 @@ class Reembed:
                 made |= dict.fromkeys(texts, vector)
         await self._put(kind, made)
         run.embedded += len(made)
-        run.tell()
+        run.show()
 
     async def _put(self, kind: str, vectors: dict[PendingChunk, Vector]) -> None:
         if vectors:
-            await self._store.store(kind, vectors, model=self._embedder.model)
+            await self.store.store(kind, vectors, model=self.embedder.model)
 
     async def _vectors(self, texts: Sequence[str]) -> list[Vector | None]:
         """Embed, waiting outages out; a batch that is refused is halved until the text at fault is found (None)."""
         for pause in (*PAUSES, None):
             try:
-                return list(await self._embedder.embed_passages(texts))
+                return list(await self.embedder.embed_passages(texts))
             except EmbedderUnavailableError as error:
                 if error.reason == REJECTED:
                     break
                 if pause is None:
                     raise
-                await self._sleep(pause)
+                await self.sleep(pause)
         if len(texts) == 1:
             return [None]
         half = len(texts) // 2
@@ -229,30 +215,19 @@ class Reembed:
 
         Entries that another worker has claimed or that failed recently are left to the workers.
         """
-        counts = await self._backlog.counts()
+        counts = await self.backlog.counts()
         if counts.pending == counts.failed:
             return counts.pending
         total = counts.pending - counts.failed
         with progress("Making the last vectors", "texts") as report:
-            while counts.pending > counts.failed and not (await self._backlog.embed()).idle:
-                counts = await self._backlog.counts()
+            while counts.pending > counts.failed and not (await self.backlog.embed()).idle:
+                counts = await self.backlog.counts()
                 total = max(total, counts.pending - counts.failed)
                 report(total - counts.pending + counts.failed, total)
         return counts.pending
 
 
-async def _together(work: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Run all side by side. The first error ends the others and is raised as itself, not as a group."""
-    tasks = [asyncio.ensure_future(each) for each in work]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _key(text: PendingChunk) -> tuple[str, bytes]:
+def _key(text: PendingChunk) -> PassageKey:
     return text.workspace, text.index_hash
 
 

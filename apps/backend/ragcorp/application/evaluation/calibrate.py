@@ -16,8 +16,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import ScoreType
 from ragcorp.domain.search.requests import SearchMode, SearchRequest
 from ragcorp.evaluation.calibration import Calibration, calibrate, distance_threshold
-from ragcorp.evaluation.judgements import relevant
-from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet
+from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet, relevant
 
 MAX_QUERIES = 500
 MAX_PASSAGES = 1000
@@ -82,11 +81,11 @@ class CalibrateFusion:
         distances: list[float] = []
         with progress("Measuring distances", "queries") as report:
             for done, query in enumerate(queries, start=1):
-                asked = SearchRequest(query=query.text, limit=NEAREST, mode=SearchMode.DENSE, rerank=False)
+                request = SearchRequest(query=query.text, limit=NEAREST, mode=SearchMode.DENSE, rerank=False)
                 wanted = relevant(evaluation_set.qrels[query.id])
                 distances += [
                     1 - part.score
-                    for hit in (await self._search.search(asked, principal=principal)).hits
+                    for hit in (await self._search.search(request, principal=principal)).hits
                     for part in hit.sources
                     if hit.chunk.external_id in wanted and part.score_type == ScoreType.COSINE_SIMILARITY
                 ]

@@ -74,7 +74,7 @@ class EvaluateRetrieval:
                 )
                 if _found_no_words(response):
                     empty.add(query.id)
-                degraded.update(f"{each.source}:{each.reason}" for each in response.degraded)
+                degraded.update(f"{source.source}:{source.reason}" for source in response.degraded)
                 report(done, len(queries))
         return Measured(
             run=Run(name=profile.name, rankings=rankings),

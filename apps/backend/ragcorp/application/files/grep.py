@@ -13,7 +13,6 @@ import anyio.to_thread
 from ragcorp.application.files.grep_ranking import MAX_PASSAGE_LINES, passages_of
 from ragcorp.application.files.keyword_extraction import foremost, given_terms
 from ragcorp.domain.exceptions import FileAccessError, FileIsBinaryError, FileTooLargeError
-from ragcorp.domain.files.allowed_roots import denied
 from ragcorp.domain.files.passage_text import MAX_LINE_TEXTS, BoundedText, bounded, text_around
 from ragcorp.domain.files.values import (
     ChunkPlace,
@@ -26,6 +25,7 @@ from ragcorp.domain.files.values import (
     LineSearch,
     RankedPassage,
     SkippedFiles,
+    denied,
 )
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.file_search import FileDocuments, FileLines, FileRepository

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ragcorp.domain.exceptions import FileNotFoundInRootsError
-from ragcorp.domain.files.allowed_roots import denied
-from ragcorp.domain.files.values import FileAccess, FileText
+from ragcorp.domain.files.values import FileAccess, FileText, denied
 from ragcorp.domain.ports.file_search import FileDocuments, FileLines, FileRepository
 from ragcorp.domain.principal import Principal
 

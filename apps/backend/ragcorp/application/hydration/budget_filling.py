@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ragcorp.application.embedding.query import embed_query
 from ragcorp.application.hydration.plan import has_room, plan
 from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBreaker, Verdict
 from ragcorp.application.resilience.time_bound import run_until
@@ -22,12 +21,12 @@ from ragcorp.domain.exceptions import (
     SourceUnavailableError,
 )
 from ragcorp.domain.filters import Filters
-from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.models import Embedder, embed_query
 from ragcorp.domain.ports.storage import LexicalChunks
 from ragcorp.domain.ports.structure import StructureIndex
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
-from ragcorp.domain.search.lexical_scores import MIN_EVIDENCE_SHARE
+from ragcorp.domain.search.lexical import MIN_EVIDENCE_SHARE
 from ragcorp.domain.structure.entities import EntityIdentity
 from ragcorp.domain.structure.hydration import (
     Anchor,

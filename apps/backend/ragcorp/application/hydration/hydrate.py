@@ -14,6 +14,7 @@ from ragcorp.application.resilience.circuit_breaker import CircuitBreaker
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.structure.anchor_lookup import AnchorLookup, FoundAnchors
 from ragcorp.application.structure.anchors import AnchorOptions
+from ragcorp.application.structure.mentions.files import FILE_NAMES
 from ragcorp.application.structure.mentions.parsing import Mention, mentions
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import DOCUMENT_FIELDS, Filters, fields_of, narrowed_to
@@ -23,12 +24,10 @@ from ragcorp.domain.ports.models import Embedder
 from ragcorp.domain.ports.structure import StructureIndex
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, SourceOutcome, SourceReport
-from ragcorp.domain.structure.entities import EntityText, NameKind
 from ragcorp.domain.structure.hydration import (
     HydratedEntity,
     Hydration,
     HydrationLimits,
-    HydrationPlan,
     HydrationUse,
     HydrationWarning,
     WarningCode,
@@ -128,7 +127,9 @@ class HydrateEpisode:
 
     async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> Hydration:
         """Return the hydration with its turn; if it could not be recorded, without a turn and with the reason."""
-        if any(report.source == STRUCTURE and not _is_skipped(report) for report in hydration.reports):
+        if any(
+            report.source == STRUCTURE and report.outcome is not SourceOutcome.SKIPPED for report in hydration.reports
+        ):
             return _unrecorded(hydration)
         clock = asyncio.get_running_loop().time
         started = clock()
@@ -175,20 +176,22 @@ class HydrateEpisode:
             texts = dict(await run_until(turn.deadline, self._index.texts(ids, principal=turn.principal)))
         out = anchored.episodes_out
         reports = () if out is None else (report_of(EPISODES, out, started=started),)
-        hydration = _hydration(turn.episode_id, planned, texts, more, reports=reports)
+        # without entities that were deleted meanwhile
+        left = without(planned, {entity.entity.id for entity in planned.entities} - texts.keys())
+        hydration = Hydration(
+            episode_id=turn.episode_id,
+            entities=tuple(HydratedEntity(planned=entity, text=texts[entity.entity.id]) for entity in left.entities),
+            dropped=left.dropped,
+            warnings=left.warnings,
+            use=left.use,
+            model=more.model,
+            reports=(*reports, *more.reports),
+        )
         _log(anchored, more, hydration)
         return hydration
 
     def _empty(self, episode_id: str, *reports: SourceReport) -> Hydration:
-        return Hydration(
-            episode_id=episode_id,
-            turn=None,
-            entities=(),
-            dropped=(),
-            warnings=(),
-            use=HydrationUse(limits=self._options.limits),
-            reports=reports,
-        )
+        return Hydration(episode_id=episode_id, use=HydrationUse(limits=self._options.limits), reports=reports)
 
 
 def described(query: str, mentions: Sequence[Mention]) -> str:
@@ -199,37 +202,11 @@ def described(query: str, mentions: Sequence[Mention]) -> str:
     composed = unicodedata.normalize("NFC", query)
     rest, place = [], 0
     for mention in mentions:
-        if not mention.weak and mention.start >= place and all(map(_names_a_file, mention.names)):
+        if not mention.weak and mention.start >= place and all(name.startswith(FILE_NAMES) for name in mention.names):
             rest.append(composed[place : mention.start])
             place = mention.end
     left = " ".join("".join([*rest, composed[place:]]).split())
     return left if place and len(content_words(left)) >= LEAST_WORDS else query
-
-
-def _names_a_file(name: str) -> bool:
-    return name.startswith((f"{NameKind.FILE}:", f"{NameKind.STEM}:"))
-
-
-def _hydration(
-    episode_id: str,
-    planned: HydrationPlan,
-    texts: dict[int, EntityText],
-    more: Filling,
-    *,
-    reports: tuple[SourceReport, ...],
-) -> Hydration:
-    """Add the texts to the plan, without entities that were deleted meanwhile."""
-    left = without(planned, {entity.entity.id for entity in planned.entities} - texts.keys())
-    return Hydration(
-        episode_id=episode_id,
-        turn=None,
-        entities=tuple(HydratedEntity(planned=entity, text=texts[entity.entity.id]) for entity in left.entities),
-        dropped=left.dropped,
-        warnings=left.warnings,
-        use=left.use,
-        model=more.model,
-        reports=(*reports, *more.reports),
-    )
 
 
 def _unrecorded(hydration: Hydration) -> Hydration:
@@ -240,20 +217,13 @@ def _unrecorded(hydration: Hydration) -> Hydration:
     return replace(hydration, turn=None, warnings=(*hydration.warnings, warning))
 
 
-def _is_skipped(report: SourceReport) -> bool:
-    return report.outcome is SourceOutcome.SKIPPED
-
-
 def _log(lookup: FoundAnchors, more: Filling, hydration: Hydration) -> None:
     """Log the plan's counts; never the query, names or the episode id."""
     for anchor in lookup.anchors:
         logger.debug("an anchor (%s, priority %d)", anchor.reasons[0], anchor.priority)
     for dropped in hydration.dropped[:MOST_LOGGED]:
         logger.warning(
-            "an anchor was dropped (%s, %d tokens, budget of %s)",
-            dropped.reasons[0],
-            dropped.tokens,
-            dropped.budget,
+            "an anchor was dropped (%s, %d tokens, budget of %s)", dropped.reasons[0], dropped.tokens, dropped.budget
         )
     if len(hydration.dropped) > MOST_LOGGED:
         logger.warning("%d anchors more were dropped", len(hydration.dropped) - MOST_LOGGED)

@@ -173,12 +173,7 @@ class _Filling:
         self._tokens += tokens
         self._shown.append(
             PlannedEntity(
-                entity=entity,
-                reasons=reasons,
-                priority=priority,
-                tokens=tokens,
-                position=len(self._shown) + 1,
-                cut=cut,
+                entity=entity, reasons=reasons, priority=priority, tokens=tokens, position=len(self._shown) + 1, cut=cut
             )
         )
 
@@ -186,11 +181,7 @@ class _Filling:
         entity, limits = anchor.entity, self._limits
         self._dropped.append(
             DroppedEntity(
-                entity=entity,
-                reasons=reasons,
-                priority=anchor.priority,
-                tokens=entity.token_count,
-                budget=budget,
+                entity=entity, reasons=reasons, priority=anchor.priority, tokens=entity.token_count, budget=budget
             )
         )
         if budget is DropReason.ENTITIES:

@@ -44,7 +44,7 @@ MOST_WAITING = 1000
 
 NO_DIGEST = bytes(32)
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class Authenticate:
         self._waiting = 0
         self._looking_for_any = asyncio.Lock()
         self._any_exists: bool | None = None
-        self._any_asked = 0.0
+        self._any_queried = 0.0
         self._out_until: float | None = None
         self._noting: set[asyncio.Task[None]] = set()
 
@@ -114,10 +114,10 @@ class Authenticate:
         """
         if self._any_exists is not None and self._is_out():
             return self._any_exists
-        if self._any_exists is None or self._clock() - self._any_asked >= EXISTENCE_SECONDS:
+        if self._any_exists is None or self._clock() - self._any_queried >= EXISTENCE_SECONDS:
             async with self._looking_for_any:
-                if self._any_exists is None or self._clock() - self._any_asked >= EXISTENCE_SECONDS:
-                    await self._ask_for_any()
+                if self._any_exists is None or self._clock() - self._any_queried >= EXISTENCE_SECONDS:
+                    await self._query_any()
         if self._any_exists is None:
             raise _out()
         return self._any_exists
@@ -129,32 +129,32 @@ class Authenticate:
             for task in late:
                 task.cancel()
 
-    async def _ask_for_any(self) -> None:
+    async def _query_any(self) -> None:
         try:
-            self._any_exists = await self._asked(self._store.any_exists, lane=self._existence)
+            self._any_exists = await self._query(self._store.any_exists, lane=self._existence)
         except StorageUnavailableError:
             if self._any_exists is None:
                 raise
-        self._any_asked = self._clock()
+        self._any_queried = self._clock()
 
     async def _verified(self, key_id: str, credential: str) -> _Known | None:
         """Return the key of a credential, from memory or from the store."""
-        found = await self._remembered(key_id, credential, self._trust_seconds)
-        if found is not None:
-            return found
+        known = await self._remembered(key_id, credential, self._trust_seconds)
+        if known is not None:
+            return known
         in_an_outage = await self._remembered(key_id, credential, OUTAGE_SECONDS)
 
         async def look_up() -> _Known | None:
-            found = await self._remembered(key_id, credential, self._trust_seconds)  # another lookup may have found it
-            if found is not None:
-                return found
-            asked = self._clock()
+            known = await self._remembered(key_id, credential, self._trust_seconds)  # another lookup may have found it
+            if known is not None:
+                return known
+            started = self._clock()
             return self._compared(
-                key_id, await self._store.find(key_id), await self._digests.of(credential), looked_up=asked
+                key_id, await self._store.find(key_id), await self._digests.of(credential), looked_up=started
             )
 
         try:
-            return await self._asked(look_up, lane=self._lookups if in_an_outage is None else self._refreshes)
+            return await self._query(look_up, lane=self._lookups if in_an_outage is None else self._refreshes)
         except StorageUnavailableError:
             if in_an_outage is None:
                 raise
@@ -180,7 +180,7 @@ class Authenticate:
             self._known.popitem(last=False)
         return known
 
-    async def _asked(self, ask: Callable[[], Coroutine[Any, Any, Found]], *, lane: asyncio.Semaphore) -> Found:
+    async def _query(self, ask: Callable[[], Coroutine[Any, Any, Result]], *, lane: asyncio.Semaphore) -> Result:
         """Query the store in bounded time, within the lane's limit; refuse at once shortly after an outage.
 
         A query that a hung database does not release keeps its place in the lane, so hung connections stay bounded.
@@ -190,13 +190,13 @@ class Authenticate:
         if self._out_until is not None:  # this query probes the database; others are refused until it ends
             self._out_until = self._clock() + self._lookup_seconds
 
-        async def in_turn() -> Found:
+        async def in_turn() -> Result:
             async with lane:
                 return await ask()
 
         self._waiting += 1
         try:
-            found = await run_until(asyncio.get_running_loop().time() + self._lookup_seconds, in_turn())
+            result = await run_until(asyncio.get_running_loop().time() + self._lookup_seconds, in_turn())
         except TimeoutError:
             self._out_until = self._clock() + RETRY_SECONDS
             raise _out("timeout") from None
@@ -206,7 +206,7 @@ class Authenticate:
         finally:
             self._waiting -= 1
         self._out_until = None
-        return found
+        return result
 
     def _is_out(self) -> bool:
         return self._out_until is not None and self._clock() < self._out_until

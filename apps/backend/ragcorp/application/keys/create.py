@@ -46,12 +46,7 @@ class CreateKey:
     """Makes a key; stores only its digest."""
 
     def __init__(
-        self,
-        *,
-        store: KeyStore,
-        digests: CredentialDigests,
-        random: RandomBytes,
-        now: Callable[[], datetime],
+        self, *, store: KeyStore, digests: CredentialDigests, random: RandomBytes, now: Callable[[], datetime]
     ) -> None:
         self._store = store
         self._digests = digests

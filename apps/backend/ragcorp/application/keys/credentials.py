@@ -26,8 +26,8 @@ def make_key_id(random: bytes) -> str:
 
 def key_id_of(credential: str) -> str | None:
     """Return the id of a credential, None for another format."""
-    found = CREDENTIAL.fullmatch(credential)
-    return found[1] if found else None
+    match = CREDENTIAL.fullmatch(credential)
+    return match[1] if match else None
 
 
 class CredentialDigests:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from ragcorp.application.validation.attribute_checks import wrong_type
 from ragcorp.application.validation.item_drafts import checked_draft, content_name, item_draft
 from ragcorp.domain.collections import TURN, Collection, ItemDraft
 from ragcorp.domain.documents import DocumentAttributes, VisibilityScope
@@ -98,8 +99,8 @@ def moment(value: object) -> datetime:
     if isinstance(value, str):
         written = value.strip()
         if not _EPOCH.fullmatch(written) or re.fullmatch(r"\d{8}", written):  # 20260331 is a date
-            told = written_moment(written)
-            return told.astimezone(UTC) if told.tzinfo else told.replace(tzinfo=UTC)
+            parsed = written_moment(written)
+            return parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)
         value = float(written)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError  # noqa: TRY004 - the caller treats both alike
@@ -131,14 +132,11 @@ def _content(turn: Mapping[str, object]) -> str:
     name = _first(turn, TEXT)
     if name is None:
         raise InvalidInputError(
-            "A turn needs a text.",
-            field="text",
-            limit=", ".join(TEXT),
-            remedy="Give it under one of the listed names.",
+            "A turn needs a text.", field="text", limit=", ".join(TEXT), remedy="Give it under one of the listed names."
         )
     parts = _parts(turn[name])
     if parts is None:
-        raise _wrong(name, "text, or a list of texts")
+        raise wrong_type(name, "text, or a list of texts")
     return "\n".join(parts)
 
 
@@ -150,8 +148,8 @@ def _parts(value: object) -> list[str] | None:
         case {"text": str(text)}:
             return [text]
         case {"parts": [*parts]} | [*parts]:
-            found = [_parts(part) for part in parts if isinstance(part, str | Mapping)]
-            return [text for texts in found if texts for text in texts]
+            lists = [_parts(part) for part in parts if isinstance(part, str | Mapping)]
+            return [text for texts in lists if texts for text in texts]
     return None
 
 
@@ -165,7 +163,7 @@ def _speaker(turn: Mapping[str, object]) -> str | None:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise _wrong(name or "speaker", "text")
+    raise wrong_type(name or "speaker", "text")
 
 
 def _entities(turn: Mapping[str, object]) -> Sequence[str]:
@@ -174,15 +172,15 @@ def _entities(turn: Mapping[str, object]) -> Sequence[str]:
         return ()
     if isinstance(value, list) and all(isinstance(entity, str) for entity in value):
         return value
-    raise _wrong("entities", "a list of texts")
+    raise wrong_type("entities", "a list of texts")
 
 
 def _extra(turn: Mapping[str, object]) -> dict[str, object]:
-    told = turn.get(METADATA)
-    if told is not None and not isinstance(told, Mapping):
-        raise _wrong(METADATA, "an object")
+    metadata = turn.get(METADATA)
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise wrong_type(METADATA, "an object")
     extra = {name: value for name, value in turn.items() if name not in _KNOWN and _is_short(name, value)}
-    return extra | dict(told or {})
+    return extra | dict(metadata or {})
 
 
 def _is_short(name: str, value: object) -> bool:
@@ -206,7 +204,7 @@ def _text(turn: Mapping[str, object], name: str) -> str | None:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise _wrong(name, "text")
+    raise wrong_type(name, "text")
 
 
 def _scope(name: str) -> VisibilityScope:
@@ -219,7 +217,3 @@ def _scope(name: str) -> VisibilityScope:
             limit=", ".join(VisibilityScope),
             remedy="Use one of the listed names.",
         ) from None
-
-
-def _wrong(name: str, wanted: str) -> InvalidInputError:
-    return InvalidInputError(f"{name} is not {wanted}.", field=name, limit=wanted, remedy=f"Give {name} as {wanted}.")

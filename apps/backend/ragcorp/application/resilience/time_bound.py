@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 logger = logging.getLogger(__name__)
@@ -68,3 +68,29 @@ async def _run(work: Coroutine[Any, Any, Result], seconds: float, *, log_failure
 def _retrieved_error(task: asyncio.Task[Any]) -> BaseException | None:
     """Return the exception of a task that ended; asyncio logs one that nothing retrieves."""
     return None if task.cancelled() else task.exception()
+
+
+async def wait_to_end(work: asyncio.Future[Any]) -> None:
+    """Return when ``work`` has ended, whatever its outcome; if cancelled, raise CancelledError only then."""
+    cancelled = False
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError:
+            cancelled = True
+    if not cancelled:
+        return
+    if not work.cancelled():
+        work.exception()  # retrieved: the caller gets CancelledError
+    raise asyncio.CancelledError
+
+
+async def run_together(work: Iterable[Awaitable[Result]]) -> list[Result]:
+    """Return the results in order. The first error cancels the others, which are awaited, and is raised as itself."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

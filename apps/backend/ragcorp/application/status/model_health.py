@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ragcorp.application.resilience.degradation_log import FAILURES
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
-from ragcorp.application.status.degradation_messages import ANSWERER
+from ragcorp.application.status.report import ANSWERER
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchResponse
 from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES

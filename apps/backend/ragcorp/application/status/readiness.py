@@ -62,44 +62,40 @@ def findings_of(facts: SearchFacts, *, model: EmbeddingModel, head: str) -> list
     """Return the findings on schema, indexes, vectors and text search."""
     return [
         # migrations only add, and revisions are numbers: an older version goes on while instances are replaced
-        Finding(check="schema", ok=True)
-        if facts.revision == head or _is_newer(facts.revision, head)
-        else Finding(
-            check="schema",
-            ok=False,
-            reason="schema",
+        _finding(
+            "schema",
+            facts.revision == head or _is_newer(facts.revision, head),
             says="The database schema is not the one that this version needs.",
             remedy="Run `ragcorp migrate`.",
         ),
-        Finding(check="indexes", ok=True)
-        if not facts.invalid_indexes
-        else Finding(
-            check="indexes",
-            ok=False,
+        _finding(
+            "indexes",
+            not facts.invalid_indexes,
             reason="invalid_index",
             says=f"An index build was interrupted: {', '.join(facts.invalid_indexes)} is invalid.",
             remedy="Run `ragcorp migrate`: it rebuilds them.",
         ),
         # of the service's own model, active or not: a service of the old model goes on after a re-embedding
-        Finding(check="vectors", ok=True)
-        if model.dimensions == 0 or model.dimensions in facts.widths
-        else Finding(
-            check="vectors",
-            ok=False,
+        _finding(
+            "vectors",
+            model.dimensions == 0 or model.dimensions in facts.widths,
             reason="vector_width",
             says="The database holds no vectors of the model and width that this service makes.",
             remedy="Set EMBEDDING_MODEL and EMBEDDING_DIM to the stored ones, or run `ragcorp reembed`; then restart.",
         ),
-        Finding(check="text_search", ok=True)
-        if facts.has_spanish
-        else Finding(
-            check="text_search",
-            ok=False,
-            reason="text_search",
+        _finding(
+            "text_search",
+            facts.has_spanish,
             says="The text search configuration 'spanish' is missing.",
             remedy="Install the server's snowball dictionaries (they belong to every standard PostgreSQL).",
         ),
     ]
+
+
+def _finding(check: str, ok: bool, *, says: str, remedy: str, reason: str | None = None) -> Finding:
+    if ok:
+        return Finding(check=check, ok=True)
+    return Finding(check=check, ok=False, reason=reason or check, says=says, remedy=remedy)
 
 
 def _is_newer(revision: str | None, head: str) -> bool:

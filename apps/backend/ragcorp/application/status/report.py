@@ -11,7 +11,6 @@ from ragcorp.application.resilience.circuit_breaker import CircuitState
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
-from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, failed, name_of, waits
 from ragcorp.domain.exceptions import RagcorpError
 from ragcorp.domain.keys import Scope
 from ragcorp.domain.ports.status import ContentCounter, DatabaseLook
@@ -19,8 +18,51 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.search.sources import BUILT_IN, DENSE, FULL_TEXT, GREP, OWN_SOURCES
 from ragcorp.domain.status import ContentCounts, Flag, Overall, PartState, PartStatus, ServiceStatus, Waiting
 
+ANSWERER = "answerer"
+DATABASE = "database"
+
+LABELS = {
+    DATABASE: "The database",
+    **{name: source.label for name, source in BUILT_IN.items()},
+    RERANK: "Reranking",
+    ANSWERER: "The answerer",
+}
+
+FAILURES = {
+    "timeout": "did not answer in time",
+    "unreachable": "could not be reached",
+    "rate_limited": "was asked too often by its server's rules",
+    "unauthorized": "was refused by its server: the key is not right",
+    "model_not_found": "is not known to its server",
+    "server_error": "met an error of its server",
+    "bad_response": "gave an answer that makes no sense",
+    "cut": "broke off",
+}
+"""Outcome of a model's latest call, by reason."""
+
+
+def name_of(source: str) -> str:
+    """Return the label of a component, to start a sentence with."""
+    return LABELS.get(source, f"The source {source}")
+
+
+def failed(source: str, reason: str) -> str:
+    """Return the message for a model whose latest call failed."""
+    return f"{name_of(source)} {FAILURES.get(reason, 'failed')} when it was asked last."
+
+
+def waits(source: str, waiting: Waiting) -> str:
+    """Return the message for a source that lacks vectors."""
+    message = f"{name_of(source)} does not find everything yet: {_texts(waiting.pending)} for a vector"
+    return f"{message}, {waiting.failed:,} of which the model refused." if waiting.failed else f"{message}."
+
+
+def _texts(number: int) -> str:
+    return "1 text waits" if number == 1 else f"{number:,} texts wait"
+
+
 SECONDS = 1.8
-"""What is not known by then is not told: whoever asks is waiting, and a database that hangs may take minutes."""
+"""The report omits what is unknown by then: the caller is waiting, and a database that hangs may take minutes."""
 
 SLOW = frozenset({"timeout", "busy", "pool_exhausted"})
 """Reasons for which counting may fail although the database answers."""
@@ -48,6 +90,7 @@ class ServiceFacts:
     flags: tuple[Flag, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportStatus:
     """Reports the state of the service's parts.
 
@@ -55,26 +98,16 @@ class ReportStatus:
     model or source.
     """
 
-    def __init__(
-        self,
-        *,
-        facts: ServiceFacts,
-        circuits: Callable[[], Mapping[str, str]],
-        failed_calls: Callable[[], Mapping[str, str]],
-        look: DatabaseLook,
-        counter: ContentCounter,
-        seconds: float = SECONDS,
-    ) -> None:
-        self._facts = facts
-        self._circuits = circuits
-        self._failed_calls = failed_calls
-        self._look = look
-        self._counter = counter
-        self._seconds = seconds
+    facts: ServiceFacts
+    circuits: Callable[[], Mapping[str, str]]
+    failed_calls: Callable[[], Mapping[str, str]]
+    look: DatabaseLook
+    counter: ContentCounter
+    seconds: float = SECONDS
 
     async def report(self, *, principal: Principal, turn: Turn = nullcontext) -> ServiceStatus:
         """Return the status; no outage raises. Counting, which costs the database most, is done inside ``turn()``."""
-        deadline = asyncio.get_running_loop().time() + self._seconds
+        deadline = asyncio.get_running_loop().time() + self.seconds
         looked, counted = await asyncio.gather(
             self._looked(deadline), self._counted(principal, turn, deadline=deadline)
         )
@@ -85,16 +118,16 @@ class ReportStatus:
         parts = tuple(self._parts(troubles, counts, principal))
         return ServiceStatus(
             overall=overall(parts),
-            version=self._facts.version,
+            version=self.facts.version,
             parts=parts,
             counts=counts,
-            model=self._facts.model,
-            flags=self._facts.flags,
+            model=self.facts.model,
+            flags=self.facts.flags,
         )
 
     async def _looked(self, deadline: float) -> Sequence[PartStatus]:
         try:
-            return await run_until(deadline, _looked_at(self._look))
+            return await run_until(deadline, _looked_at(self.look))
         except TimeoutError:
             return (database_out("timeout", "The database did not answer in time.", "`ragcorp doctor` tells more."),)
         except RagcorpError as error:
@@ -103,7 +136,7 @@ class ReportStatus:
     async def _counted(self, principal: Principal, turn: Turn, *, deadline: float) -> ContentCounts | PartStatus:
         async def count() -> ContentCounts:
             async with turn():
-                return await self._counter.count(principal=principal)
+                return await self.counter.count(principal=principal)
 
         try:
             return await run_until(deadline, count())
@@ -118,8 +151,8 @@ class ReportStatus:
     ) -> Iterator[PartStatus]:
         database = troubles.get(DATABASE, PartStatus(source=DATABASE))
         yield database
-        off = {part.source: part for part in self._facts.off}
-        circuits, failures = self._circuits(), self._failed_calls()
+        off = {part.source: part for part in self.facts.off}
+        circuits, failures = self.circuits(), self.failed_calls()
         for source in dict.fromkeys((*circuits, *(name for name in off if name in OWN_SOURCES))):
             if source == GREP and not principal.may_read_files:
                 yield _unreachable_with_this_key(source)
@@ -133,7 +166,7 @@ class ReportStatus:
                 yield _last_call(source, failures[source])
             else:
                 yield _by_itself(source, circuits[source], counts)
-        for source in self._facts.models:
+        for source in self.facts.models:
             yield _last_call(source, failures.get(source))
         yield from (part for source, part in off.items() if source not in OWN_SOURCES)
 
@@ -213,11 +246,7 @@ def _pending(source: str, waiting: Waiting) -> PartStatus:
     if waiting.failed:
         remedy = "`ragcorp embed --pending` tries those that were refused again, and says what is wrong with them."
     return PartStatus(
-        source=source,
-        state=PartState.DEGRADED,
-        reason=VECTORS_PENDING,
-        says=waits(source, waiting),
-        remedy=remedy,
+        source=source, state=PartState.DEGRADED, reason=VECTORS_PENDING, says=waits(source, waiting), remedy=remedy
     )
 
 

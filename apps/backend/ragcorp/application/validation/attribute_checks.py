@@ -128,10 +128,12 @@ def require_selection(prefix: str, filters: Filters, *, collection: Collection) 
 def superseded(kind: str) -> InvalidInputError:
     """Return the error of an entry that a later one of its batch replaces."""
     return InvalidInputError(
-        "A later line of this batch names the same external_id.",
-        field="external_id",
-        remedy=f"Send each {kind} once.",
+        "A later line of this batch names the same external_id.", field="external_id", remedy=f"Send each {kind} once."
     )
+
+
+def wrong_type(name: str, wanted: str) -> InvalidInputError:
+    return InvalidInputError(f"{name} is not {wanted}.", field=name, limit=wanted, remedy=f"Give {name} as {wanted}.")
 
 
 def prose(text: str, *, field: str) -> str:

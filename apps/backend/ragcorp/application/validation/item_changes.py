@@ -41,7 +41,7 @@ class AttributeChange:
     metadata: Mapping[str, object] | Keep = KEEP
 
     def apply(self, attributes: DocumentAttributes) -> DocumentAttributes:
-        changes: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        changes: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(attributes, **{name: value for name, value in changes.items() if value is not KEEP})
 
 

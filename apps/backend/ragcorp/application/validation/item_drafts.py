@@ -79,7 +79,7 @@ def content_name(draft: ItemDraft, *, principal: Principal, position: int = 0) -
     what one has hidden or deleted. The text can be guessed from the digest, which must be keyed before it is a name.
     """
     attributes = draft.attributes
-    told = [
+    parts = [
         principal.subject,
         draft.session,
         draft.speaker,
@@ -91,4 +91,4 @@ def content_name(draft: ItemDraft, *, principal: Principal, position: int = 0) -
         attributes.owner,
         position,
     ]
-    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()[:NAME_DIGITS]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()[:NAME_DIGITS]

@@ -26,11 +26,11 @@ def encode(name: str, *, kind: str = "name") -> str:
 def decode(cursor: str, *, kind: str = "name") -> str:
     """Return the name. Raises InvalidInputError for a cursor that ``encode`` did not make for this kind."""
     try:
-        told = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-        require_storable(told, field="cursor")
+        decoded = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+        require_storable(decoded, field="cursor")
     except (ValueError, binascii.Error, InvalidInputError):
         raise foreign_cursor() from None
-    name = told.removeprefix(f"{kind}:")
+    name = decoded.removeprefix(f"{kind}:")
     if not name or encode(name, kind=kind) != cursor:
         raise foreign_cursor()
     return name

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from ragcorp.application.resilience.wait_to_end import wait_to_end
+from ragcorp.application.resilience.time_bound import wait_to_end
 from ragcorp.domain.ports.workspaces import Workspaces
 from ragcorp.domain.principal import Principal
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from ragcorp.domain.exceptions import InvalidInputError
+from ragcorp.domain.exceptions import FileAccessDeniedError, InvalidInputError
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import Hit
 from ragcorp.domain.text.checks import is_blank, require_length, require_storable
@@ -285,8 +286,8 @@ def passage_id(path: str, line_start: int, line_end: int) -> str:
 
 def parse_passage_id(item_id: str) -> tuple[str, int, int] | None:
     """Return path, first and last line of a passage id; None if it is not one."""
-    found = _PASSAGE_ID.fullmatch(item_id)
-    return None if found is None else (found["path"], int(found["start"]), int(found["end"]))
+    match = _PASSAGE_ID.fullmatch(item_id)
+    return None if match is None else (match["path"], int(match["start"]), int(match["end"]))
 
 
 def hit_of(passage: GrepPassage) -> Hit:
@@ -300,3 +301,14 @@ def hit_of(passage: GrepPassage) -> Hit:
         score=passage.score,
         metadata=metadata,
     )
+
+
+OUTSIDE = "The path leads out of the allowed roots, or to what may not be read."
+"""One message for everything that must look alike: paths outside, existing or not, and withheld files."""
+
+
+def denied(roots: Sequence[str], reason: str = OUTSIDE) -> FileAccessDeniedError:
+    """Return the error. Its text ends with the ``roots`` by their logical names."""
+    if not roots:
+        return FileAccessDeniedError("No roots are allowed: set ALLOWED_PATHS.")
+    return FileAccessDeniedError(f"{reason} Allowed roots: {', '.join(roots)}.")

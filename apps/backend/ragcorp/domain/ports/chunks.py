@@ -66,4 +66,3 @@ class PageTexts(Protocol):
 
     async def read(self, spans: Sequence[PageSpan], *, principal: Principal) -> Mapping[PageSpan, PagedText]:
         """Return the spans that exist and that the principal may read."""
-        ...

@@ -26,7 +26,6 @@ class ItemRepository(Protocol):
         The last of several drafts with one ``external_id`` wins. Raises ConflictError for an existing item that the
         principal may not read. Generated names are always free and do not reveal the content that they derive from.
         """
-        ...
 
     async def change(
         self, external_id: str, change: Callable[[Item], ItemDraft], *, principal: Principal
@@ -35,11 +34,9 @@ class ItemRepository(Protocol):
 
         Raises NotFoundError, and the errors of ``change``.
         """
-        ...
 
     async def get(self, external_id: str, *, principal: Principal) -> Item:
         """Raises NotFoundError."""
-        ...
 
     async def list_page(
         self, selection: ItemSelection, *, principal: Principal, limit: int, after: str | None = None
@@ -50,15 +47,12 @@ class ItemRepository(Protocol):
 
         Only private items are certain to be stored by their owner: any writer may choose the session of a shared item.
         """
-        ...
 
     async def delete_one(self, external_id: str, *, principal: Principal) -> None:
         """Delete an item. Raises NotFoundError."""
-        ...
 
     async def delete(self, selection: ItemSelection, *, principal: Principal) -> int:
         """Delete the selected items; return their number."""
-        ...
 
 
 class CollectionChannels(Protocol):
@@ -66,7 +60,6 @@ class CollectionChannels(Protocol):
 
     async def similar(self, embedding: Vector, *, principal: Principal, filters: Filters, limit: int) -> SimilarChunks:
         """Return up to ``limit`` items by cosine similarity, best first, ties by key."""
-        ...
 
     async def matching(
         self, query: str, *, principal: Principal, filters: Filters, limit: int, since: datetime | None = None
@@ -75,7 +68,6 @@ class CollectionChannels(Protocol):
 
         ``since``: only items that occurred at that moment or later.
         """
-        ...
 
 
 class CandidateStore(Protocol):
@@ -88,21 +80,17 @@ class CandidateStore(Protocol):
 
         A collection without one of the filtered fields has none.
         """
-        ...
 
     async def features(self, keys: Sequence[HitKey], *, principal: Principal) -> Features:
         """Return cosines and lexemes for diversification, in one round trip; for some twenty candidates."""
-        ...
 
     async def read(self, keys: Sequence[HitKey], *, principal: Principal) -> dict[HitKey, Chunk]:
         """Return the passages, in one round trip; of a whole artifact, its beginning."""
-        ...
 
     async def neighbours(
         self, centres: Sequence[tuple[UUID, int]], *, distance: int, principal: Principal
     ) -> dict[tuple[UUID, int], Chunk]:
         """Return the chunks up to ``distance`` from those at (document id, chunk index), in one statement."""
-        ...
 
 
 class FacetCounts(Protocol):
@@ -110,7 +98,6 @@ class FacetCounts(Protocol):
 
     async def count(self, *, principal: Principal, filters: Filters = ()) -> Facets:
         """Raises StorageUnavailableError, with reason ``timeout`` if the count takes too long."""
-        ...
 
 
 class Reranker(Protocol):
@@ -121,6 +108,5 @@ class Reranker(Protocol):
 
     async def scores(self, query: str, passages: Sequence[str]) -> Sequence[float]:
         """Return one finite score for each passage, in order."""
-        ...
 
     async def aclose(self) -> None: ...

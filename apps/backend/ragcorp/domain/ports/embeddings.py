@@ -41,37 +41,29 @@ class Reembedding(Protocol):
 
         Raises ConflictError while another process has it, ConfigurationError for a role without the privilege.
         """
-        ...
 
     async def models(self) -> Sequence[ModelState]:
         """Return the models, by name and width."""
-        ...
 
     async def active(self) -> EmbeddingModel | None: ...
 
     async def register(self, model: EmbeddingModel) -> None:
         """Add an inactive model. Raises ConfigurationError for a width that cannot be indexed."""
-        ...
 
     async def count(self, model: EmbeddingModel) -> tuple[int, int]:
         """Return the number of texts, and of those without a vector of the model."""
-        ...
 
     async def missing(self, kind: str, *, model: EmbeddingModel, after: int, limit: int) -> list[PendingChunk]:
         """Return up to ``limit`` texts without a vector of the model, by id, from above the id ``after``."""
-        ...
 
     async def store(self, kind: str, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
         """Store vectors; deleted and changed texts are skipped."""
-        ...
 
     async def refresh(self, model: EmbeddingModel, *, rejected: Rejected) -> None:
         """Compute the model's vectors of documents and the mean vector of each workspace."""
-        ...
 
     async def build_indexes(self, model: EmbeddingModel, *, report: Callable[[int, int], None]) -> None:
         """Build the missing and INVALID indexes; ``report`` receives the number done and the total."""
-        ...
 
     async def activate(self, model: EmbeddingModel, *, rejected: Rejected) -> None:
         """Activate the model, in one transaction that enqueues the texts without a vector of it.
@@ -79,13 +71,11 @@ class Reembedding(Protocol):
         Writers wait meanwhile, searches do not. ``rejected`` texts are enqueued as failed. Raises
         StorageUnavailableError (``locked``) if the tables stay locked for minutes; then nothing has changed.
         """
-        ...
 
     async def drop_indexes(self, model: EmbeddingModel) -> None: ...
 
     async def delete_vectors(self, model: EmbeddingModel, *, limit: int) -> int:
         """Delete up to ``limit`` vectors of an inactive model, cached ones included; return their number."""
-        ...
 
 
 class EmbeddingCacheUpkeep(Protocol):
@@ -96,12 +86,9 @@ class EmbeddingCacheUpkeep(Protocol):
 
     async def status(self) -> Sequence[CachedVectors]:
         """Return one entry per model of the database, by name and width, even without cached vectors."""
-        ...
 
     async def count_unused(self, *, days: float, model: str | None) -> int:
         """Return the number of vectors unused for at least ``days``."""
-        ...
 
     async def prune(self, *, days: float, model: str | None, limit: int) -> int:
         """Delete at most ``limit`` of those, the longest unused first; return their number."""
-        ...

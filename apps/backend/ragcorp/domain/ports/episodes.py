@@ -24,7 +24,6 @@ class EpisodeStore(Protocol):
 
     async def hydrated(self, episode_id: str, *, principal: Principal, limit: int) -> tuple[EntityIdentity, ...]:
         """Return the distinct entities of earlier turns: the latest turn first, then by position."""
-        ...
 
     async def record(
         self,
@@ -39,15 +38,12 @@ class EpisodeStore(Protocol):
         principal: Principal,
     ) -> int:
         """Store the next turn and return its number (from 1)."""
-        ...
 
     async def read(self, episode_id: str, *, principal: Principal, turn: int | None = None) -> RecordedTurn:
         """Return a turn, the latest by default, without entities that the principal may not read now.
 
         Raises NotFoundError for an unknown episode or turn.
         """
-        ...
 
     async def purge(self, *, older_than_days: float) -> int:
         """Delete older turns, and episodes without turns; return the number of turns."""
-        ...

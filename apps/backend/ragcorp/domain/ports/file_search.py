@@ -17,7 +17,6 @@ class FileRepository(Protocol):
     @property
     def roots(self) -> tuple[str, ...]:
         """The logical names of the roots, in the order in which a bare path is tried."""
-        ...
 
     async def search(self, search: LineSearch, *, seconds: float) -> FileMatches:
         """Return the lines that match, file by file.
@@ -25,18 +24,15 @@ class FileRepository(Protocol):
         After ``seconds`` it returns the results so far (``timed_out``). Raises InvalidInputError for a pattern that is
         no regular expression or too large, and SourceUnavailableError if no search can run.
         """
-        ...
 
     async def names(self, path: str) -> tuple[str, ...]:
         """Return the paths by which the file at ``path`` can be read, ``root/relative`` first.
 
         Raises a FileAccessError, and InvalidInputError for an invalid path.
         """
-        ...
 
     async def read(self, path: str, *, line_start: int | None = None, line_end: int | None = None) -> FileText:
         """Return a file, or lines of it. Raises a FileAccessError, and InvalidInputError for an invalid range."""
-        ...
 
     async def read_passages(
         self, path: str, spans: Sequence[tuple[int, int]], *, kept: Sequence[int] | None = None
@@ -46,7 +42,6 @@ class FileRepository(Protocol):
         If ``kept`` names a line of each, a span is the part that a passage around that line may contain: further lines
         are omitted, long ones cut at their end, and no span is too large.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +94,6 @@ class FileDocuments(Protocol):
         self, lines: Sequence[FileLines], *, principal: Principal, filters: Filters = ()
     ) -> list[KnownLines]:
         """Return one answer for each, in order. Raises StorageUnavailableError."""
-        ...
 
 
 class TermFrequencies(Protocol):
@@ -107,8 +101,6 @@ class TermFrequencies(Protocol):
 
     async def document_frequencies(self, text: str, *, principal: Principal) -> Mapping[str, int]:
         """Return the count for each word as written in ``text``; one round trip. 0: no chunk contains it."""
-        ...
 
     async def count_chunks(self, *, principal: Principal) -> int:
         """Return the number of all chunks of the principal's workspace, by the same statistics."""
-        ...

@@ -88,29 +88,23 @@ class FolderFiles(Protocol):
 
     def find(self, root: Path, *, gitignore: bool = True) -> list[FileEntry]:
         """Return the files below ``root`` that can be ingested, in a fixed order. Raises MissingFileError."""
-        ...
 
     def read(self, entry: FileEntry) -> SourceFile:
         """Raises PayloadTooLargeError, NotFoundError or UnreadableDocumentError."""
-        ...
 
     def locate(self, path: Path) -> WatchedTree:
         """Raises MissingFileError."""
-        ...
 
     def state(self, tree: WatchedTree) -> TreeState: ...
 
     def scan(self, tree: WatchedTree, *, below: Collection[str] | None = None, gitignore: bool = True) -> FolderScan:
         """Return the files of the tree, or those at and below some of its paths. A missing path is no error."""
-        ...
 
     def read_stamped(self, entry: FileEntry) -> StampedFile:
         """Raises the errors of ``read``."""
-        ...
 
     def still_gone(self, tree: WatchedTree, paths: Sequence[str], *, gitignore: bool = True) -> list[str]:
         """Return the paths at which there is no file to ingest at this moment."""
-        ...
 
 
 class KnownFile(NamedTuple):
@@ -156,7 +150,6 @@ class FolderRecords(Protocol):
         self, folder: bytes, *, prefix: str, principal: Principal, below: Collection[str] | None = None
     ) -> list[KnownFile]:
         """Return the records of a tree, or of some of its paths and everything below them."""
-        ...
 
     async def count(self, folder: bytes, *, prefix: str, principal: Principal) -> int: ...
 
@@ -167,7 +160,6 @@ class FolderRecords(Protocol):
         A document that another caller stored with the same content is not claimed. Returns the external_ids of
         documents that were stored from another tree.
         """
-        ...
 
     async def confirm(self, folder: bytes, records: Sequence[FileRecord], *, principal: Principal) -> None: ...
 
@@ -176,7 +168,6 @@ class FolderRecords(Protocol):
 
         A document that another caller has stored, replaced or changed since stays.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +187,6 @@ class FolderWatching(Protocol):
         The first one means that the watch is active. It ends when the tree is gone or can no longer be watched. Raises
         SourceUnavailableError when the system does not watch so many folders.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.extraction import Extraction, ExtractionTask, ExtractorVersion
@@ -23,6 +23,8 @@ from ragcorp.domain.graph import (
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import RankedList
 
+Draft_contra = TypeVar("Draft_contra", EntityDraft, FactDraft, contravariant=True)
+
 
 class GraphRepository(Protocol):
     """Entities and facts of one workspace at a time. Outages are a StorageUnavailableError.
@@ -35,11 +37,9 @@ class GraphRepository(Protocol):
         self, drafts: Sequence[EntityDraft], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]:
         """Create or replace the entities; equal ones stay unchanged. The failure of one stops no other."""
-        ...
 
     async def get_entity(self, external_id: str, *, principal: Principal) -> Entity:
         """Raises NotFoundError."""
-        ...
 
     async def list_entities(
         self, selection: GraphSelection, *, principal: Principal, limit: int, after: str | None = None
@@ -50,7 +50,6 @@ class GraphRepository(Protocol):
 
         Facts that the principal may not read stay; then the entity stays too, undeclared and without a description.
         """
-        ...
 
     async def save_facts(
         self, drafts: Sequence[FactDraft], *, principal: Principal
@@ -59,11 +58,9 @@ class GraphRepository(Protocol):
 
         Unknown entities that a fact names are created, undeclared.
         """
-        ...
 
     async def get_fact(self, external_id: str, *, principal: Principal) -> Fact:
         """Raises NotFoundError."""
-        ...
 
     async def list_facts(
         self, selection: GraphSelection, *, principal: Principal, limit: int, after: str | None = None
@@ -71,22 +68,13 @@ class GraphRepository(Protocol):
 
     async def delete_fact(self, external_id: str, *, principal: Principal) -> None:
         """Delete a fact, and its undeclared entities without another fact. Raises NotFoundError."""
-        ...
 
 
-class EntitySaving(Protocol):
-    """Stores entities in batches; a bad one is reported in its place."""
-
-    async def save_many(
-        self, drafts: Sequence[EntityDraft], *, principal: Principal
-    ) -> list[GraphOutcome | GraphFailure]: ...
-
-
-class FactSaving(Protocol):
-    """Stores facts in batches; a bad one is reported in its place."""
+class DraftSaving(Protocol[Draft_contra]):
+    """Stores entities, or facts, in batches; a bad one is reported in its place."""
 
     async def save_many(
-        self, drafts: Sequence[FactDraft], *, principal: Principal
+        self, drafts: Sequence[Draft_contra], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]: ...
 
 
@@ -107,7 +95,6 @@ class GraphSearch(Protocol):
 
         Without an ``embedding``, entities are looked up by name only.
         """
-        ...
 
 
 class FactExtractor(Protocol):
@@ -118,7 +105,6 @@ class FactExtractor(Protocol):
 
     async def extract(self, *, title: str, text: str) -> Extraction:
         """Return the facts that ``text`` supports: it contains every name and quote."""
-        ...
 
     async def aclose(self) -> None: ...
 
@@ -133,7 +119,6 @@ class ExtractionStore(Protocol):
 
         ``document`` is an external_id. Raises NotFoundError if there is no such document.
         """
-        ...
 
     async def count_waiting(self, version: ExtractorVersion, *, principal: Principal, document: str | None) -> int: ...
 
@@ -144,8 +129,6 @@ class ExtractionStore(Protocol):
 
         They cite the chunk and have its visibility.
         """
-        ...
 
     async def remove_stale(self, *, principal: Principal) -> int:
         """Delete extracted facts and cached extractions whose chunk is gone; return the number of facts."""
-        ...

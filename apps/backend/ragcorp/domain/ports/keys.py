@@ -23,7 +23,6 @@ class KeyStore(Protocol):
 
     async def secret(self) -> bytes:
         """Return the database's secret for HMACs, for installations without KEYS_SECRET."""
-        ...
 
     async def add(self, stored: StoredKey) -> None: ...
 
@@ -31,19 +30,15 @@ class KeyStore(Protocol):
 
     async def list(self, *, workspace: str | None = None) -> Sequence[ApiKey]:
         """Return all keys, or a workspace's, with revoked ones, the newest first."""
-        ...
 
     async def revoke(self, key_id: str, *, at: datetime) -> bool:
         """Return whether the key exists; a revoked key stays revoked."""
-        ...
 
     async def used(self, key_id: str, *, at: datetime) -> None:
         """Store when a key was last used."""
-        ...
 
     async def any_exists(self) -> bool:
         """Return whether a key was ever created, revoked or not."""
-        ...
 
 
 class Authenticator(Protocol):
@@ -55,7 +50,6 @@ class Authenticator(Protocol):
         Raises the same UnauthenticatedError for an unknown, wrong, expired, revoked or malformed credential, and for
         none if any key exists. Raises StorageUnavailableError if the store cannot be read.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,4 +67,3 @@ class TokenUsageStore(Protocol):
 
     async def add(self, tokens: Mapping[tuple[TokenAccount, date], int]) -> None:
         """Add to the stored sums; removed keys are skipped."""
-        ...

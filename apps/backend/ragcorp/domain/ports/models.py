@@ -19,23 +19,18 @@ class Embedder(Protocol):
     @property
     def batch_size(self) -> int:
         """How many passages are best sent in one call."""
-        ...
 
     async def embed_query(self, text: str) -> Vector: ...
 
     async def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text, in order."""
-        ...
 
     async def aclose(self) -> None: ...
 
 
 @runtime_checkable
 class WorkspaceEmbedder(Protocol):
-    """What an embedder that remembers queries offers beside: one memory for each workspace.
-
-    From how fast an answer comes nobody learns what another workspace asked.
-    """
+    """An embedder that caches queries by workspace: response times reveal nothing of other workspaces' queries."""
 
     async def embed_query_of(self, workspace: str, text: str) -> Vector: ...
 
@@ -45,7 +40,6 @@ class EmbeddingCache(Protocol):
 
     async def get(self, keys: Sequence[bytes], *, model: EmbeddingModel, workspace: str) -> Mapping[bytes, Vector]:
         """Return those of ``keys`` (SHA-256 of what was embedded) that are known, and mark them as used."""
-        ...
 
     async def put(self, vectors: Mapping[bytes, Vector], *, model: EmbeddingModel, workspace: str) -> None: ...
 
@@ -58,7 +52,6 @@ class Answerer(Protocol):
 
     def answer(self, prompt: AnswerPrompt) -> AsyncGenerator[AnswerEvent]:
         """Yield the text, or quoted pieces, and last one ``AnswerFinished``. Raises AnswererUnavailableError if cut."""
-        ...
 
     async def aclose(self) -> None: ...
 
@@ -71,6 +64,12 @@ class QuestionRewriter(Protocol):
 
     async def rewrite(self, question: str, turns: Sequence[Item]) -> str:
         """Return the question as it would be asked without the ``turns`` before it (oldest first), on one line."""
-        ...
 
     async def aclose(self) -> None: ...
+
+
+async def embed_query(embedder: Embedder, text: str, *, workspace: str) -> Vector:
+    """Raises what the embedder raises."""
+    if isinstance(embedder, WorkspaceEmbedder):
+        return await embedder.embed_query_of(workspace, text)
+    return await embedder.embed_query(text)

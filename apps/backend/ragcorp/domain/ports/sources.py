@@ -49,11 +49,9 @@ class CandidateScorer(Protocol):
 
     async def scores(self, chunk_ids: Sequence[str]) -> Mapping[str, float]:
         """Return the score of each chunk; unknown chunks are absent."""
-        ...
 
     async def evidence(self, chunk_ids: Sequence[str], *, score_type: str) -> Mapping[str, LexicalEvidence]:
         """Return the lexemes behind each chunk's score of kind ``score_type``, empty where there are none."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

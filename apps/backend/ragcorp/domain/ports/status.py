@@ -14,7 +14,6 @@ class ContentCounter(Protocol):
 
     async def count(self, *, principal: Principal) -> ContentCounts:
         """Raises StorageUnavailableError, with reason ``timeout`` where it takes too long."""
-        ...
 
 
 class DatabaseLook(Protocol):
@@ -22,4 +21,3 @@ class DatabaseLook(Protocol):
 
     async def __call__(self) -> Sequence[PartStatus]:
         """Return the parts that do not do all their work; none where all is well. Raises RagcorpError."""
-        ...

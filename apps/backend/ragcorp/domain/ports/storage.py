@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from ragcorp.domain.documents import (
-    Chunk,
-    ChunkDraft,
-    Document,
-    DocumentAttributes,
-    ParsedText,
-    SourceFile,
-)
+from ragcorp.domain.documents import Chunk, ChunkDraft, Document, DocumentAttributes, ParsedText, SourceFile
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ingestion import IngestResult
@@ -114,7 +107,6 @@ class DocumentRepository(Protocol):
 
         A filter that leaves at least ``limit`` chunks with vectors always yields ``limit``.
         """
-        ...
 
     async def find_chunks_full_text(
         self,
@@ -130,17 +122,14 @@ class DocumentRepository(Protocol):
         The ranking is BM25, or ``ts_rank_cd`` if configured or for websearch syntax. A misspelt word is replaced by the
         nearest one in a chunk that the principal may read. A query without content words yields empty lists.
         """
-        ...
 
     async def get_chunks(self, chunk_ids: Sequence[str], *, principal: Principal) -> dict[str, Chunk]:
         """Return the chunks that exist and that the principal may read."""
-        ...
 
     async def find_chunk_ids(
         self, positions: Sequence[tuple[UUID, int]], *, principal: Principal
     ) -> dict[tuple[UUID, int], str]:
         """Return the ids of the readable chunks at these (document id, chunk index)."""
-        ...
 
 
 class ChunkScoring(Protocol):
@@ -148,23 +137,19 @@ class ChunkScoring(Protocol):
 
     async def admitted_chunks(self, query: str, chunk_ids: Sequence[str], *, principal: Principal) -> frozenset[str]:
         """Return the given chunks that match the operators of a query in websearch syntax."""
-        ...
 
     async def half_centred_similarities(
         self, embedding: Vector, chunk_ids: Sequence[str], *, principal: Principal
     ) -> dict[str, float]:
         """Return cos(q - m/2, p - m/2) in [-1, 1] of each chunk with a vector p; m is the workspace's mean vector."""
-        ...
 
     async def count_lexemes(
         self, lexemes: Sequence[str], chunk_ids: Sequence[str], *, principal: Principal
     ) -> dict[str, LexemeCounts]:
         """Return each chunk's length and its counts of the lexemes."""
-        ...
 
     async def visible_frequencies(self, lexemes: Sequence[str], *, principal: Principal) -> VisibleFrequencies:
         """Return the lexemes' frequencies over readable chunks. For explanations; bounded, one statement."""
-        ...
 
 
 class DocumentStore(Protocol):
@@ -174,40 +159,33 @@ class DocumentStore(Protocol):
         self, hashes: Mapping[str, bytes], *, chunker: str, principal: Principal
     ) -> dict[str, IngestResult]:
         """Return the documents, given as content hash by external_id, that are stored unchanged."""
-        ...
 
     async def save_many(self, writes: Sequence[DocumentWrite], *, principal: Principal) -> list[IngestResult]:
         """Create the documents or swap their chunks, in one transaction; equal documents stay unchanged.
 
         Raises ConflictError for an existing document that the principal may not read.
         """
-        ...
 
     async def replace(self, write: DocumentWrite, *, expected: bytes, principal: Principal) -> IngestResult:
         """Swap a document's chunks as ``save_many`` does, unless it changed since the caller read it.
 
         Raises ConflictError unless it exists, is not deleted and has the content hash ``expected``.
         """
-        ...
 
     async def restore(self, write: DocumentWrite, *, principal: Principal) -> IngestResult:
         """Bring a soft-deleted document back with its chunks.
 
         Raises NotFoundError unless it is still deleted and still has the content hash of ``write``.
         """
-        ...
 
     async def get(self, external_id: str, *, principal: Principal, deleted: bool = False) -> Document:
         """Raises NotFoundError."""
-        ...
 
     async def get_source(self, external_id: str, *, principal: Principal) -> SourceFile:
         """Return the original file. Raises NotFoundError."""
-        ...
 
     async def get_deleted(self, external_id: str, *, principal: Principal) -> tuple[Document, ParsedText, SourceFile]:
         """Return a soft-deleted document with its text and original. Raises NotFoundError."""
-        ...
 
     async def list_page(
         self, selection: DocumentSelection, *, principal: Principal, limit: int, after: str | None = None
@@ -218,15 +196,12 @@ class DocumentStore(Protocol):
 
         Their chunks leave every index in the same transaction; text and original stay until a purge.
         """
-        ...
 
     async def soft_delete_one(self, external_id: str, *, principal: Principal) -> None:
         """Hide one document. Raises NotFoundError."""
-        ...
 
     async def purge_deleted(self, *, older_than_days: float, principal: Principal | None) -> int:
         """Delete soft-deleted documents for good; return their number. Without a principal, in every workspace."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,14 +238,12 @@ class EmbeddingBacklog(Protocol):
         model: EmbeddingModel | None = None,
     ) -> list[PendingChunk]:
         """Lease up to ``limit`` texts; none if ``model`` is not the active model."""
-        ...
 
     async def complete(self, vectors: Mapping[PendingChunk, Vector], *, model: EmbeddingModel) -> None:
         """Store the vectors, cache those of documents, and dequeue the texts if ``model`` is the active model.
 
         Deleted rows and rows whose text changed are skipped.
         """
-        ...
 
     async def fail(
         self, chunks: Sequence[PendingChunk], *, reason: str, retry_in_seconds: float, max_attempts: int
@@ -279,14 +252,11 @@ class EmbeddingBacklog(Protocol):
 
         Rows whose text changed are skipped.
         """
-        ...
 
     async def release(self, chunk_ids: Sequence[int]) -> None:
         """Return a lease unused."""
-        ...
 
     async def enqueue_missing(self) -> int:
         """Enqueue every text without a vector of the active model, failed ones included; return the number added."""
-        ...
 
     async def counts(self, *, document_id: UUID | None = None, workspace: str | None = None) -> BacklogCounts: ...

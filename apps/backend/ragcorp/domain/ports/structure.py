@@ -31,7 +31,6 @@ class StructureExtractor(Protocol):
     @property
     def fingerprint(self) -> str:
         """Identifies algorithm, tokenizer and grammars; with another fingerprint the entities may differ."""
-        ...
 
     def extract(self, parsed: ParsedText, *, path: str, title: str) -> DocumentStructure: ...
 
@@ -91,7 +90,6 @@ class StructureIndex(Protocol):
         has: a word adds ln(matches of the name / matches with the word), so a word of all matches adds nothing; nor
         does a stop word of a language of the workspace ("de"). The ``shown`` words break ties in the same way.
         """
-        ...
 
     async def named(
         self,
@@ -104,13 +102,11 @@ class StructureIndex(Protocol):
         shown: Sequence[str] = (),
     ) -> Mapping[str, Named[EntityRef]]:
         """Return the entities of each stored name, the nearest first (as ``files``), then by path and position."""
-        ...
 
     async def of_documents(
         self, document_ids: Sequence[UUID], *, principal: Principal, filters: Filters = (), limit: int
     ) -> Mapping[UUID, tuple[EntityRef, ...]]:
         """Return the first ``limit`` entities of each document in the order of its text, without identifiers."""
-        ...
 
     async def within(
         self, entities: Sequence[EntityRef], *, principal: Principal, limit: int
@@ -119,19 +115,16 @@ class StructureIndex(Protocol):
 
         Without identifiers, which repeat one of its lines.
         """
-        ...
 
     async def known(
         self, identities: Sequence[EntityIdentity], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[EntityIdentity, EntityRef]:
         """Return the entities that exist."""
-        ...
 
     async def neighbours(
         self, entities: Sequence[EntityRef], *, principal: Principal, filters: Filters = (), limit: int
     ) -> Mapping[int, SyntaxNeighbours]:
         """Return, by entity id, at most ``limit`` neighbours of each kind; code only."""
-        ...
 
     async def similar(
         self, embedding: Vector, *, principal: Principal, filters: Filters = (), limit: int
@@ -140,17 +133,14 @@ class StructureIndex(Protocol):
 
         Symbols have vectors of their own; entities of other texts are found by the vectors of their chunks.
         """
-        ...
 
     async def at_chunks(
         self, chunk_ids: Sequence[str], *, principal: Principal, filters: Filters = ()
     ) -> Mapping[str, tuple[EntityRef, ...]]:
         """Return, by chunk id, the entities with text of their own in the chunk, in text order, without identifiers."""
-        ...
 
     async def texts(self, ids: Sequence[int], *, principal: Principal) -> Mapping[int, EntityText]:
         """Return the texts of the entities that exist."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,13 +160,11 @@ class StructureBacklog(Protocol):
 
     async def outdated(self, fingerprint: str, *, after: UUID | None = None, limit: int) -> list[UnstructuredDocument]:
         """Return the first ``limit`` whose id is greater than ``after``, by id."""
-        ...
 
     async def save(self, structures: Mapping[UUID, tuple[bytes, DocumentStructure]]) -> frozenset[UUID]:
         """Swap the entities of documents; return the ids of those documents.
 
         Documents whose content hash changed are skipped, as are those with newer entities that these do not replace.
         """
-        ...
 
     async def count(self, fingerprint: str) -> int: ...

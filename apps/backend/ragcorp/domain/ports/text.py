@@ -15,18 +15,15 @@ class DocumentParser(Protocol):
     @property
     def suffixes(self) -> frozenset[str]:
         """The file name suffixes it takes, lower case with the dot."""
-        ...
 
     def media_type(self, filename: str, declared: str | None = None) -> str:
         """Return the media type of a file by its name, else by the ``declared`` type.
 
         Raises UnsupportedMediaTypeError where no parser takes it.
         """
-        ...
 
     def is_plain(self, filename: str) -> bool:
-        """Say whether the text of a file of that name is plain, as ``ParsedText`` has it."""
-        ...
+        """Return whether the text of a file of that name is plain (see ``ParsedText``)."""
 
     def parse(self, file: SourceFile) -> ParsedText:
         """Return the text in Unicode NFC without NUL.
@@ -34,7 +31,6 @@ class DocumentParser(Protocol):
         Raises UnsupportedMediaTypeError, or UnreadableDocumentError for a corrupt, encrypted or scanned
         file (no text layer); both name the remedy.
         """
-        ...
 
 
 class Chunker(Protocol):
@@ -42,11 +38,9 @@ class Chunker(Protocol):
 
     def fingerprint(self, *, plain: bool) -> str:
         """Names algorithm and parameters: another fingerprint means that other chunks may come out."""
-        ...
 
     def chunk(self, parsed: ParsedText) -> Sequence[ChunkDraft]:
         """Return the passages in order, ``chunk_index`` from 0. Blank text has none."""
-        ...
 
 
 class TextAnalyzer(Protocol):
@@ -54,29 +48,24 @@ class TextAnalyzer(Protocol):
 
     async def lexemes(self, texts: Sequence[str], *, language: str) -> list[frozenset[str]]:
         """Return the content lexemes (stemmed, without stop words) of each text."""
-        ...
 
     async def document_frequencies(self, lexemes: Sequence[str], *, workspace: str) -> dict[str, int]:
-        """Return in how many chunks of the workspace each lexeme stands (capped at a bound that the adapter names)."""
-        ...
+        """Return the number of chunks of the workspace with each lexeme, up to a bound that the adapter names."""
 
     async def count_chunks(self, *, workspace: str) -> int:
         """Return how many chunks the workspace has."""
-        ...
 
 
 class DocumentContext(Protocol):
     """What documents say outside the passages at hand. Only for documents that the caller may read."""
 
     async def openings(self, document_ids: Sequence[UUID], *, workspace: str) -> dict[UUID, str]:
-        """Return the first words of each document: its title, parties, version and date stand there."""
-        ...
+        """Return the first words of each document: they contain its title, parties, version and date."""
 
     async def holdings(
         self, lexemes: Sequence[str], document_ids: Sequence[UUID], *, workspace: str
     ) -> dict[UUID, frozenset[str]]:
-        """Return which of the lexemes stand anywhere in each document."""
-        ...
+        """Return which of the lexemes occur anywhere in each document."""
 
 
 class LanguageDetector(Protocol):
@@ -84,7 +73,6 @@ class LanguageDetector(Protocol):
 
     def detect(self, text: str) -> str:
         """Return an ISO 639-1 code; the default language of the content where the text does not tell."""
-        ...
 
 
 class QueryLanguages(Protocol):
@@ -94,4 +82,3 @@ class QueryLanguages(Protocol):
 
     async def set_default(self, workspace: str, language: str | None) -> None:
         """Choose the first language (ISO 639); None takes the choice back."""
-        ...

@@ -31,7 +31,6 @@ class EpisodeHydration(Protocol):
 
     async def record(self, hydration: Hydration, *, query: str, principal: Principal) -> Hydration:
         """Return the hydration with its turn, or with None and what went wrong."""
-        ...
 
 
 class BatchIngestion(Protocol):
@@ -47,7 +46,6 @@ class DocumentIngestion(Protocol):
         self, request: IngestRequest, *, principal: Principal, expected: bytes | None = None
     ) -> IngestResult:
         """Raises ConflictError if the stored document has another content hash than ``expected``."""
-        ...
 
 
 class ItemSaving(Protocol):
@@ -69,4 +67,3 @@ class QuestionAnswering(Protocol):
 
     def stream(self, request: SearchRequest, *, principal: Principal) -> AsyncGenerator[AskEvent]:
         """Yield ``Searched``, text deltas, and last the ``Answer``."""
-        ...

@@ -195,11 +195,11 @@ class Hydration:
     """
 
     episode_id: str
-    turn: int | None
-    entities: tuple[HydratedEntity, ...]
-    dropped: tuple[DroppedEntity, ...]
-    warnings: tuple[HydrationWarning, ...]
     use: HydrationUse
+    turn: int | None = None
+    entities: tuple[HydratedEntity, ...] = ()
+    dropped: tuple[DroppedEntity, ...] = ()
+    warnings: tuple[HydrationWarning, ...] = ()
     model: str | None = None
     reports: tuple[SourceReport, ...] = ()
 

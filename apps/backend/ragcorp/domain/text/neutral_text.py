@@ -9,15 +9,15 @@ import re
 import unicodedata
 
 from ragcorp.domain.text.look_alikes import Skeleton
-from ragcorp.domain.text.plain_forms import (
-    LINE_ENDS,
-    folded_angle,
-    folded_delimiter,
-    is_bracket,
-    unmasked,
-)
+from ragcorp.domain.text.plain_forms import LINE_ENDS, folded_angle, folded_delimiter, is_bracket, unmasked
 
 ELLIPSIS = "…"
+MAX_SPEAKER_CHARS = 60
+MAX_READ_CHARS = 4000
+"""What is read of a text, and shown in an item; a briefing shows far less."""
+
+_SAID = re.compile(r".{0,80}?\bsaid\b[\W_]{0,20}[:']")
+_WORD = re.compile(r"\w+")
 
 _BREAKS = re.compile(f"[{LINE_ENDS}]+")
 _LINES = re.compile(f"([{LINE_ENDS}]+)")
@@ -80,6 +80,21 @@ def shortened(text: str, limit: int) -> str:
         space = max(text.rfind(" ", 0, end), text.rfind("\t", 0, end))
         end = space if space >= limit // 2 else _between_characters(text, end)
     return (text[:end].rstrip() + ELLIPSIS)[:limit]
+
+
+def neutral_name(speaker: str) -> str:
+    """Return who speaks as it may stand before a quote, at most MAX_SPEAKER_CHARS; it cannot quote somebody itself."""
+    name = neutral_field(speaker)
+    return shortened(" ".join(_WORD.findall(name)) if names_a_speaker(name) else name, MAX_SPEAKER_CHARS)
+
+
+def neutral_field(text: str) -> str:
+    return shortened(neutral(shortened(text, MAX_READ_CHARS)), MAX_READ_CHARS)
+
+
+def names_a_speaker(text: str) -> bool:
+    """Return whether a text begins as "Rajesh said:" does, in whatever letters."""
+    return _SAID.match(Skeleton().of(text)) is not None
 
 
 def _on_one_line(text: str) -> str:

@@ -6,6 +6,7 @@ import re
 from enum import StrEnum
 
 from ragcorp.domain.text.folding import folded_in_place
+from ragcorp.domain.text.word_lists import word_set
 
 
 class Said(StrEnum):
@@ -19,7 +20,7 @@ class Said(StrEnum):
 MAX_BARE = 3
 """So few words without a verb that is known state nothing: they are looked for."""
 
-_WORDS_WITHOUT_CONTENT = """
+_EMPTY = word_set("""
     a ahi al algo alli ante aqui aquel aquella aquellas aquello aquellos como con cual cuales cuando cuanta cuantas
     cuanto cuantos de del desde donde e el ella ellas ello ellos en entre era es esa esas ese eso esos esta estas este
     esto estos fue ha hay la las le les lo los mas me mi mia mio mis mucho muy ni no nos nosotros o os para pero por
@@ -31,8 +32,7 @@ _WORDS_WITHOUT_CONTENT = """
     ao aos com da das dela dele do dos ela elas ele eles em essa essas esse esses eu isso isto mas meu minha na nao nas
     nela nele nem nos num onde ou pela pelo qual quais quando quanta quantas quanto quantos quem sao seu seus sim sua
     suas tem um uma umas uns voce voces
-"""
-_EMPTY = frozenset(_WORDS_WITHOUT_CONTENT.split())
+""")
 
 _THANKS = (
     r"(?:(?:muchas|muchisimas|mil) )?gracias(?: de nuevo)?|thanks(?: (?:a lot|again))?|thank you(?: (?:so|very) much)?|"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ragcorp.domain.answers import QuotedPiece
 from ragcorp.domain.citations.quoting import inside_quotes
 from ragcorp.domain.text.folding import folded_in_place
-from ragcorp.domain.text.speakers import neutral_name
+from ragcorp.domain.text.neutral_text import neutral_name
 from ragcorp.infrastructure.extractive.scoring import Part, decided, has_value
 from ragcorp.infrastructure.extractive.selection import Chosen
 from ragcorp.infrastructure.extractive.statements import Cell, is_clause_heading
@@ -27,15 +27,7 @@ YES_NO = {
     "de": ("Ja", "Nein"),
     "ca": ("Sí", "No"),
 }
-EARLIER = {
-    "es": "Antes",
-    "en": "Earlier",
-    "pt": "Antes",
-    "fr": "Avant",
-    "it": "Prima",
-    "de": "Früher",
-    "ca": "Abans",
-}
+EARLIER = {"es": "Antes", "en": "Earlier", "pt": "Antes", "fr": "Avant", "it": "Prima", "de": "Früher", "ca": "Abans"}
 """Precedes the citation of a statement that is no longer in force. It is not quoted: it is not the answer."""
 
 _WORD = re.compile(r"[^\W_]+")

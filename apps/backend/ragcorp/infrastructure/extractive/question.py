@@ -7,46 +7,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragcorp.domain.text.folding import folded_in_place
-from ragcorp.infrastructure.extractive.expected_kinds import expected_kinds
-from ragcorp.infrastructure.extractive.values import MONTHS, ValueKind
-from ragcorp.infrastructure.extractive.words import listed
+from ragcorp.domain.text.word_lists import word_set
+from ragcorp.infrastructure.extractive.values import MONTHS, ValueKind, expected_kinds
 
-QUESTION_WORDS = frozenset(
-    listed(
-        """
-        que cual cuales cuanto cuanta cuantos cuantas cuando donde adonde quien quienes como segun
-        what which who whom whose when where why how much many
-        qual quais quanto quanta quantos quantas quando onde quem
-        quel quelle quels quelles combien quand qui comment pourquoi
-        quale quali quanti quante dove chi perche
-        was welche welcher welches wer wann wo warum wie viel viele
-        quin quina quins quines quan on qui com
-        """
-    )
-)
-HELPING_WORDS = frozenset(
-    listed(
-        """
-        a actualmente ahora al aparece aquel aun cada con concretamente da dan dar de debe deben deber debo
-        decir del desde di dice dicen dime dolares e el en entre era es esa ese eso esta estaba establece estan
-        estar estara este esto euro euros exactamente favor figura final finalmente fue fueron gracias ha haber
-        habla habra hace haceis hacemos hacen hacer hago han hasta hay he hemos hizo hola indica ir la las le
-        les llama llaman llamar lleva llevar lo los mas me mi mis muestra muy necesita necesitamos necesito no
-        nos nuestra nuestras nuestro nuestros o para pasa pasar podemos poder podria por prevista previstas
-        previsto previstos pude puede pueden puedes puedo queremos querer quiere quieren quiero recoge regula
-        sabe saber sabes se sea seguir seguira ser sera seran si siempre significa significado significan sigue
-        siguen sin sobre solo son su sus tan tanto tendra tendran tenemos tener tengo tenia tiene tienen toca
-        tocado toco todavia trata tratan tuvo u un una unas unos va vamos van vas ve veces ven verdad vez vio
-        voy y ya
-        a about after an and any are as at be been before being by can could did do does due for from get gets
-        got had has have he her his i if in into is it its may mean means might most must my no not of on or our
-        out same shall she should so than that the their then there these they this those to until us want was
-        we were will with without would you your
-        ao aos as com da das de deve do dos e em esta estao foi ha ja meu minha na nas no nos nossa nosso o
-        os ou para pela pelo pode por posso sao se sem ser sera seu sua tem ter um uma umas uns
-        """
-    )
-)
+QUESTION_WORDS = word_set("""
+    que cual cuales cuanto cuanta cuantos cuantas cuando donde adonde quien quienes como segun
+    what which who whom whose when where why how much many
+    qual quais quanto quanta quantos quantas quando onde quem
+    quel quelle quels quelles combien quand qui comment pourquoi
+    quale quali quanti quante dove chi perche
+    was welche welcher welches wer wann wo warum wie viel viele
+    quin quina quins quines quan on qui com
+""")
+HELPING_WORDS = word_set("""
+    a actualmente ahora al aparece aquel aun cada con concretamente da dan dar de debe deben deber debo
+    decir del desde di dice dicen dime dolares e el en entre era es esa ese eso esta estaba establece estan
+    estar estara este esto euro euros exactamente favor figura final finalmente fue fueron gracias ha haber
+    habla habra hace haceis hacemos hacen hacer hago han hasta hay he hemos hizo hola indica ir la las le
+    les llama llaman llamar lleva llevar lo los mas me mi mis muestra muy necesita necesitamos necesito no
+    nos nuestra nuestras nuestro nuestros o para pasa pasar podemos poder podria por prevista previstas
+    previsto previstos pude puede pueden puedes puedo queremos querer quiere quieren quiero recoge regula
+    sabe saber sabes se sea seguir seguira ser sera seran si siempre significa significado significan sigue
+    siguen sin sobre solo son su sus tan tanto tendra tendran tenemos tener tengo tenia tiene tienen toca
+    tocado toco todavia trata tratan tuvo u un una unas unos va vamos van vas ve veces ven verdad vez vio
+    voy y ya
+    a about after an and any are as at be been before being by can could did do does due for from get gets
+    got had has have he her his i if in into is it its may mean means might most must my no not of on or our
+    out same shall she should so than that the their then there these they this those to until us want was
+    we were will with without would you your
+    ao aos as com da das de deve do dos e em esta estao foi ha ja meu minha na nas no nos nossa nosso o
+    os ou para pela pelo pode por posso sao se sem ser sera seu sua tem ter um uma umas uns
+""")
 """Verbs and particles that stop word lists lack, or that belong to another language than the document's."""
 
 _IDIOM = re.compile(
@@ -61,14 +52,12 @@ _FOCUS = re.compile(
     r"quien(?:es)? (?:es|son|fue|era|sera) (?:el|la|los|las)|who (?:is|was) the|"
     r"what(?: (?:is|are|was))?(?: the)?|qual e [oa]|que)\s+([^\W\d_]{3,})"
 )
-LOOSE_FOCUS = frozenset(
-    listed(
-        "ciudad pais lugar sitio localidad tipo clase parte cosa significa dia fecha hora numero codigo "
-        "importe cantidad persona nombre tiempo plazo antelacion preaviso duracion periodo precio coste costo "
-        "valor version metros kilos kilometros litros grados date number code time day city country kind "
-        "minimum price cost amount porcentaje percentage mes meses month dias fechas horas "
-        "veces semanas anos años minutos "
-    )
+LOOSE_FOCUS = word_set(
+    "ciudad pais lugar sitio localidad tipo clase parte cosa significa dia fecha hora numero codigo "
+    "importe cantidad persona nombre tiempo plazo antelacion preaviso duracion periodo precio coste costo "
+    "valor version metros kilos kilometros litros grados date number code time day city country kind "
+    "minimum price cost amount porcentaje percentage mes meses month dias fechas horas "
+    "veces semanas anos años minutos "
 )
 """Nouns that a value of the expected kind replaces, or that say little."""
 
@@ -97,25 +86,21 @@ _VERB_FIRST = re.compile(r"^\W*(?:se )?(?:puedo|puede|pueden|podemos|hay|es|esta
 _AUXILIARY = re.compile(r"^\W*(?:is|are|was|were|do|does|did|can|could|may|must|will|would|has|have|should)\b")
 
 
-_OPENING = frozenset(listed("y e o ni and but or so pero mas entonces tambien also"))
-_OR_PRONOUNS = frozenset(listed("el la los las o os as"))
+_OPENING = word_set("y e o ni and but or so pero mas entonces tambien also")
+_OR_PRONOUNS = word_set("el la los las o os as")
 """After a noun they are pronouns, or begin another noun phrase: then the sentence has a verb."""
-_ARTICLES = _OR_PRONOUNS | frozenset(
-    listed(
-        "un una unos unas su sus mi mis tu tus nuestro nuestra nuestros nuestras ese esa esos esas otro otra otros "
-        "otras um uma seu sua seus suas meu minha al del ao aos da do das dos na nas pelo pela cada an these those"
-    )
+_ARTICLES = _OR_PRONOUNS | word_set(
+    "un una unos unas su sus mi mis tu tus nuestro nuestra nuestros nuestras ese esa esos esas otro otra otros "
+    "otras um uma seu sua seus suas meu minha al del ao aos da do das dos na nas pelo pela cada an these those"
 )
-_ENGLISH = frozenset(listed("the its their his her our your my"))
-_PREPOSITIONS = frozenset(
-    listed("a de en con para por sin sobre entre hasta desde segun em com ate of for in on with from to by at about")
+_ENGLISH = word_set("the its their his her our your my")
+_PREPOSITIONS = word_set(
+    "a de en con para por sin sobre entre hasta desde segun em com ate of for in on with from to by at about"
 )
-_NOUNS = frozenset(
-    listed(
-        "precio coste costo importe tarifa plazo fecha horario duracion vigencia vencimiento penalizacion multa fianza "
-        "garantia descuento telefono correo direccion numero codigo responsable titular proveedor porcentaje preaviso "
-        "antelacion ubicacion preco prazo valor price cost fee date deadline discount penalty warranty phone address"
-    )
+_NOUNS = word_set(
+    "precio coste costo importe tarifa plazo fecha horario duracion vigencia vencimiento penalizacion multa fianza "
+    "garantia descuento telefono correo direccion numero codigo responsable titular proveedor porcentaje preaviso "
+    "antelacion ubicacion preco prazo valor price cost fee date deadline discount penalty warranty phone address"
 )
 """They need no article."""
 

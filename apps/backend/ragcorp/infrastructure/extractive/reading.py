@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from uuid import UUID
 
 import anyio.to_thread
@@ -27,7 +28,12 @@ from ragcorp.infrastructure.extractive.terms import (
     make_terms,
     own_credit,
 )
-from ragcorp.infrastructure.extractive.thesaurus import GROUPS
+
+THESAURUS = tuple(files(__package__).joinpath("thesaurus.txt").read_text(encoding="utf-8").splitlines())
+"""Groups of business words with one meaning, in Spanish, English and Portuguese: a line each.
+
+Groups contain dictionary forms and forms with another stem; the text analyser turns them into lexemes.
+"""
 
 OPENING = 600
 """Characters at the beginning of a document that describe its subject."""
@@ -83,7 +89,7 @@ class Reader:
                 lexemes[question.words],
                 names=lexemes[names],
                 generic=lexemes[GENERIC],
-                groups=[lexemes[group] for group in GROUPS],
+                groups=[lexemes[group] for group in THESAURUS],
                 phrases=question.phrases,
                 vocabulary=frozenset().union(*(lexemes[text] for text in evidence)),
                 frequencies=await self._analyzer.document_frequencies(ordered, workspace=prompt.workspace),
@@ -106,7 +112,7 @@ class Reader:
     async def _lexemes(self, texts: Iterable[str], language: str) -> Mapping[str, frozenset[str]]:
         """Return the lexemes of the texts, and of the thesaurus, which is analysed once per language."""
         if language not in self._fixed:
-            self._fixed[language] = await self._analysed([GENERIC, *GROUPS], language)
+            self._fixed[language] = await self._analysed([GENERIC, *THESAURUS], language)
         return self._fixed[language] | await self._analysed(texts, language)
 
     async def _analysed(self, texts: Iterable[str], language: str) -> dict[str, frozenset[str]]:

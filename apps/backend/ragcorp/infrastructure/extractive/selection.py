@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from ragcorp.domain.text.folding import folded_in_place
+from ragcorp.domain.text.word_lists import word_set
 from ragcorp.infrastructure.extractive.question import Question
 from ragcorp.infrastructure.extractive.reading import Reading
 from ragcorp.infrastructure.extractive.scoring import Part, Scored, answers, pair_answers, part_of, score
 from ragcorp.infrastructure.extractive.statements import Statement
 from ragcorp.infrastructure.extractive.terms import NEAR
 from ragcorp.infrastructure.extractive.versions import changes, counterparts, later_message, supersedes
-from ragcorp.infrastructure.extractive.words import listed
 
 NEARLY_BEST = 0.12
 """Greatest difference to the best score of a statement that may answer where the best does not."""
@@ -47,11 +47,9 @@ CANDIDATES = 40
 _WORD = r"[A-ZÁÉÍÓÚÜÑ][\wáéíóúüñç]+"
 _NAME = re.compile(rf"{_WORD}(?:\s+(?:\d{{1,3}}\b|{_WORD}))+|(?<=[\w,;:|»”(] ){_WORD}|\b[A-Za-z]+-\d[\w-]*")
 _COMMAND = re.compile(r"\b[a-z]{2,12}(?: [a-z]{2,12})? --[a-z]+|`[^`]+`")
-_COMMON = frozenset(
-    listed(
-        "el la los las un una en por para con sin si no al del de se es su que como cuando cliente operador contrato "
-        "fecha responsable asunto articulo clausula acuerdo precio servicio total sí the"
-    )
+_COMMON = word_set(
+    "el la los las un una en por para con sin si no al del de se es su que como cuando cliente operador contrato "
+    "fecha responsable asunto articulo clausula acuerdo precio servicio total sí the"
 )
 
 
@@ -69,17 +67,6 @@ class Chosen:
     names: frozenset[str] = frozenset()
     older: Scored | None = None
     companion: Scored | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pair:
-    """``names`` (folded) are in both statements; ``coverage`` is that of both together."""
-
-    answer: Scored
-    link: Scored
-    names: frozenset[str]
-    score: float
-    coverage: float
 
 
 def choose(parts: Sequence[Question], readings: Sequence[Reading]) -> list[Chosen]:
@@ -119,13 +106,14 @@ def _best(part: Part, reading: Reading, taken: Sequence[tuple[int, int]]) -> Cho
         if best and scored.candidate.order in taken and scored.score >= best.score - REUSE and answers(scored, part):
             return Chosen(part=part, scored=scored)
     pair = _best_pair(ranked, part, reading.abouts)
-    if (
-        pair
-        and pair_answers(pair.answer, pair.link, part)
-        and (best is None or (pair.score > best.score + PAIR_MARGIN and pair.coverage > best.coverage + PAIR_MARGIN))
-    ):
-        paired = Chosen(part=part, scored=pair.answer, link=pair.link, names=pair.names)
-        return _current(paired, ranked, reading)
+    if pair:
+        paired, gain = pair
+        is_better = best is None or (
+            paired.scored.score + GAIN * gain > best.score + PAIR_MARGIN
+            and paired.scored.coverage + gain > best.coverage + PAIR_MARGIN
+        )
+        if is_better and paired.link and pair_answers(paired.scored, paired.link, part):
+            return _current(paired, ranked, reading)
     if best is None:
         return None
     chosen = _current(Chosen(part=part, scored=best), ranked, reading)
@@ -207,15 +195,15 @@ def _same_subject(one: Scored, other: Scored, part: Part) -> bool:
     return other.topic - one.topic <= OTHER_WORDS and (not part.question.kinds or one.value >= other.value)
 
 
-def _best_pair(ranked: Sequence[Scored], part: Part, abouts: Mapping[UUID, str]) -> _Pair | None:
-    """Return the pair with the highest score, or None where no link adds MIN_GAIN of the question's weight.
+def _best_pair(ranked: Sequence[Scored], part: Part, abouts: Mapping[UUID, str]) -> tuple[Chosen, float] | None:
+    """Return the pair with the highest score and its gain, or None where no link adds MIN_GAIN of the weight.
 
     A name in the subjects of both documents links nothing: all their statements share it.
     """
     plain_abouts = {document: folded_in_place(about) for document, about in abouts.items()}
     total = math.fsum(part.weights) or 1.0
     links = [(link, _names(link.candidate.statement, part.question.plain)) for link in _links(ranked, part)]
-    pairs: list[_Pair] = []
+    pairs: list[tuple[tuple[float, int, float], Chosen, float]] = []
     for answer in ranked[:CANDIDATES]:
         missing = [
             index for index, credit in enumerate(answer.candidate.credits) if credit < COVERED and part.weights[index]
@@ -245,16 +233,10 @@ def _best_pair(ranked: Sequence[Scored], part: Part, abouts: Mapping[UUID, str])
                 / total
             )
             if gain >= MIN_GAIN:
-                pairs.append(
-                    _Pair(
-                        answer=answer,
-                        link=link,
-                        names=shared,
-                        score=answer.score + GAIN * gain,
-                        coverage=answer.coverage + gain,
-                    )
-                )
-    return max(pairs, key=lambda pair: (pair.score, -pair.answer.candidate.passage.n, pair.link.score), default=None)
+                rank = (answer.score + GAIN * gain, -answer.candidate.passage.n, link.score)
+                pairs.append((rank, Chosen(part=part, scored=answer, link=link, names=shared), gain))
+    best = max(pairs, key=lambda pair: pair[0], default=None)
+    return best and (best[1], best[2])
 
 
 def _links(ranked: Sequence[Scored], part: Part) -> list[Scored]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from ragcorp.domain.text.folding import folded_in_place
+from ragcorp.domain.text.word_lists import word_set
 from ragcorp.infrastructure.extractive.words import listed
 
 
@@ -110,11 +111,9 @@ _OFFICE = re.compile(
 )
 _NAME = re.compile(rf"(?<=[\w,;:»”)]\s)(?:[«“\"])?(?:{_CAPITALISED}|[A-ZÑ]{{2,}}\b)")
 _CELL_AMOUNT = re.compile(r"\d+(?:[.  ]\d{3})*,\d{1,2}|\d+\.\d{2}")
-_ROLES = frozenset(
-    listed(
-        "operador cliente proveedor comprador contrato empresa parte partes usuario suministrador transportista "
-        "cargador arrendador arrendadora arrendataria licenciante titular anexo clausula articulo responsable comite"
-    )
+_ROLES = word_set(
+    "operador cliente proveedor comprador contrato empresa parte partes usuario suministrador transportista "
+    "cargador arrendador arrendadora arrendataria licenciante titular anexo clausula articulo responsable comite"
 )
 
 OPEN = 0.8
@@ -132,6 +131,56 @@ _FROM = re.compile(
     r"(?:\bmas de|\ba partir de|\bdesde|\bsuperior a|\bmayor (?:de|que)|\bpor encima de|\bmore than|\bover|\bmais de"
     rf"|>=?|≥)\s*{_RANGE_END}"
 )
+
+_MONEY = (
+    r"(?:cuesta|gast|costo|costar|coste|vale|paga|pagar|pago|cobra|cobrar|importe|precio|tarifa|cuota|renta|factur|"
+    r"presupuest|sueldo|salario|franquicia|multa|fianza|indemniz|abono|sale|"
+    r"price|cost|fee|amount|budget|salary|charge|pay|preco|custa|valor|taxa)"
+)
+_RATE = (
+    r"(?:porcentaje|descuento|recargo|penaliz|tope|comision|interes|iva|percentage|discount|rate|desconto|percentual)"
+)
+_TIME_UNITS = (
+    r"(?:segundos|minutos|horas|dias|semanas|meses|a[nñ]os|mensualidades|hours|days|weeks|months|years|minutes|seconds)"
+)
+_EXPECTED = {
+    r"\bque horas?\b|\bque horario\b|\bwhat time\b": "time",
+    rf"\bcuant[oa]s? tiempo|\bcuanto (?:tarda|dura)|\bcuant[oa]s {_TIME_UNITS}|\bcuanta antelacion"
+    r"|\bque (?:plazo|antelacion|preaviso|duracion|periodo)|\bcual es el plazo|\bhow long"
+    rf"|\bhow many {_TIME_UNITS}|\bwhat (?:term|notice)|\bquanto tempo|\bquant[oa]s {_TIME_UNITS}": "duration",
+    r"\bcada cuant[oa]s?\b|\bcada que tiempo\b|\bfrecuencia\b|\bhow often\b": "frequency",
+    r"\bcuantas veces\b|\bhow many times\b": "frequency quantity",
+    r"\b(?:que|cual es el|which|what) (?:mes|month)\b": "month",
+    r"\b(?:que|cual es el) (?:dias?|a[nñ]o)\b|\b(?:que|cual es la) fecha|\b(?:what|which) (?:date|day)"
+    r"|\bque data\b": "date",
+    r"\bcuando\b|\bwhen\b|\bquando\b": "date time duration",
+    r"^\W*(?:a|con) quien(?:es)?\b|^\W*whom\b": "person name",
+    r"^\W*(?:\w+ )?(?:quien(?:es)?|who|whose|quem)\b|\bque persona": "person",
+    r"\b(?:que|cual es el|cual es la direccion de) (?:correo|e-?mail|buzon)\b|\bwhat e-?mail": "email",
+    r"\b(?:que|cual es el|cual es la) (?:numero de )?(?:telefono|extension)\b|\bwhat phone": "phone",
+    r"\bque (?:codigo|referencia|numero|expediente|cif|nif|matricula|serie|puerto)"
+    r"|\bcual es el (?:codigo|numero|cif|nif|puerto|expediente)|\b(?:what|which) (?:code|number|port)": "code",
+    rf"\bcuanto(?: \w+){{0,2}} {_MONEY}|\bque {_MONEY}|\bcual(?: \w+){{0,3}} {_MONEY}|\bhow much\b"
+    rf"|\bwhat(?: \w+){{0,4}} {_MONEY}|\bquanto {_MONEY}|^\W*precio\b|\ba cuanto\b|\bcuantos euros\b": "amount",
+    rf"\b(?:que|cual|cuanto)(?: \w+){{0,4}} {_RATE}|\bwhat(?: \w+){{0,3}} {_RATE}|\bse descuenta": "percent amount",
+    r"\bque version|\bversion minima|\bwhat\b[^?]*\bversion|\bwhich version": "version",
+    r"\bque (?:empresa|compa[nñ]ia|proveedor|banco|marca|fabricante|aseguradora|ciudad|pais)"
+    r"|\bwhich (?:company|city)|\bdonde\b|\bwhere\b|\bonde\b": "name",
+    r"\bcuant[oa]\b": "amount percent duration quantity",
+    r"\bcomo se llama|\bcual es el nombre|\bque nombre|\bwhat is the name"
+    r"|\bwhat (?:is|are) .{3,40} called": "name code person",
+    r"\bcuant[oa]s\b|\bhow many\b|\bquant[oa]s?\b": "quantity",
+}
+"""The kinds that a question expects, by its words. The first match decides: narrow patterns come before wide ones."""
+
+_EXPECTED_KINDS = [
+    (re.compile(pattern), frozenset(map(ValueKind, listed(kinds)))) for pattern, kinds in _EXPECTED.items()
+]
+
+
+def expected_kinds(question: str) -> frozenset[ValueKind]:
+    """Return the kinds of values that may answer a folded question, from its question word on; none if any may."""
+    return next((kinds for pattern, kinds in _EXPECTED_KINDS if pattern.search(question)), frozenset())
 
 
 def found_values(text: str, kind: ValueKind) -> list[str]:

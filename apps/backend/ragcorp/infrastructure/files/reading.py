@@ -16,9 +16,8 @@ from ragcorp.domain.exceptions import (
     InvalidInputError,
     UnreadableDocumentError,
 )
-from ragcorp.domain.files.allowed_roots import denied
 from ragcorp.domain.files.passage_text import MAX_CHARACTERS
-from ragcorp.domain.files.values import FileText
+from ragcorp.domain.files.values import FileText, denied
 from ragcorp.infrastructure.files.root_folder import OpenedFile
 from ragcorp.infrastructure.files.safe_open import Roots
 

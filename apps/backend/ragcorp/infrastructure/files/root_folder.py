@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Self, TypeVar
 
 from ragcorp.domain.exceptions import FileAccessError, FileNotFoundInRootsError, InvalidInputError
-from ragcorp.domain.files.allowed_roots import OUTSIDE, denied
-from ragcorp.domain.files.values import MAX_PATH
+from ragcorp.domain.files.values import MAX_PATH, OUTSIDE, denied
 from ragcorp.domain.text.checks import require_length, require_utf8
 from ragcorp.infrastructure.files.roots import Root
 

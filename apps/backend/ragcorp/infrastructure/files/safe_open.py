@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ragcorp.domain.exceptions import FileAccessDeniedError, FileNotFoundInRootsError
-from ragcorp.domain.files.allowed_roots import denied
+from ragcorp.domain.files.values import denied
 from ragcorp.infrastructure.files.root_folder import (
     FOLDER,
     NO_FILE,

@@ -9,8 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 from ragcorp.domain.exceptions import AnswererUnavailableError, SourceUnavailableError
-from ragcorp.domain.observers import TokenObservers
-from ragcorp.domain.ports.observers import TokenObserver
+from ragcorp.domain.ports.observers import TokenObserver, TokenObservers
 from ragcorp.infrastructure.network.egress import REFUSED, reason_of_status, was_refused
 from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
 

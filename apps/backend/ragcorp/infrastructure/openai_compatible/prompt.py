@@ -11,8 +11,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from ragcorp.domain.answers import AnswerPrompt, Passage
-from ragcorp.domain.text.neutral_text import neutral_lines
-from ragcorp.domain.text.speakers import neutral_name
+from ragcorp.domain.text.neutral_text import neutral_lines, neutral_name
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam

@@ -9,7 +9,7 @@ from ragcorp.domain.collections import Item
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.ports.observers import TokenObserver
 from ragcorp.domain.text.checks import is_blank
-from ragcorp.domain.text.speakers import neutral_name
+from ragcorp.domain.text.neutral_text import neutral_name
 from ragcorp.infrastructure.openai_compatible.client import Endpoint
 from ragcorp.infrastructure.openai_compatible.completion import Completions
 from ragcorp.infrastructure.openai_compatible.prompt import boundary_for, neutralised, neutralised_line

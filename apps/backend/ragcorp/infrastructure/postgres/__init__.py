@@ -1,1 +1,4 @@
-"""PostgreSQL with pgvector. One package per table family; every SQL statement of the product is below here."""
+"""PostgreSQL with pgvector: one package per table family, and every SQL statement of the product.
+
+The SQL functions that the statements call are in ``alembic/versions``.
+"""

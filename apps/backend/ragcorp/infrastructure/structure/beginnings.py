@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ragcorp.domain.structure.entities import EntityKind
-from ragcorp.domain.text.clause_numbers import number_at
+from ragcorp.domain.text.clause_numbers import NumberSpan, number_at
 from ragcorp.domain.text.folding import folded
 
 MAX_TITLE, MAX_TITLE_WORDS = 90, 12
@@ -68,6 +68,10 @@ class Beginning:
     contents: bool = False
     brief: bool = False
 
+    @property
+    def look(self) -> tuple[bool, bool, bool]:
+        return self.sure, self.titled, self.brief
+
 
 def beginning(head: str, *, heading: bool, contract: bool) -> Beginning | None:
     """Return the part that a line without markup begins, None if it only mentions a part or is prose.
@@ -99,17 +103,18 @@ def title_below(line: str) -> str:
     return "" if beginning(line, heading=False, contract=False) else line
 
 
-def _cue(head: str, word: str, end: int) -> Beginning | None:
+def _number_after(head: str, end: int) -> NumberSpan | None:
     gap = _GAP.match(head, end)
-    found = number_at(head, gap.end(), expected=True) if gap else None
-    if not found:
+    return number_at(head, gap.end(), expected=True) if gap else None
+
+
+def _cue(head: str, word: str, end: int) -> Beginning | None:
+    number = _number_after(head, end)
+    title = _title(head, number.end, shouted=head[:end].isupper()) if number else None
+    if not number or title is None:
         return None
-    title = _title(head, found.end, shouted=head[:end].isupper())
-    if title is None:
-        return None
-    return Beginning(
-        kind=_CUES[word], rank=CLAUSE, number=found.number, name=_name(head, found.end, title), title=title
-    )
+    name = _name(head, number.end, title)
+    return Beginning(kind=_CUES[word], rank=CLAUSE, number=number.number, name=name, title=title)
 
 
 def _group(head: str, word: str, end: int, *, heading: bool) -> Beginning | None:
@@ -132,9 +137,8 @@ def _group(head: str, word: str, end: int, *, heading: bool) -> Beginning | None
     if title is None or not (number or heading or head[:end].isupper() or not title):
         return None
     label = f"{head[:end]} {number}" if number else ""
-    return Beginning(
-        kind=EntityKind.SECTION, rank=rank, number=None, name=_name(head, behind, title), title=title, group=label
-    )
+    name = _name(head, behind, title)
+    return Beginning(kind=EntityKind.SECTION, rank=rank, number=None, name=name, title=title, group=label)
 
 
 def _provision(head: str, end: int, *, heading: bool) -> Beginning | None:
@@ -142,21 +146,14 @@ def _provision(head: str, end: int, *, heading: bool) -> Beginning | None:
     word = _WORD.match(head, gap.end()) if gap else None
     if not word or folded(word[0]) not in _PROVISION_KINDS:
         return None
-    gap = _GAP.match(head, word.end())
-    found = number_at(head, gap.end(), expected=True) if gap else None
-    behind = found.end if found else word.end()
+    number = _number_after(head, word.end())
+    behind = number.end if number else word.end()
     title = _title(head, behind, shouted=head[:end].isupper())
-    if title is None or (found is None and not heading and title and not head[:end].isupper()):
+    if title is None or (number is None and not heading and title and not head[:end].isupper()):
         return None
-    label = f"{head[: word.end()]} {found.number}" if found else ""
-    return Beginning(
-        kind=EntityKind.SECTION,
-        rank=_UNNUMBERED,
-        number=None,
-        name=_name(head, behind, title),
-        title=title,
-        group=label,
-    )
+    label = f"{head[: word.end()]} {number.number}" if number else ""
+    name = _name(head, behind, title)
+    return Beginning(kind=EntityKind.SECTION, rank=_UNNUMBERED, number=None, name=name, title=title, group=label)
 
 
 def _ordinal(head: str, word: str, *, heading: bool) -> Beginning | None:
@@ -186,14 +183,16 @@ def _figure(head: str, *, heading: bool, contract: bool) -> Beginning | None:
     separator = _SEPARATOR.match(head, found.end)
     between = separator[0] if separator else ""
     behind = head[found.end + len(between) :]
+    depth = found.number.count(".")
     if not behind:
-        return _bare(head, found.number) if heading and contract else None
+        if not (heading and contract):
+            return None
+        return Beginning(kind=EntityKind.CLAUSE, rank=FIGURE + depth, number=found.number, name=head, title="")
     ordinal = "ª" in head[: found.end + len(between)]
     stopped = _STOPPED.search(between) is not None
     opens = behind[0].isupper() or behind[0] in "«\"“'¿¡"
     if title is None or not between or not opens or (ordinal and not stopped):
         return None
-    depth = found.number.count(".")
     return Beginning(
         kind=EntityKind.CLAUSE if contract or not heading else EntityKind.SECTION,
         rank=CLAUSE if ordinal else FIGURE + depth,
@@ -202,12 +201,6 @@ def _figure(head: str, *, heading: bool, contract: bool) -> Beginning | None:
         title=title,
         sure=heading and (depth > 0 or stopped),
         titled=ordinal,
-    )
-
-
-def _bare(head: str, number: str) -> Beginning:
-    return Beginning(
-        kind=EntityKind.CLAUSE, rank=FIGURE + number.count("."), number=number, name=head, title="", sure=True
     )
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ragcorp.infrastructure.structure.beginnings import CLAUSE, Beginning
+
 MAX_OPEN_RUNS = 8
 MAX_SKIP = 3
 """How far a number may lie behind the one before: a line may be lost to a page break."""
@@ -17,27 +19,9 @@ UNLIKE_NONE = 2
 _PART = re.compile(r"[.-]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Numbered:
-    """``sure``: it counts anyway. ``word``: it is an ordinal. ``titled``: it looks like a heading.
-
-    ``brief``: nothing but a short title stands in its line.
-    """
-
-    number: str
-    sure: bool = False
-    word: bool = False
-    titled: bool = False
-    brief: bool = False
-
-    @property
-    def look(self) -> tuple[bool, bool, bool]:
-        return self.sure, self.titled, self.brief
-
-
 @dataclass(slots=True)
 class _Run:
-    """``looks`` are those of the last number of each depth; ``flat``: single figures alone, as a list has them."""
+    """``looks`` are those of the last number of each depth; ``flat``: only single figures, as in a list."""
 
     last: tuple[int, ...]
     members: list[int] = field(default_factory=list)
@@ -45,7 +29,7 @@ class _Run:
     flat: bool = True
 
 
-def in_order(numbered: Sequence[Numbered], *, contract: bool) -> frozenset[int]:
+def in_order(numbered: Sequence[Beginning], *, contract: bool) -> frozenset[int]:
     """Return the positions that count: sure ones, and those in a run of numbers of which each follows the one before.
 
     ``5``, ``4.3``, ``4.4`` and ``4.2.1`` follow ``4.2``. A run begins with ones (``1``, ``1.1``) or with a sure number.
@@ -54,44 +38,43 @@ def in_order(numbered: Sequence[Numbered], *, contract: bool) -> frozenset[int]:
     sure one; a single figure counts where one of its run has figures of its own (``4.1``) or, in a contract, where it
     looks like a heading.
     """
-    numbers = [_parts(each.number) for each in numbered]
+    numbers = [_parts(begins.number or "") for begins in numbered]
     runs: list[_Run] = []
     open_runs: list[_Run] = []
-    for position, (each, parts) in enumerate(zip(numbered, numbers, strict=True)):
-        again = " " in each.number
+    for position, (begins, parts) in enumerate(zip(numbered, numbers, strict=True)):
         near = (run for run in reversed(open_runs) if 0 <= parts[0] - run.last[0] <= MAX_SKIP)
-        fits = [run for run in near if _follows(run.last, parts, again=again)]
-        run = max(fits, key=lambda run: _likeness(run, each, len(parts)), default=None)
+        fits = [run for run in near if _follows(run.last, parts, again=" " in (begins.number or ""))]
+        run = max(fits, key=lambda run: _likeness(run, begins, len(parts)), default=None)
         if run:
             open_runs.remove(run)
-        elif each.sure or all(part == 1 for part in parts):
+        elif begins.sure or all(part == 1 for part in parts):
             run = _Run(parts)
             runs.append(run)
         else:
             continue
         run.last = parts
         run.members.append(position)
-        run.looks[len(parts)] = each.look
-        run.flat &= len(parts) == 1 and not each.sure
+        run.looks[len(parts)] = begins.look
+        run.flat &= len(parts) == 1 and not begins.sure
         open_runs.append(run)
         if len(open_runs) > MAX_OPEN_RUNS:
             open_runs.remove(next((run for run in open_runs if run.flat), open_runs[0]))
     return frozenset(position for run in runs for position in _counting(run, numbered, numbers, contract=contract))
 
 
-def _likeness(run: _Run, each: Numbered, depth: int) -> int:
+def _likeness(run: _Run, begins: Beginning, depth: int) -> int:
     look = run.looks.get(depth)
     if look is None:
         return UNLIKE_NONE
-    return sum(a == b for a, b in zip(look, each.look, strict=True))
+    return sum(a == b for a, b in zip(look, begins.look, strict=True))
 
 
 def _counting(
-    run: _Run, numbered: Sequence[Numbered], numbers: Sequence[tuple[int, ...]], *, contract: bool
+    run: _Run, numbered: Sequence[Beginning], numbers: Sequence[tuple[int, ...]], *, contract: bool
 ) -> list[int]:
     members = run.members
     parents = {numbers[position][:-1] for position in members}
-    words = [position for position in members if numbered[position].word]
+    words = [position for position in members if numbered[position].rank == CLAUSE]
     titled = [position for position in members if contract and numbered[position].titled]
     # a heading is sure: the paragraphs below it are not numbered like it
     chapters = any(numbers[position] in parents and not numbered[position].sure for position in members)
@@ -99,16 +82,16 @@ def _counting(
     enough = len(members) >= FEWEST_FIGURES or (len(members) == FEWEST_WORDS and first_sure)
 
     def counts(position: int) -> bool:
-        each = numbered[position]
-        if each.sure:
+        begins = numbered[position]
+        if begins.sure:
             return True
-        if each.word:
-            return len(words) >= FEWEST_WORDS or each.number.startswith("unica")
+        if begins.rank == CLAUSE:
+            return len(words) >= FEWEST_WORDS or (begins.number or "").startswith("unica")
         if len(numbers[position]) > 1:
             return enough
         if numbers[position] in parents or chapters:
             return enough
-        return enough and contract and each.titled and len(titled) >= FEWEST_WORDS
+        return enough and contract and begins.titled and len(titled) >= FEWEST_WORDS
 
     return [position for position in members if counts(position)]
 

@@ -11,7 +11,7 @@ from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.domain.text.entity_names import article_name, clause_name, heading_name, is_empty
 from ragcorp.infrastructure.markdown_blocks import BlockHeading
 from ragcorp.infrastructure.structure.beginnings import CLAUSE, FIGURE, MAX_TITLE, Beginning, beginning, title_below
-from ragcorp.infrastructure.structure.clause_order import Numbered, in_order
+from ragcorp.infrastructure.structure.clause_order import in_order
 from ragcorp.infrastructure.structure.text_span import Lines, Mark
 
 MAX_HEAD = 300
@@ -148,23 +148,11 @@ def _starts_paragraph(lines: Lines, index: int) -> bool:
 
 def _counted(found: Sequence[_Found], *, contract: bool) -> list[_Found]:
     """Return the sure ones, and of the others those that come in order."""
-    asked = _until_cue(found, {offset for offset, begins in found if begins.sure and begins.rank == CLAUSE})
-    numbered = [(offset, begins) for offset, begins in asked if begins.number is not None]
-    accepted = in_order(
-        [
-            Numbered(
-                number=begins.number or "",
-                sure=begins.sure,
-                word=begins.rank == CLAUSE,
-                titled=begins.titled,
-                brief=begins.brief,
-            )
-            for _, begins in numbered
-        ],
-        contract=contract,
-    )
+    candidates = _until_cue(found, {offset for offset, begins in found if begins.sure and begins.rank == CLAUSE})
+    numbered = [(offset, begins) for offset, begins in candidates if begins.number is not None]
+    accepted = in_order([begins for _, begins in numbered], contract=contract)
     ordered = {numbered[position][0] for position in accepted}
-    kept = [(offset, begins) for offset, begins in asked if begins.sure or offset in ordered]
+    kept = [(offset, begins) for offset, begins in candidates if begins.sure or offset in ordered]
     return _until_cue(kept, {offset for offset, begins in kept if begins.rank == CLAUSE})
 
 
@@ -201,7 +189,7 @@ def _without_contents(text: str, lines: Lines, found: list[_Found], levels: froz
         elif not dropped[position] and found[position][0] not in levels:
             # the text follows the last line of the contents
             dropped[position] = labels[position + 1] == labels[first] and last[labels[position]] > position
-    return [each for position, each in enumerate(found) if not dropped[position]]
+    return [entry for position, entry in enumerate(found) if not dropped[position]]
 
 
 def _is_entry(lines: Lines, offset: int, end: int) -> bool:
@@ -223,7 +211,7 @@ def _mark(offset: int, begins: Beginning, heading: BlockHeading | None, *, below
     written = [title, begins.name, begins.title, begins.group, below, below and f"{begins.name} {below}"]
     if begins.group and begins.title:
         written.append(begins.name.removesuffix(begins.title).rstrip(" .:-"))
-    names = [heading_name(each) for each in written if each]
+    names = [heading_name(text) for text in written if text]
     label = title
     if begins.kind is not EntityKind.SECTION:
         label = f"{begins.kind.value} {begins.number}"

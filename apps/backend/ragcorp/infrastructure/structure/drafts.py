@@ -1,10 +1,11 @@
-"""From what was found in a text to the drafts of entities: heads, tokens, keys, and what is embedded."""
+"""Turns the entities of code and text into drafts: heads, tokens, keys, and the embedded text."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ragcorp.domain.ports.structure import Tokenizer
 from ragcorp.domain.structure.entities import MAX_ENTITY_CHARACTERS, MAX_HEAD_TOKENS, EntityDraft
@@ -30,64 +31,72 @@ class Drafts:
         self._keys: dict[str, int] = {}
 
     def of_code(self, entities: Sequence[CodeEntity], *, language: str) -> tuple[EntityDraft, ...]:
-        starts = [0, *(found.end() for found in re.finditer("\n", self._text))]
-        keys = [self._key(f"{self._path}::{found.qualified}" if found.qualified else self._path) for found in entities]
+        starts = [0, *(line_feed.end() for line_feed in re.finditer("\n", self._text))]
+        keys = [
+            self._key(f"{self._path}::{entity.qualified}" if entity.qualified else self._path) for entity in entities
+        ]
         drafts = []
-        for key, found in zip(keys, entities, strict=True):
-            content, cut = _cut_characters(found.content)
-            tokens = self._tokenizer.count(content)
-            head = content if tokens <= MAX_HEAD_TOKENS else self._head(content, lead=found.lead, body=found.body)
-            drafts.append(
-                EntityDraft(
-                    key=key,
-                    kind=found.kind,
-                    name=found.name,
-                    names=found.names,
-                    container=None if found.container is None else keys[found.container],
-                    language=language,
-                    content=content,
-                    head=head,
-                    token_count=tokens,
-                    head_tokens=tokens if head is content else self._tokenizer.count(head),
-                    line_start=bisect_right(starts, found.start),
-                    line_end=bisect_right(starts, self._last(found.start, found.end)),
-                    calls=found.calls,
-                    index_text=(
-                        self._index_text(found.qualified, content)
-                        if language and (found.qualified or tokens >= MIN_FILE_TOKENS)
-                        else None
-                    ),
-                    cut=cut,
-                )
+        for key, entity in zip(keys, entities, strict=True):
+            draft = self._draft(
+                entity,
+                entity.content,
+                key=key,
+                container=None if entity.container is None else keys[entity.container],
+                language=language,
+                lines=(bisect_right(starts, entity.start), bisect_right(starts, self._last(entity.start, entity.end))),
             )
+            is_embedded = language and (entity.qualified or draft.token_count >= MIN_FILE_TOKENS)
+            index_text = self._index_text(entity.qualified, draft.content) if is_embedded else None
+            drafts.append(replace(draft, calls=entity.calls, index_text=index_text))
         return tuple(drafts)
 
     def of_text(self, spans: Sequence[TextSpan]) -> tuple[EntityDraft, ...]:
-        renamed = {span.key: self._key(span.key) for span in spans}
-        drafts = []
-        for span in spans:
-            whole = self._text[span.start : span.end] if span.content is None else span.content
-            content, cut = _cut_characters(whole.rstrip())
-            tokens = self._tokenizer.count(content)
-            head = content if tokens <= MAX_HEAD_TOKENS else cut_lines(content, MAX_HEAD_TOKENS, self._tokenizer)
-            drafts.append(
-                EntityDraft(
-                    key=renamed[span.key],
-                    kind=span.kind,
-                    name=span.name,
-                    names=span.names,
-                    container=None if span.container is None else renamed[span.container],
-                    language="",
-                    content=content,
-                    head=head,
-                    token_count=tokens,
-                    head_tokens=tokens if head is content else self._tokenizer.count(head),
-                    line_start=span.line_start,
-                    line_end=span.line_end,
-                    cut=cut,
-                )
+        keys = {span.key: self._key(span.key) for span in spans}
+        return tuple(
+            self._draft(
+                span,
+                (self._text[span.start : span.end] if span.content is None else span.content).rstrip(),
+                key=keys[span.key],
+                container=None if span.container is None else keys[span.container],
+                language="",
+                lines=(span.line_start, span.line_end),
             )
-        return tuple(drafts)
+            for span in spans
+        )
+
+    def _draft(
+        self,
+        entity: CodeEntity | TextSpan,
+        whole: str,
+        *,
+        key: str,
+        container: str | None,
+        language: str,
+        lines: tuple[int, int],
+    ) -> EntityDraft:
+        content, cut = _cut_characters(whole)
+        tokens = self._tokenizer.count(content)
+        head = content
+        if tokens > MAX_HEAD_TOKENS:
+            if isinstance(entity, CodeEntity):
+                head = self._head(content, entity)
+            else:
+                head = cut_lines(content, MAX_HEAD_TOKENS, self._tokenizer)
+        return EntityDraft(
+            key=key,
+            kind=entity.kind,
+            name=entity.name,
+            names=entity.names,
+            container=container,
+            language=language,
+            content=content,
+            head=head,
+            token_count=tokens,
+            head_tokens=tokens if head is content else self._tokenizer.count(head),
+            line_start=lines[0],
+            line_end=lines[1],
+            cut=cut,
+        )
 
     def _last(self, start: int, end: int) -> int:
         """Return the offset of the last character that is no white space."""
@@ -104,8 +113,9 @@ class Drafts:
         self._keys[key] = 1
         return key
 
-    def _head(self, content: str, *, lead: int, body: int) -> str:
+    def _head(self, content: str, entity: CodeEntity) -> str:
         """Return the signature, above it what half of the rest takes of its comment, and the first lines after it."""
+        lead, body = entity.lead, entity.body
         comment, definition = content[:lead], content[lead:]
         if comment:
             room = MAX_HEAD_TOKENS - self._tokenizer.count(content[lead : max(lead, body)])

@@ -17,10 +17,9 @@ from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
 from ragcorp.domain.exceptions import RagcorpError
-from ragcorp.interface.http.answers.ask_routes import router as ask_router
-from ragcorp.interface.http.answers.context_routes import router as context_router
+from ragcorp.interface.http.answers.routes import router as answers_router
+from ragcorp.interface.http.call import HttpServices
 from ragcorp.interface.http.collections.routes import router as collections_router
-from ragcorp.interface.http.documents.bulk_routes import router as bulk_router
 from ragcorp.interface.http.documents.routes import router as documents_router
 from ragcorp.interface.http.files.routes import router as files_router
 from ragcorp.interface.http.graph.routes import router as graph_router
@@ -41,21 +40,17 @@ from ragcorp.interface.http.protocol.problems import BodyStalledError, Problem, 
 from ragcorp.interface.http.protocol.validation import field_errors
 from ragcorp.interface.http.protocol.whole_files import whole_files
 from ragcorp.interface.http.search.routes import router as search_router
-from ragcorp.interface.http.services import HttpServices
-from ragcorp.interface.http.system.page_routes import BUILT, PageRoutes
-from ragcorp.interface.http.system.status_routes import router as status_router
-from ragcorp.interface.http.system.system_routes import ASSETS, ASSETS_PATH
+from ragcorp.interface.http.system.page_routes import BUILT, page_routes
+from ragcorp.interface.http.system.system_routes import ASSETS, ASSETS_PATH, status_router
 from ragcorp.interface.http.system.system_routes import router as system_router
 from ragcorp.tracing import note_refusal
 
 ROUTERS = (
     search_router,
-    ask_router,
-    context_router,
+    answers_router,
     status_router,
     hydration_router,
     files_router,
-    bulk_router,
     documents_router,
     collections_router,
     graph_router,
@@ -85,7 +80,7 @@ def create_app(services: HttpServices, limits: HttpLimits, *, page: Path = BUILT
     app.state.description = cache(lambda: describe(version=_version(), routes=app.routes, limits=limits))
     for router in ROUTERS:
         app.router.routes.extend(router.routes)
-    PageRoutes(folder=page).add_to(app.router.routes)
+    app.router.routes.extend(page_routes(page))
     app.mount(ASSETS_PATH, whole_files(StaticFiles(directory=ASSETS)), name="assets")
 
     for kind in (RagcorpError, RequestRefusedError, BodyStalledError):

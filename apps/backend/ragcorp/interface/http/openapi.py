@@ -19,7 +19,7 @@ from ragcorp.interface.http.layers.access import scope_of
 from ragcorp.interface.http.protocol.descriptions import REF, ProblemDetails, problems
 from ragcorp.interface.http.protocol.filters import filters_schema
 from ragcorp.interface.http.protocol.limits import HttpLimits
-from ragcorp.interface.http.search.schema import QUERY_PATTERN
+from ragcorp.interface.http.search.routes import QUERY_PATTERN
 
 KEY_SCHEME = "key"
 

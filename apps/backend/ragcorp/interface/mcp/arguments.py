@@ -16,7 +16,7 @@ from ragcorp.domain.keys import Scope
 from ragcorp.domain.principal import Principal
 from ragcorp.interface.mcp.services import McpLimits, McpServices
 from ragcorp.interface.request_values import parse_filters
-from ragcorp.interface.shapes.search_status import GrepStatus
+from ragcorp.interface.shapes.result_text import GrepStatus
 
 MAX_ERRORS = 10
 
@@ -77,8 +77,8 @@ class ToolCall(BaseModel, ABC):
         return limits.tool_seconds
 
 
-def filters_of(given: Mapping[str, object] | None) -> Filters:
-    return parse_filters(given) if given else ()
+def filters_of(filters: Mapping[str, object] | None) -> Filters:
+    return parse_filters(filters) if filters else ()
 
 
 def _refused(details: list[ErrorDetails], kind: type[ToolCall]) -> InvalidInputError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -17,9 +17,8 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ragcorp.interface.mcp.held import Held
-from ragcorp.interface.mcp.left_calls import CancelsLeftCalls
 from ragcorp.interface.mcp.messages import STOPPING, refusals
-from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, Full, OwnerOf, no_owner
+from ragcorp.interface.mcp.sessions import SESSION, BoundedSessions, CancelsLeftCalls, Full, OwnerOf, no_owner
 
 RETRY_SECONDS = 10
 
@@ -102,7 +101,10 @@ class McpEndpoint:
                 await refusal(scope, receive, send)
                 return
             receive = _again(body or b"", receive)
-            opens = not _headers(scope, SESSION) and from_json(body or b"").get("method") == "initialize"
+            opens = (
+                all(name != SESSION for name, _ in scope["headers"])
+                and from_json(body or b"").get("method") == "initialize"
+            )
         sessions = await self._served()
         if sessions is None:
             await _error(HTTPStatus.SERVICE_UNAVAILABLE, STOPPING, INTERNAL_ERROR)(scope, receive, send)
@@ -159,7 +161,9 @@ class McpEndpoint:
         errors = refusals(body)
         if not errors:
             return None
-        return _response(HTTPStatus.BAD_REQUEST, errors[0] if len(errors) == 1 else _without_id(errors[0]))
+        return _response(
+            HTTPStatus.BAD_REQUEST, errors[0] if len(errors) == 1 else errors[0].model_copy(update={"id": None})
+        )
 
 
 class _GoneError(Exception):
@@ -193,10 +197,6 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return received
 
 
-def _headers(scope: Scope, wanted: bytes) -> Iterable[bytes]:
-    return [value for name, value in scope["headers"] if name == wanted]
-
-
 def _error(status: HTTPStatus, message: str, code: int = INVALID_REQUEST) -> Response:
     return _response(status, JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message)))
 
@@ -213,10 +213,6 @@ def _full(full: Full, limits: EndpointLimits) -> Response:
     response = _error(status, message, INTERNAL_ERROR)
     response.headers["Retry-After"] = str(RETRY_SECONDS)
     return response
-
-
-def _without_id(error: JSONRPCError) -> JSONRPCError:
-    return error.model_copy(update={"id": None})
 
 
 def _response(status: HTTPStatus, error: JSONRPCError) -> Response:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
-from ragcorp.application.resilience.wait_to_end import wait_to_end
+from ragcorp.application.resilience.time_bound import wait_to_end
 
 Value = TypeVar("Value")
 

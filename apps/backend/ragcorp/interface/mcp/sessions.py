@@ -1,15 +1,17 @@
-"""Bounds the open sessions: a new one replaces its opener's longest idle one."""
+"""Bounds the open sessions, and cancels the calls of clients that have left."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from enum import Enum, auto
 
+from pydantic_core import from_json
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SESSION = b"mcp-session-id"
-
+CANCELLED = "notifications/cancelled"
 
 OwnerOf = Callable[[Scope], str | None]
 """Returns the key of a request, None for the local user."""
@@ -50,7 +52,7 @@ class BoundedSessions:
         ended: str | None = None
         full = self._full(owner)
         if full is not None:
-            idle = (name for name, requests in self._requests.items() if not requests and self._is_of(name, owner))
+            idle = (name for name, requests in self._requests.items() if not requests and self._owners[name] == owner)
             ended = next(idle, None)
             if ended is None:
                 return full
@@ -83,7 +85,7 @@ class BoundedSessions:
         if session is None:
             await self._app(scope, receive, send)
             return
-        if not self._is_of(session, self._owner_of(scope)):
+        if self._owners[session] != self._owner_of(scope):
             others = [(name, value) for name, value in scope["headers"] if name.lower() != SESSION]
             await self._app({**scope, "headers": [*others, (SESSION, NO_SESSION)]}, receive, send)
             return
@@ -110,9 +112,6 @@ class BoundedSessions:
                 return Full.KEY
         return Full.ALL if len(self._requests) + self._opening.total() >= self._most else None
 
-    def _is_of(self, session: str, owner: str | None) -> bool:
-        return self._owners[session] == owner
-
     def _forget(self, session: str) -> None:
         self._requests.pop(session, None)
         self._owners.pop(session, None)
@@ -132,3 +131,58 @@ async def _nothing() -> Message:
 
 async def _ignore(_: Message) -> None:
     pass
+
+
+class CancelsLeftCalls:
+    """Sends the session a cancellation if a connection closes before its request is answered.
+
+    An outer layer has read the body: the first message has all of it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST" or not any(name == SESSION for name, _ in scope["headers"]):
+            await self._app(scope, receive, send)
+            return
+        first = await receive()
+        unread = [first]
+        left = complete = False
+
+        async def received() -> Message:
+            nonlocal left
+            message = unread.pop() if unread else await receive()
+            left = left or message["type"] == "http.disconnect"
+            return message
+
+        async def sent(message: Message) -> None:
+            nonlocal complete
+            await send(message)
+            complete = message["type"] == "http.response.body" and not message.get("more_body", False)
+
+        await self._app(scope, received, sent)
+        request = _request_of(first.get("body", b""))
+        if left and not complete and request is not None:
+            await self._app(_without_lengths(scope), _body({"requestId": request}), _ignore)
+
+
+def _request_of(body: bytes) -> int | str | None:
+    """Return the id of a request; a notification has none."""
+    message = from_json(body or b"null")
+    return message.get("id") if isinstance(message, dict) and "method" in message else None
+
+
+def _without_lengths(scope: Scope) -> Scope:
+    headers = [(name, value) for name, value in scope["headers"] if name not in (b"content-length", b"mcp-method")]
+    return {**scope, "headers": headers}
+
+
+def _body(params: dict[str, int | str]) -> Receive:
+    content = json.dumps({"jsonrpc": "2.0", "method": CANCELLED, "params": params}).encode()
+    unread: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
+
+    async def received() -> Message:
+        return unread.pop() if unread else {"type": "http.disconnect"}
+
+    return received

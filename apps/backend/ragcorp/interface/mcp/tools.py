@@ -30,9 +30,8 @@ from ragcorp.interface.mcp.services import McpLimits, McpServices
 from ragcorp.interface.shapes.answers import CitedAnswer, cited_answer
 from ragcorp.interface.shapes.files import FileContent, UnmarkedResults, file_document, unmarked_results
 from ragcorp.interface.shapes.memory import Recalled, recalled
-from ragcorp.interface.shapes.result_text import answer_text, grep_text, search_text
+from ragcorp.interface.shapes.result_text import answer_text, grep_status, grep_text, search_status, search_text
 from ragcorp.interface.shapes.search import ToolResults, tool_results
-from ragcorp.interface.shapes.search_status import grep_status, search_status
 
 Question = Annotated[str, Field(description="A question or words, in any language; Spanish is understood best.")]
 
@@ -50,16 +49,6 @@ class Search(ToolCall):
     def request(self) -> SearchRequest: ...
 
     async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
-        try:
-            return await self._found(services, principal)
-        except InvalidInputError as error:
-            raise self.named(error) from None
-
-    def named(self, error: InvalidInputError) -> InvalidInputError:
-        """Return the error with the names of the tool's arguments."""
-        return error
-
-    async def _found(self, services: McpServices, principal: Principal) -> ToolOutcome:
         response = await services.use_cases.search.search(self.request(), principal=principal)
         services.counts.count_search(response)
         return ToolOutcome(
@@ -102,20 +91,22 @@ class HybridSearch(Search):
             filters=filters_of(self.filters),
         )
 
-    def named(self, error: InvalidInputError) -> InvalidInputError:
-        sent = "semantic_query" if self.semantic_query else "query"
-        if error.field != "query":
-            return error
-        return InvalidInputError(
-            error.message.replace("query", sent, 1), field=sent, limit=error.limit, remedy=error.remedy
-        )
+    async def run(self, services: McpServices, principal: Principal) -> ToolOutcome:
+        try:
+            return await super().run(services, principal)
+        except InvalidInputError as error:
+            if error.field != "query":
+                raise
+            sent = "semantic_query" if self.semantic_query else "query"  # the error names the argument that was sent
+            message = error.message.replace("query", sent, 1)
+            raise InvalidInputError(message, field=sent, limit=error.limit, remedy=error.remedy) from None
 
     def _question(self) -> str:
-        given = {text for text in (self.semantic_query, self.query) if text}
-        if len(given) == 1:
-            return given.pop()
+        texts = {text for text in (self.semantic_query, self.query) if text}
+        if len(texts) == 1:
+            return texts.pop()
         raise InvalidInputError(
-            "semantic_query is missing." if not given else "semantic_query and query differ.",
+            "semantic_query and query differ." if texts else "semantic_query is missing.",
             field="semantic_query",
             remedy="Give the question once, as semantic_query.",
         )

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from ragcorp.domain.answers import Answer, Citation
 from ragcorp.interface.shapes.hydration import HydrationBody, hydration_document
 from ragcorp.interface.shapes.search import Degraded, degraded_sources
-from ragcorp.interface.shapes.values import Identified
+from ragcorp.interface.shapes.values import Identified, filled
 
 ANSWER_EXAMPLE: dict[str, Any] = {
     "request_id": "6f1c",
@@ -84,19 +84,7 @@ class AnswerBody(Identified, CitedAnswer):
 
 
 def citation_document(citation: Citation) -> AnswerCitation:
-    return {
-        "n": citation.n,
-        "chunk_id": citation.chunk_id,
-        "document_id": citation.document_id,
-        "external_id": citation.external_id,
-        "title": citation.title,
-        "quote": citation.quote,
-        "path": citation.path,
-        "line_start": citation.line_start,
-        "line_end": citation.line_end,
-        "page": citation.page,
-        "collection": citation.collection,
-    }
+    return filled(AnswerCitation, citation)
 
 
 def cited_answer(answer: Answer) -> CitedAnswer:

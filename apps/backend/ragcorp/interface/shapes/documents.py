@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from ragcorp.domain.documents import Document, VisibilityScope
 from ragcorp.domain.ingestion import IngestResult
-from ragcorp.interface.shapes.values import SensitivityLabel, StatusName
+from ragcorp.interface.shapes.values import SensitivityLabel, StatusName, filled
 
 STORED_EXAMPLE: dict[str, Any] = {
     "document_id": "0199a1c2-7d3e-7a55-9c1b-2f6f0d1e8a10",
@@ -73,39 +73,14 @@ class Deleted(TypedDict):
 
 
 def stored(result: IngestResult) -> Stored:
-    return {
-        "document_id": result.document_id,
-        "external_id": result.external_id,
-        "status": result.status,
-        "chunks": result.chunks,
-        "pending": result.pending,
-    }
+    return filled(Stored, result)
 
 
 def stored_document(document: Document) -> StoredDocument:
     attributes = document.attributes
-    return {
-        "document_id": document.id,
-        "external_id": document.external_id,
-        "title": attributes.title,
-        "language": attributes.language,
-        "artifact_type": attributes.artifact_type,
-        "sensitivity": attributes.sensitivity.label,
-        "visibility_scope": attributes.visibility_scope,
-        "owner": attributes.owner,
-        "occurred_at": attributes.occurred_at,
-        "path": attributes.path,
-        "metadata": attributes.metadata,
-        "media_type": document.media_type,
-        "filename": document.filename,
-        "size_bytes": document.size_bytes,
-        "content_hash": document.content_hash,
-        "chunks": document.chunks,
-        "pending": document.pending,
-        "created_at": document.created_at,
-        "updated_at": document.updated_at,
-        "deleted_at": document.deleted_at,
-    }
+    return filled(
+        StoredDocument, document, attributes, document_id=document.id, sensitivity=attributes.sensitivity.label
+    )
 
 
 def document_list(documents: Sequence[Document], next_cursor: str | None) -> DocumentList:

@@ -9,8 +9,8 @@ from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 from ragcorp.domain.files.values import MAX_ANSWER_CHARACTERS, FileText, GrepPassage, GrepResult
-from ragcorp.interface.shapes.search_status import GrepStatus, grep_status
-from ragcorp.interface.shapes.values import Identified
+from ragcorp.interface.shapes.result_text import GrepStatus, grep_status
+from ragcorp.interface.shapes.values import Identified, filled
 
 FILE_EXAMPLE: dict[str, Any] = {
     "path": "docs/contratos/marco.md",
@@ -161,69 +161,32 @@ class FileContent(TypedDict):
 
 
 def grep_document(result: GrepResult) -> MarkedResults:
-    passages: list[FilePassage] = [
-        {
-            **_lines(passage),
-            "marks": [
-                {"line": mark.line, "start": mark.start, "end": mark.end, "term": mark.term} for mark in passage.marks
-            ],
-            **_matches(passage, rank),
-        }
+    passages = [
+        filled(FilePassage, passage, marks=[mark._asdict() for mark in passage.marks], **_matches(passage, rank))
         for rank, passage in enumerate(result.passages, 1)
     ]
     return {"passages": passages, **_counts(result)}
 
 
 def unmarked_results(result: GrepResult) -> UnmarkedResults:
-    passages: list[UnmarkedPassage] = [
-        {**_lines(passage), **_matches(passage, rank)} for rank, passage in enumerate(result.passages, 1)
+    passages = [
+        filled(UnmarkedPassage, passage, **_matches(passage, rank)) for rank, passage in enumerate(result.passages, 1)
     ]
     return {"passages": passages, **_counts(result)}
 
 
 def file_document(file: FileText) -> FileContent:
-    return {
-        "path": file.path,
-        "text": file.text,
-        "line_start": file.line_start,
-        "line_end": file.line_end,
-        "total_lines": file.total_lines,
-        "encoding": file.encoding,
-    }
+    return filled(FileContent, file)
 
 
 def _counts(result: GrepResult) -> _GrepCounts:
-    skipped = result.skipped
-    return {
-        "terms": result.terms,
-        "files": result.files,
-        "matched_lines": result.matched_lines,
-        "searched": result.searched,
-        "skipped": {"binary": skipped.binary, "too_large": skipped.too_large, "refused": skipped.refused},
-        "relaxed": result.relaxed,
-        "cut": result.cut,
-        "timed_out": result.timed_out,
-        "unavailable": result.unavailable,
-        "left_out": result.left_out,
-        "status": grep_status(result),
-    }
+    return filled(_GrepCounts, result, skipped=filled(FilesSkipped, result.skipped), status=grep_status(result))
 
 
-def _lines(passage: GrepPassage) -> _PassageLines:
-    return {
-        "path": passage.path,
-        "line_start": passage.line_start,
-        "line_end": passage.line_end,
-        "text": passage.text,
-    }
-
-
-def _matches(passage: GrepPassage, rank: int) -> _PassageMatches:
+def _matches(passage: GrepPassage, rank: int) -> dict[str, object]:
     chunk = passage.chunk
     return {
         "matched_lines": sorted({mark.line for mark in passage.marks}),
-        "terms": passage.terms,
-        "score": passage.score,
         "rank": rank,
         "document_id": None if chunk is None else chunk.document_id,
         "chunk_id": None if chunk is None else chunk.chunk_id,

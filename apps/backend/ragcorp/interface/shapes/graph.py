@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.extraction import ExtractionReport
-from ragcorp.domain.graph import Entity, Fact, FactEnd, GraphOutcome
-from ragcorp.interface.shapes.values import SensitivityLabel, StatusName
+from ragcorp.domain.graph import Entity, Fact, GraphOutcome
+from ragcorp.interface.shapes.values import SensitivityLabel, Shape, StatusName, filled
 
 
 class GraphStored(TypedDict):
@@ -106,34 +106,17 @@ class ExtractionResult(TypedDict):
 
 
 def stored_entity(entity: Entity) -> StoredEntity:
-    return {
-        **_node(entity),
-        "name": entity.name,
-        "kind": entity.attributes.artifact_type,
-        "aliases": entity.aliases,
-        "description": entity.description,
-        "declared": entity.declared,
-        "pending": entity.pending,
-    }
+    return _node(StoredEntity, entity)
 
 
 def stored_fact(fact: Fact) -> StoredFact:
-    return {
-        **_node(fact),
-        "text": fact.text,
-        "subject": _end(fact.subject),
-        "object": _end(fact.object),
-        "predicate": fact.predicate,
-        "kind": fact.attributes.artifact_type,
-        "weight": fact.weight,
-        "valid_from": fact.valid_from,
-        "valid_to": fact.valid_to,
-        "provenance": {"document": fact.document, "chunk_index": fact.chunk_index, "chunk_id": fact.chunk_id}
-        if fact.document is not None
-        else None,
-        "extracted": fact.extracted,
-        "quote": fact.quote,
-    }
+    return _node(
+        StoredFact,
+        fact,
+        subject=filled(StoredEnd, fact.subject),
+        object=filled(StoredEnd, fact.object),
+        provenance=None if fact.document is None else filled(StoredProvenance, fact),
+    )
 
 
 def entity_list(entities: Sequence[Entity], next_cursor: str | None) -> EntityList:
@@ -145,35 +128,20 @@ def fact_list(facts: Sequence[Fact], next_cursor: str | None) -> FactList:
 
 
 def graph_outcome(outcome: GraphOutcome) -> GraphStored:
-    return {"external_id": outcome.external_id, "status": outcome.status}
+    return filled(GraphStored, outcome)
 
 
 def extraction_result(report: ExtractionReport) -> ExtractionResult:
-    return {
-        "chunks": report.chunks,
-        "reused": report.reused,
-        "failed": report.failed,
-        "facts": report.facts,
-        "dropped": report.dropped,
-        "removed": report.removed,
-        "remaining": report.remaining,
-    }
+    return filled(ExtractionResult, report)
 
 
-def _node(node: Entity | Fact) -> StoredNode:
+def _node(shape: type[Shape], node: Entity | Fact, **values: object) -> Shape:
     attributes = node.attributes
-    return {
-        "id": node.id,
-        "external_id": node.external_id,
-        "language": attributes.language,
-        "sensitivity": attributes.sensitivity.label,
-        "visibility_scope": attributes.visibility_scope,
-        "owner": attributes.owner,
-        "metadata": attributes.metadata,
-        "created_at": node.created_at,
-        "updated_at": node.updated_at,
-    }
-
-
-def _end(end: FactEnd) -> StoredEnd:
-    return {"external_id": end.external_id, "name": end.name, "kind": end.kind}
+    return filled(
+        shape,
+        node,
+        attributes,
+        sensitivity=attributes.sensitivity.label,
+        kind=attributes.artifact_type,
+        **values,
+    )

@@ -10,12 +10,14 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
+from ragcorp.domain.structure.entities import EntityRef
 from ragcorp.domain.structure.hydration import (
     DroppedEntity,
     HydratedEntity,
     Hydration,
     HydrationUse,
     HydrationWarning,
+    PlannedEntity,
     RecordedEntity,
     RecordedTurn,
 )
@@ -164,7 +166,13 @@ def hydration_document(hydration: Hydration | None) -> HydrationBody | None:
         "episode_id": hydration.episode_id,
         "turn": hydration.turn,
         "entities": [_hydrated(entity) for entity in hydration.entities],
-        "dropped": [_dropped(entity) for entity in hydration.dropped],
+        "dropped": [
+            {
+                **_named(dropped, dropped.entity.key, dropped.entity, dropped.entity.document_id),
+                "budget": dropped.budget,
+            }
+            for dropped in hydration.dropped
+        ],
         "warnings": _warnings(hydration.warnings),
         "budget": _budget(hydration.use),
     }
@@ -179,12 +187,7 @@ def turn_document(turn: RecordedTurn) -> HydrationTurnBody:
         "created_at": turn.created_at,
         "model": turn.model,
         "entities": [
-            {
-                **_recorded(entity),
-                "included_at": entity.position,
-                "cut": entity.cut,
-                "content": entity.content,
-            }
+            {**_recorded(entity), "included_at": entity.position, "cut": entity.cut, "content": entity.content}
             for entity in turn.entities
         ],
         "dropped": [{**_recorded(entity), "budget": entity.budget} for entity in turn.dropped if entity.budget],
@@ -197,16 +200,8 @@ def turn_document(turn: RecordedTurn) -> HydrationTurnBody:
 def _hydrated(hydrated: HydratedEntity) -> HydratedEntityBody:
     planned, entity = hydrated.planned, hydrated.planned.entity
     return {
-        "entity_key": entity.key,
-        "kind": entity.kind,
+        **_named(planned, entity.key, entity, entity.document_id),
         "name": entity.name,
-        "path": entity.path,
-        "document_id": entity.document_id,
-        "external_id": entity.external_id,
-        "reason": planned.reasons[0],
-        "reasons": planned.reasons,
-        "priority": planned.priority,
-        "token_count": planned.tokens,
         "included_at": planned.position,
         "cut": planned.cut,
         "line_start": entity.line_start,
@@ -215,33 +210,26 @@ def _hydrated(hydrated: HydratedEntity) -> HydratedEntityBody:
     }
 
 
-def _dropped(dropped: DroppedEntity) -> DroppedAnchor:
-    entity = dropped.entity
-    return {
-        "entity_key": entity.key,
-        "kind": entity.kind,
-        "path": entity.path,
-        "document_id": entity.document_id,
-        "external_id": entity.external_id,
-        "reason": dropped.reasons[0],
-        "reasons": dropped.reasons,
-        "priority": dropped.priority,
-        "token_count": dropped.tokens,
-        "budget": dropped.budget,
-    }
-
-
 def _recorded(entity: RecordedEntity) -> NamedEntity:
+    return _named(entity, entity.identity.key, entity, entity.identity.document_id)
+
+
+def _named(
+    planned: PlannedEntity | DroppedEntity | RecordedEntity,
+    key: str,
+    entity: EntityRef | RecordedEntity,
+    document_id: UUID,
+) -> NamedEntity:
     return {
-        "entity_key": entity.identity.key,
+        "entity_key": key,
         "kind": entity.kind,
         "path": entity.path,
-        "document_id": entity.identity.document_id,
+        "document_id": document_id,
         "external_id": entity.external_id,
-        "reason": entity.reasons[0],
-        "reasons": entity.reasons,
-        "priority": entity.priority,
-        "token_count": entity.tokens,
+        "reason": planned.reasons[0],
+        "reasons": planned.reasons,
+        "priority": planned.priority,
+        "token_count": planned.tokens,
     }
 
 

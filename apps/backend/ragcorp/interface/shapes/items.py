@@ -14,7 +14,7 @@ from ragcorp.domain.collections import FACETS, Collection, Facets, Item, ItemOut
 from ragcorp.domain.documents import Chunk, Document, VisibilityScope
 from ragcorp.domain.ingestion import IngestResult
 from ragcorp.interface.shapes.documents import StoredDocument, stored, stored_document
-from ragcorp.interface.shapes.values import SensitivityLabel, StatusName
+from ragcorp.interface.shapes.values import SensitivityLabel, StatusName, filled
 
 
 class ItemStored(TypedDict):
@@ -103,46 +103,18 @@ class FacetCountsBody(TypedDict):
 
 
 def stored_item(item: Item) -> StoredItem:
-    attributes = item.attributes
-    return {
-        "collection": item.collection,
-        "id": item.id,
-        "external_id": item.external_id,
-        "text": item.text,
-        "artifact_type": attributes.artifact_type,
-        "language": attributes.language,
-        "sensitivity": attributes.sensitivity.label,
-        "visibility_scope": attributes.visibility_scope,
-        "owner": attributes.owner,
-        "occurred_at": attributes.occurred_at,
-        "session": item.session,
-        "speaker": item.speaker,
-        "entities": item.entities,
-        "metadata": attributes.metadata,
-        "pending": item.pending,
-        "created_at": item.created_at,
-        "updated_at": item.updated_at,
-    }
+    return filled(StoredItem, item, item.attributes, sensitivity=item.attributes.sensitivity.label)
 
 
 def stored_chunk(chunk: Chunk) -> StoredChunk:
-    return {
-        "collection": Collection.ARTIFACT_CHUNKS,
-        "id": chunk.id,
-        "document_id": chunk.document_id,
-        "external_id": chunk.external_id,
-        "chunk_index": chunk.chunk_index,
-        "text": chunk.content,
-        "title": chunk.shown_title,
-        "heading_path": chunk.heading_path,
-        "language": chunk.language,
-        "path": chunk.source_path,
-        "metadata": chunk.metadata,
-        "line_start": chunk.line_start,
-        "line_end": chunk.line_end,
-        "page_start": chunk.page_start,
-        "page_end": chunk.page_end,
-    }
+    return filled(
+        StoredChunk,
+        chunk,
+        collection=Collection.ARTIFACT_CHUNKS,
+        text=chunk.content,
+        title=chunk.shown_title,
+        path=chunk.source_path,
+    )
 
 
 def stored_artifact(document: Document) -> StoredArtifact:

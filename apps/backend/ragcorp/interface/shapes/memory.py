@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from ragcorp.domain.memory import MemoryContext
 from ragcorp.interface.shapes.search import Degraded, degraded_sources
-from ragcorp.interface.shapes.values import Identified
+from ragcorp.interface.shapes.values import Identified, filled
 
 CONTEXT_EXAMPLE: dict[str, Any] = {
     "request_id": "6f1c",
@@ -64,23 +64,11 @@ class ContextBody(Identified, Recalled):
 
 
 def recalled(context: MemoryContext) -> Recalled:
-    return {
-        "context": context.context,
-        "items": [
-            {
-                "id": item.id,
-                "collection": item.collection,
-                "text": item.text,
-                "source_session": item.session,
-                "timestamp": item.occurred_at,
-                "relevance_score": item.score,
-                "entities": item.entities,
-                "speaker": item.speaker,
-            }
-            for item in context.items
-        ],
-        "degraded": degraded_sources(context.degraded),
-    }
+    items = [
+        filled(ContextItem, item, source_session=item.session, timestamp=item.occurred_at, relevance_score=item.score)
+        for item in context.items
+    ]
+    return {"context": context.context, "items": items, "degraded": degraded_sources(context.degraded)}
 
 
 def context_document(context: MemoryContext, *, request_id: str) -> ContextBody:

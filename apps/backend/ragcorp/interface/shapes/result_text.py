@@ -1,10 +1,12 @@
-"""Results as plain text in the format of ADR-003's tool: one fact a line, for any passage. Pure."""
+"""Results as plain text in the format of ADR-003's tool (one fact a line, for any passage), and their counts. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ragcorp.domain.answers import Answer, Citation
+from typing_extensions import TypedDict
+
+from ragcorp.domain.answers import Answer
 from ragcorp.domain.citations.quoting import HIDDEN, harmless
 from ragcorp.domain.collections import GRAPH, Collection
 from ragcorp.domain.documents import Chunk
@@ -73,7 +75,10 @@ def answer_text(answer: Answer) -> str:
     if answer.abstained:
         lines = [f"Abstained: {answer.text}"]
     else:
-        sources = [f"[{citation.n}] {_cited(citation)}" for citation in answer.citations]
+        sources = [
+            f"[{cited.n}] {_on_one_line(cited.path or cited.external_id)}:{cited.line_start}-{cited.line_end}"
+            for cited in answer.citations
+        ]
         lines = [answer.text, "", "Sources:", *sources]
     return "\n".join((*lines, *([_degraded(answer.degraded)] if answer.degraded else [])))
 
@@ -87,7 +92,8 @@ def snippet(text: str) -> str:
 
 def _hit_lines(hit: SearchHit) -> Iterator[str]:
     chunk = hit.chunk
-    yield f"[{hit.rank}] {_score_name(hit.score_type)} score: {hit.score:.3f} (from: {', '.join(hit.collections)})"
+    score_name = "RRF" if hit.score_type == ScoreType.RRF else hit.score_type
+    yield f"[{hit.rank}] {score_name} score: {hit.score:.3f} (from: {', '.join(hit.collections)})"
     yield f"Type: {_KINDS.get(chunk.collection, chunk.artifact_type)} | ID: {_on_one_line(chunk.id)}"
     if title := chunk.shown_title:
         yield f"Title: {_on_one_line(title)}"
@@ -107,10 +113,6 @@ def _from_first_match(hit: SearchHit) -> str:
     return "\n".join(chunk.content.split("\n")[skipped:]) or chunk.content
 
 
-def _score_name(score_type: str) -> str:
-    return "RRF" if score_type == ScoreType.RRF else score_type
-
-
 def _source(chunk: Chunk) -> str:
     system = chunk.metadata.get("source_system")
     return _on_one_line(_meaningful(system) or chunk.artifact_type)
@@ -126,10 +128,6 @@ def _place(chunk: Chunk) -> str | None:
 def _meaningful(value: object) -> str | None:
     """Return the value of the metadata if it is a meaningful text."""
     return value if isinstance(value, str) and value and not is_generic(value) else None
-
-
-def _cited(citation: Citation) -> str:
-    return f"{_on_one_line(citation.path or citation.external_id)}:{citation.line_start}-{citation.line_end}"
 
 
 def _degraded(reports: Iterable[SourceReport]) -> str:
@@ -163,3 +161,55 @@ def _passage_lines(number: int, passage: GrepPassage) -> Iterator[str]:
 def _on_one_line(text: str) -> str:
     """Return text on one line, safe for an assistant's prompt: without tags, roles, citations or links."""
     return " ".join(harmless(neutral_lines(text)).split())
+
+
+class GrepStatus(TypedDict):
+    """How much was found, in numbers and in words."""
+
+    tool: str
+    characters: int
+    passages: int
+    files: int
+    message: str
+
+
+def search_status(tool: str, response: SearchResponse) -> GrepStatus:
+    """Return the status of a search: its passages are chunks, its files their distinct sources."""
+    hits = response.hits
+    characters = sum(len(hit.chunk.content) for hit in hits)
+    message = f"{tool}: {_counted(len(hits), 'chunk')}, {_counted(characters, 'character')}"
+    if response.degraded:
+        message += f" (degraded: {', '.join(f'{report.source} {report.reason}' for report in response.degraded)})"
+    return {
+        "tool": tool,
+        "characters": characters,
+        "passages": len(hits),
+        "files": len({hit.chunk.source_path or hit.chunk.external_id for hit in hits}),
+        "message": message,
+    }
+
+
+def grep_status(result: GrepResult, *, tool: str = "grep_search") -> GrepStatus:
+    """Return the status of a search in files; ``files`` counts all that match, also those without a passage here."""
+    passages = len(result.passages)
+    message = (
+        f"{tool}: {_counted(passages, 'passage')} in {_counted(result.files, 'file')}, "
+        f"{_counted(result.characters, 'character')}"
+    )
+    if result.timed_out:
+        message += " (timeout: what was found until then)"
+    elif result.cut:
+        message += " (cut: too many matches)"
+    if result.unavailable:
+        message += f" (unavailable: {', '.join(result.unavailable)})"
+    return {
+        "tool": tool,
+        "characters": result.characters,
+        "passages": passages,
+        "files": result.files,
+        "message": message,
+    }
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -54,10 +54,7 @@ RESULT_EXAMPLE: dict[str, Any] = {
             "score_type": "bm25",
             "weight": 1.0,
             "contribution": 0.01613,
-            "evidence": {
-                "length": 31,
-                "lexemes": [{"lexeme": "plaz", "tf": 1, "idf": 4.2, "contribution": 4.7}],
-            },
+            "evidence": {"length": 31, "lexemes": [{"lexeme": "plaz", "tf": 1, "idf": 4.2, "contribution": 4.7}]},
         },
     ],
     "steps": None,
@@ -259,7 +256,9 @@ def result_document(hit: SearchHit, *, explained: bool = False) -> Result:
         "text": chunk.content,
         "title": chunk.shown_title,
         "matched_lines": hit.matched_lines,
-        "highlights": _highlights(hit),
+        "highlights": None
+        if hit.highlights is None
+        else [{"start": mark.start, "end": mark.end} for mark in hit.highlights],
         "metadata": chunk.metadata,
         "rank": hit.rank,
         "score": hit.score,
@@ -285,10 +284,6 @@ def result_document(hit: SearchHit, *, explained: bool = False) -> Result:
             "page": chunk.page_start,
         },
     }
-
-
-def _highlights(hit: SearchHit) -> list[ResultHighlight] | None:
-    return None if hit.highlights is None else [{"start": mark.start, "end": mark.end} for mark in hit.highlights]
 
 
 def _evidence(evidence: LexicalEvidence | None) -> Evidence | None:

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from ragcorp.domain.status import ContentCounts, Overall, PartState, ServiceStatus
+from ragcorp.domain.status import Overall, PartState, ServiceStatus
+from ragcorp.interface.shapes.values import filled
 
 STATUS_EXAMPLE: dict[str, Any] = {
     "request_id": "6f1c",
@@ -108,36 +109,12 @@ def status_document(status: ServiceStatus, *, request_id: str) -> StatusBody:
         "request_id": request_id,
         "status": status.overall,
         "version": status.version,
-        "sources": [
-            {
-                "source": part.source,
-                "state": part.state,
-                "reason": part.reason,
-                "says": part.says,
-                "remedy": part.remedy,
-            }
-            for part in status.parts
-        ],
-        "counts": None if status.counts is None else _counts(status.counts),
+        "sources": [filled(SourceStatus, part) for part in status.parts],
+        "counts": None if status.counts is None else filled(ReadableCounts, status.counts),
         "embedding": {
             "model": status.model,
             "pending": None if waiting is None else sum(count.pending for count in waiting),
             "failed": None if waiting is None else sum(count.failed for count in waiting),
         },
-        "flags": [
-            {"name": flag.name, "value": flag.value, "is_default": flag.is_default, "says": flag.says}
-            for flag in status.flags
-        ],
-    }
-
-
-def _counts(counts: ContentCounts) -> ReadableCounts:
-    return {
-        "documents": counts.documents,
-        "deleted_documents": counts.deleted_documents,
-        "chunks": counts.chunks,
-        "memories": counts.memories,
-        "turns": counts.turns,
-        "entities": counts.entities,
-        "facts": counts.facts,
+        "flags": [filled(ShownFlag, flag) for flag in status.flags],
     }

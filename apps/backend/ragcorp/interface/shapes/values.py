@@ -1,8 +1,8 @@
-"""Types that several shapes share."""
+"""Types that several shapes share, and the function that fills a shape from domain values."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeVar, cast
 
 from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
@@ -13,6 +13,20 @@ from ragcorp.domain.principal import Sensitivity
 StatusName = Annotated[str, WithJsonSchema({"type": "string", "enum": list(IngestStatus)})]
 SensitivityLabel = Annotated[str, WithJsonSchema({"type": "string", "enum": [level.label for level in Sensitivity]})]
 
+Shape = TypeVar("Shape")
+
 
 class Identified(TypedDict):
     request_id: str
+
+
+def filled(shape: type[Shape], *sources: object, **values: object) -> Shape:
+    """Return a typed dict: each field from ``values``, else the attribute of its name of the first source that has it.
+
+    Raises AttributeError for a field that is nowhere.
+    """
+    fields: dict[str, object] = {}
+    for name in shape.__annotations__:
+        source = next((source for source in sources if hasattr(source, name)), sources[-1])
+        fields[name] = values[name] if name in values else getattr(source, name)
+    return cast("Shape", fields)

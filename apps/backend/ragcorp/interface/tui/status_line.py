@@ -10,7 +10,7 @@ from textual.widgets import Static
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError
 from ragcorp.domain.retrieval import SourceReport
 from ragcorp.domain.search.requests import SearchResponse
-from ragcorp.interface.shapes.search_status import search_status
+from ragcorp.interface.shapes.result_text import search_status
 from ragcorp.interface.tui.shown_text import on_one_line
 
 TOOLS = {

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import anyio.to_thread
 
-from ragcorp.application.resilience.wait_to_end import wait_to_end
+from ragcorp.application.resilience.time_bound import wait_to_end
 from ragcorp.domain.exceptions import ConfigurationError, RagcorpError
 from ragcorp.infrastructure.embedded_postgres.launcher import EmbeddedPostgres
 from ragcorp.infrastructure.postgres.administration.migrations import Migrated, migrate, state

@@ -13,19 +13,19 @@ from functools import partial
 from fastapi import FastAPI
 
 import ragcorp
-from ragcorp.application.embedding.worker import EmbeddingWorker
+from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.application.status.readiness import Readiness
-from ragcorp.application.structure.worker import StructureWorker
+from ragcorp.application.structure.refresh import StructureWorker
 from ragcorp.domain.keys import Scope
 from ragcorp.infrastructure.postgres.administration.migrations import head_revision
 from ragcorp.infrastructure.postgres.administration.readiness import look
 from ragcorp.interface.http.app import create_app
+from ragcorp.interface.http.call import HttpServices
 from ragcorp.interface.http.layers.access import ScopeRequired
 from ragcorp.interface.http.layers.cors import parse_origins
-from ragcorp.interface.http.monitoring.state_metrics import ServiceState
+from ragcorp.interface.http.monitoring.metrics import ServiceState
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.interface.http.protocol.seen_route import SeenRoute
-from ragcorp.interface.http.services import HttpServices
 from ragcorp.main.service.logs import dropped_lines
 from ragcorp.main.service.mcp import mounted_mcp
 from ragcorp.main.service.status import make_status

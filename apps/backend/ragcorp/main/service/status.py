@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import ragcorp
 from ragcorp.application.retrieval.steps.reranking import STEP as RERANK
-from ragcorp.application.status.degradation_messages import ANSWERER, DATABASE, name_of
-from ragcorp.application.status.report import ReportStatus, ServiceFacts
+from ragcorp.application.status.report import ANSWERER, DATABASE, ReportStatus, ServiceFacts, name_of
 from ragcorp.domain.diagnosis import Finding, NotReadyError
 from ragcorp.domain.search.sources import DENSE_SOURCES, FULL_TEXT_SOURCES, GREP
 from ragcorp.domain.status import Flag, PartState, PartStatus

@@ -9,7 +9,7 @@ from ragcorp.application.retrieval.fusion.linear import LinearFusionService
 from ragcorp.application.retrieval.profiles.profile import LINEAR_WEIGHTS, RetrievalProfile
 from ragcorp.application.retrieval.profiles.standard import DEFAULT_DISTANCE, ProfileParameters, standard_profiles
 from ragcorp.application.retrieval.search.fan_out import SourceFanOut
-from ragcorp.application.retrieval.search.highlighter import Highlighter
+from ragcorp.application.retrieval.search.highlights import Highlighter
 from ragcorp.application.retrieval.search.plan import SearchPlanner, SearchRules
 from ragcorp.application.retrieval.search.ranked_search import RankedSearch
 from ragcorp.application.retrieval.search.step_pipeline import RerankLimits, StepPipeline

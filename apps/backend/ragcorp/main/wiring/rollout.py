@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-from ragcorp.application.retrieval.rollout.assignment import planned_rollout
-from ragcorp.application.retrieval.rollout.observers import RolloutObservers
+from ragcorp.application.retrieval.rollout.assignment import RolloutObservers, planned_rollout
 from ragcorp.application.retrieval.rollout.running import RunningRollout
 from ragcorp.application.retrieval.rollout.shadow import COMPARED, ShadowLimits, ShadowSearch
 from ragcorp.application.retrieval.search.plan import SearchPlanner

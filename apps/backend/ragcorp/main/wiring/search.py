@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ragcorp.application.retrieval.rollout.observers import RolloutObservers
+from ragcorp.application.retrieval.rollout.assignment import RolloutObservers
 from ragcorp.application.retrieval.search_chunks import SearchChunks
 from ragcorp.application.status.model_health import ModelHealth
 from ragcorp.domain.search.sources import GRAPH_FACTS, GREP, STRUCTURE

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.answering.abstention import ABSTENTIONS
+from ragcorp.application.answering.answer import ABSTENTIONS
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.interface.library.rag import Rag
 from ragcorp.main.wiring.base import Parts

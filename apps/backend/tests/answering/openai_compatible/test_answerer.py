@@ -11,8 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application.answering.abstention import ABSTENTIONS
-from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.answering.answer import ABSTENTIONS, AnswerLimits, AnswerQuery
 from ragcorp.domain.answers import Answer, AnswerDelta, AnswerFinished, AnswerPrompt, Passage, Searched, final_answer
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.exceptions import AnswererUnavailableError

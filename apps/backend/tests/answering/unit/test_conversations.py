@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.answering.abstention import ABSTENTIONS
-from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
+from ragcorp.application.answering.answer import ABSTENTIONS, AnswerLimits, AnswerQuery
 from ragcorp.application.answering.conversations import AFTER, ConversationLimits, Conversations
 from ragcorp.domain.answers import Answer, AnswerDelta, Searched, final_answer
 from ragcorp.domain.collections import Item

@@ -108,7 +108,7 @@ async def test_a_write_in_between_is_not_undone(open_rag: OpenRag, monkeypatch: 
     rag = await open_rag()
     await rag.ingest_text("c/a.md", "Uno.")
     (chunk,) = await passages(rag)
-    revision = rag._use_cases.collections.edit_chunk._revision
+    revision = rag._use_cases.collections.edit_chunk.revision
     read = revision.read
 
     async def overtaken(external_id: str, *, principal: Principal):  # type: ignore[no-untyped-def]
@@ -129,7 +129,7 @@ async def test_a_deletion_in_between_is_not_undone(open_rag: OpenRag, monkeypatc
     rag = await open_rag()
     await rag.ingest_text("c/a.md", "Uno.")
     (chunk,) = await passages(rag)
-    revision = rag._use_cases.collections.edit_chunk._revision
+    revision = rag._use_cases.collections.edit_chunk.revision
     read = revision.read
 
     async def overtaken(external_id: str, *, principal: Principal):  # type: ignore[no-untyped-def]

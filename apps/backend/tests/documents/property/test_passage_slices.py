@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.documents.passage_slices import inserted, lines_of, removed, replaced, slice_among, slice_of
+from ragcorp.application.documents.edit_chunk import inserted, lines_of, removed, replaced, slice_among, slice_of
 from ragcorp.domain.documents import Chunk, ChunkDraft, ParsedText
 from ragcorp.domain.exceptions import ConflictError
 from ragcorp.infrastructure.parsing.chunker import StructureChunker

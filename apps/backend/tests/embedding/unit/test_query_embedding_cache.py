@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from ragcorp.application.embedding.query import embed_query
 from ragcorp.application.embedding.query_cache import QueryCachingEmbedder
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
+from ragcorp.domain.ports.models import embed_query
 from support.models.embedders import BrokenEmbedder, HashingEmbedder
 from support.models.passage_vectors import Served
 

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragcorp.evaluation.metrics import METRICS
-from ragcorp.evaluation.ndcg import ndcg
-from ragcorp.evaluation.recall import recall
-from ragcorp.evaluation.reciprocal_rank import first_relevant_rank, reciprocal_rank
+from ragcorp.evaluation.metrics import METRICS, first_relevant_rank, ndcg, recall, reciprocal_rank
 from ragcorp.evaluation.runs import RankedDocument, Run, best_passages
 from ragcorp.infrastructure.evaluation_sets.run_files import write_trec
 

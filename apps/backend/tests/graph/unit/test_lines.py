@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.graph.lines import OF_ENTITIES, OF_FACTS, read_draft
+from ragcorp.application.graph.load import OF_ENTITIES, OF_FACTS, read_draft
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.exceptions import InvalidInputError, RagcorpError
 from ragcorp.domain.graph import EntityDraft, EntityReference, FactDraft, Provenance, Readers, fact_name

@@ -11,14 +11,14 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from ragcorp.interface.http.answers.ask_schema import AskBody
+from ragcorp.interface.http.answers.routes import AskBody
 from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, TurnPatch
 from ragcorp.interface.http.collections.item_schema import ArtifactItem, HistoryTurn, MemoryItem
 from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody
-from ragcorp.interface.http.files.schema import GrepBody, ReadBody
+from ragcorp.interface.http.files.routes import GrepBody, ReadBody
 from ragcorp.interface.http.openapi import UNSEEN_BODIES, bodies
 from ragcorp.interface.http.protocol.descriptions import ProblemDetails
-from ragcorp.interface.http.search.schema import SearchBody
+from ragcorp.interface.http.search.routes import SearchBody
 from ragcorp.interface.shapes.answers import AnswerBody
 from ragcorp.interface.shapes.documents import Stored
 from ragcorp.interface.shapes.files import FileContent, GrepResults

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from memory.unit.test_briefing import FENCE, HOSTILE, TOKEN, check_context, check_neutral, item
 
-from ragcorp.application.memory.briefing import (
+from ragcorp.application.memory.load_context import (
     HEADER,
     MAX_ITEM_CHARS,
     MAX_MEMORY_CHARS,

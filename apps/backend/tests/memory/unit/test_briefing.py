@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragcorp.application.memory.briefing import (
+from ragcorp.application.memory.load_context import (
     HEADER,
     MAX_ITEM_CHARS,
     MAX_MEMORY_CHARS,
@@ -18,8 +18,7 @@ from ragcorp.application.memory.briefing import (
     neutral_item,
 )
 from ragcorp.domain.memory import MemoryItem
-from ragcorp.domain.text.neutral_text import ELLIPSIS, neutral, shortened
-from ragcorp.domain.text.speakers import MAX_SPEAKER_CHARS
+from ragcorp.domain.text.neutral_text import ELLIPSIS, MAX_SPEAKER_CHARS, neutral, shortened
 
 TOKEN = "0123456789abcdef"
 FENCE = f"MEMORY-{TOKEN}"

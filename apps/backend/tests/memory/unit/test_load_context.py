@@ -8,8 +8,7 @@ import time
 
 import pytest
 
-from ragcorp.application.memory.briefing import NOTE
-from ragcorp.application.memory.load_context import DEFAULT_QUERY, ContextLimits, LoadContext
+from ragcorp.application.memory.load_context import DEFAULT_QUERY, NOTE, ContextLimits, LoadContext
 from ragcorp.domain.exceptions import AllSourcesFailedError, InvalidInputError
 from ragcorp.domain.filters import Condition
 from ragcorp.domain.principal import Principal

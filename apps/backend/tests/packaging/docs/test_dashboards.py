@@ -11,8 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ragcorp.application.limits.slot_limiter import SlotLimiter
-from ragcorp.interface.http.monitoring.metrics import HttpMetrics
-from ragcorp.interface.http.monitoring.state_metrics import POOL_COUNTERS, POOL_GAUGES, ServiceState
+from ragcorp.interface.http.monitoring.metrics import POOL_COUNTERS, POOL_GAUGES, HttpMetrics, ServiceState
 
 DOCS = Path(__file__).resolve().parents[5] / "docs"
 DASHBOARD = DOCS / "grafana" / "ragcorp.json"

@@ -12,8 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from ragcorp.application.limits.slot_limiter import SlotLimiter
 from ragcorp.domain import exceptions as domain
 from ragcorp.interface.http.app import create_app
-from ragcorp.interface.http.monitoring.metrics import HttpMetrics, reason_label
-from ragcorp.interface.http.monitoring.state_metrics import ServiceState
+from ragcorp.interface.http.monitoring.metrics import HttpMetrics, ServiceState, reason_label
 from ragcorp.interface.http.protocol.limits import HttpLimits
 from ragcorp.main.service.app import run_app
 from ragcorp.main.wiring.base import Parts

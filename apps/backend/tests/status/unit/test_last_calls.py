@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
-from ragcorp.application.status.degradation_messages import ANSWERER
 from ragcorp.application.status.model_health import ModelHealth
+from ragcorp.application.status.report import ANSWERER
 from ragcorp.domain.answers import final_answer
 from ragcorp.domain.exceptions import AnswererUnavailableError
 from ragcorp.domain.principal import Principal

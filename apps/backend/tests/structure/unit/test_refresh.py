@@ -11,8 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from ragcorp.application.structure.refresh import BATCH, RefreshedStructure, RefreshStructure
-from ragcorp.application.structure.worker import StructureWorker
+from ragcorp.application.structure.refresh import BATCH, RefreshedStructure, RefreshStructure, StructureWorker
 from ragcorp.domain.documents import ParsedText
 from ragcorp.domain.exceptions import ConfigurationError, ConflictError, RagcorpError, StorageUnavailableError
 from ragcorp.domain.ports.structure import UnstructuredDocument

@@ -5,7 +5,7 @@ score(d) = sum over the lists that hold d of  w * s(d)        where s is an abso
 
 A score is absolute if it means the same in every query: a cosine, a share. Then a list that knows little about a query
 gives little to everything, where ranks would have it name a winner. No score is normalised or imputed: the lists of
-absolute scores must hold every candidate (``candidate_scoring``).
+absolute scores must hold every candidate (``search.list_fusion``).
 
 Bruch, Gai, Ingber: An analysis of fusion functions for hybrid retrieval, ACM TOIS 2023, on convex combinations.
 """
@@ -23,12 +23,7 @@ from ragcorp.application.retrieval.fusion.rank_fusion import (
 from ragcorp.domain.retrieval import FusedHit, RankedList, ScoreType
 
 ABSOLUTE = frozenset(
-    {
-        ScoreType.COSINE_SIMILARITY,
-        ScoreType.HALF_CENTRED_COSINE,
-        ScoreType.EVIDENCE_SHARE,
-        ScoreType.IDENTIFIER_MATCH,
-    }
+    {ScoreType.COSINE_SIMILARITY, ScoreType.HALF_CENTRED_COSINE, ScoreType.EVIDENCE_SHARE, ScoreType.IDENTIFIER_MATCH}
 )
 
 

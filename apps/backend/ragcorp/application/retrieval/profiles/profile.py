@@ -13,7 +13,7 @@ from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
 from ragcorp.domain.exceptions import InvalidInputError
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.retrieval import ScoreType
-from ragcorp.domain.search.lexical_scores import MIN_EVIDENCE_SHARE
+from ragcorp.domain.search.lexical import MIN_EVIDENCE_SHARE
 from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest
 from ragcorp.domain.search.sources import (
     ALL_WORDS,

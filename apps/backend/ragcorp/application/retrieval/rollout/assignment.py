@@ -1,4 +1,4 @@
-"""Assigns a stable share of the queries of mode auto to the new profile (ADR-028)."""
+"""Assigns a stable share of the queries of mode auto to the new profile (ADR-028), and reports it to observers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import unicodedata
 from dataclasses import dataclass, replace
 
 from ragcorp.domain.exceptions import ConfigurationError
+from ragcorp.domain.ports.observers import Observers, RolloutObserver
 from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest
-from ragcorp.domain.search.rollout import Arm
+from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 
 BUCKETS = 10_000
 """A bucket is a hundredth of a percent of the queries."""
@@ -83,3 +84,24 @@ def planned_rollout(*, hybrid: bool, method: FusionMethod, shadow: bool, percent
     if percent is None:
         percent = 100.0 if hybrid and not shadow else 0.0
     return Rollout(old=old, new=new, percent=percent, shadow=shadow)
+
+
+class RolloutObservers(Observers[RolloutObserver]):
+    """Passes each event to all observers. An interface adds its own after the search is wired."""
+
+    def __init__(self, rollout: Rollout) -> None:
+        super().__init__()
+        self._rollout = rollout
+
+    def add(self, observer: RolloutObserver) -> None:
+        super().add(observer)
+        observer.rollout_set(percent=self._rollout.percent, shadow=self._rollout.shadow)
+
+    def arm_served(self, arm: Arm) -> None:
+        profile = self._rollout.profile(arm).name
+        for observer in self._observers:
+            observer.arm_served(arm, profile=profile)
+
+    def shadow_ended(self, outcome: ShadowOutcome, *, overlap: float | None = None) -> None:
+        for observer in self._observers:
+            observer.shadow_ended(outcome, overlap=overlap)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ragcorp.application.retrieval.rollout.assignment import Rollout
-from ragcorp.application.retrieval.rollout.observers import RolloutObservers
+from ragcorp.application.retrieval.rollout.assignment import Rollout, RolloutObservers
 from ragcorp.application.retrieval.rollout.shadow import ShadowSearch
 from ragcorp.application.retrieval.search import page_cursor
 from ragcorp.application.retrieval.search.plan import QueryPlan

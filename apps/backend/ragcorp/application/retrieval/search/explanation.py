@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from ragcorp.application.retrieval.fusion.thresholds import Threshold
 from ragcorp.application.retrieval.search.list_fusion import Ranking, usable_results
-from ragcorp.application.retrieval.search.step_ranks import StepOrder, with_ranks
+from ragcorp.application.retrieval.search.step_pipeline import StepOrder
 from ragcorp.domain.ports.sources import SourceResult
-from ragcorp.domain.retrieval import CHUNK_COLLECTION
+from ragcorp.domain.retrieval import CHUNK_COLLECTION, HitKey
 from ragcorp.domain.search.candidates import StepReport
-from ragcorp.domain.search.lexical import LexicalEvidence
-from ragcorp.domain.search.lexical_scores import K1, B
+from ragcorp.domain.search.lexical import K1, B, LexicalEvidence
 from ragcorp.domain.search.requests import FusionMethod, SearchHit
 
 FORMULAS = {
@@ -96,3 +95,27 @@ def explanation(
 
 def _bound(threshold: Threshold) -> dict[str, float | None]:
     return {"below": threshold.below} if threshold.is_distance else {"minimum": threshold.minimum}
+
+
+def with_ranks(hits: Sequence[SearchHit], orders: Sequence[StepOrder]) -> tuple[SearchHit, ...]:
+    """Return the hits with ``rank_before`` and ``rank_after`` (from 1) in the note of each step, in the steps' order.
+
+    Other notes follow unchanged.
+    """
+    ranks = [(order.step, _ranks(order.before), _ranks(order.after)) for order in orders]
+    return tuple(replace(hit, steps=_noted(hit, ranks)) for hit in hits)
+
+
+def _ranks(keys: Sequence[HitKey]) -> Mapping[HitKey, int]:
+    return {key: rank for rank, key in enumerate(keys, start=1)}
+
+
+def _noted(
+    hit: SearchHit, ranks: Sequence[tuple[str, Mapping[HitKey, int], Mapping[HitKey, int]]]
+) -> dict[str, Mapping[str, object]]:
+    key = hit.chunk.key
+    noted: dict[str, Mapping[str, object]] = {
+        step: {**hit.steps.get(step, {}), "rank_before": before[key], "rank_after": after[key]}
+        for step, before, after in ranks
+    }
+    return noted | {step: note for step, note in hit.steps.items() if step not in noted}

@@ -12,12 +12,7 @@ from ragcorp.application.resilience.circuit_breaker import Admission, CircuitBre
 from ragcorp.application.resilience.degradation_log import log_outage
 from ragcorp.application.resilience.time_bound import leave_behind
 from ragcorp.application.retrieval.search.plan import QueryPlan
-from ragcorp.domain.exceptions import (
-    ConfigurationError,
-    InvalidInputError,
-    InvalidRankingError,
-    SourceUnavailableError,
-)
+from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError, InvalidRankingError, SourceUnavailableError
 from ragcorp.domain.files.values import FILES
 from ragcorp.domain.filters import fields_of, narrowed_to
 from ragcorp.domain.keys import Scope
@@ -139,11 +134,7 @@ class SourceFanOut:
         return self._timeouts.get(name, self._source_timeout_seconds)
 
     async def _supervise(
-        self,
-        name: str,
-        call: _Call,
-        identify: Identify,
-        results: dict[str, SourceResult | InvalidInputError],
+        self, name: str, call: _Call, identify: Identify, results: dict[str, SourceResult | InvalidInputError]
     ) -> None:
         """Put the result of a source into ``results``. Raises only CancelledError."""
         started = time.perf_counter()
@@ -265,20 +256,9 @@ def _failed(name: str, outcome: SourceOutcome, started: float, reason: str) -> S
 
 
 def _report(
-    name: str,
-    outcome: SourceOutcome,
-    started: float,
-    *,
-    reason: str | None = None,
-    hits: int = 0,
-    cut: bool = False,
+    name: str, outcome: SourceOutcome, started: float, *, reason: str | None = None, hits: int = 0, cut: bool = False
 ) -> SourceReport:
     elapsed_ms = (time.perf_counter() - started) * 1000 if started else 0.0
     return SourceReport(
-        source=name,
-        outcome=outcome,
-        elapsed_ms=round(elapsed_ms, 3),
-        reason=reason,
-        hits=hits,
-        cut=cut,
+        source=name, outcome=outcome, elapsed_ms=round(elapsed_ms, 3), reason=reason, hits=hits, cut=cut
     )

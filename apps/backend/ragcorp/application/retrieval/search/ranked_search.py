@@ -10,7 +10,7 @@ from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
 from ragcorp.application.retrieval.search import page_cursor
 from ragcorp.application.retrieval.search.explanation import explain_hits, explanation
 from ragcorp.application.retrieval.search.fan_out import SourceFanOut
-from ragcorp.application.retrieval.search.highlighter import Highlighter
+from ragcorp.application.retrieval.search.highlights import Highlighter
 from ragcorp.application.retrieval.search.list_fusion import ListFusion
 from ragcorp.application.retrieval.search.page_cursor import Position
 from ragcorp.application.retrieval.search.plan import QueryPlan

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
+from ragcorp.application.resilience.time_bound import run_together
 from ragcorp.domain.documents import Chunk
 from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.collections import CandidateStore
@@ -53,9 +53,7 @@ class RoutedCandidateStore:
         return await self._default.neighbours(centres, distance=distance, principal=principal)
 
     async def _route(
-        self,
-        keys: Sequence[HitKey],
-        ask: Callable[[CandidateStore, Sequence[HitKey]], Awaitable[Result]],
+        self, keys: Sequence[HitKey], ask: Callable[[CandidateStore, Sequence[HitKey]], Awaitable[Result]]
     ) -> list[Result]:
         routed: dict[str, list[HitKey]] = {}
         for key in keys:
@@ -63,13 +61,7 @@ class RoutedCandidateStore:
         reads = [ask(self._by_collection.get(name, self._default), own) for name, own in routed.items()]
         if len(reads) == 1:
             return [await reads[0]]
-        tasks = [asyncio.ensure_future(read) for read in reads]
-        try:
-            return list(await asyncio.gather(*tasks))
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        return await run_together(reads)
 
 
 def _merged(answers: Sequence[Mapping[Key, Value]]) -> dict[Key, Value]:

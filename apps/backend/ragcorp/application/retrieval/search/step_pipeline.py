@@ -12,12 +12,8 @@ from ragcorp.application.resilience.degradation_log import log_outage
 from ragcorp.application.resilience.time_bound import run_until
 from ragcorp.application.retrieval.search.list_fusion import Ranking
 from ragcorp.application.retrieval.search.plan import QueryPlan
-from ragcorp.application.retrieval.search.step_ranks import StepOrder
-from ragcorp.application.retrieval.steps import deduplication as artifact_deduplication
-from ragcorp.application.retrieval.steps import diversification, temporal_decay, visibility_policy
-from ragcorp.application.retrieval.steps.deduplication import ArtifactDeduplication
+from ragcorp.application.retrieval.steps import deduplication, diversification, temporal_decay, visibility_policy
 from ragcorp.application.retrieval.steps.reranking import Reranking
-from ragcorp.application.retrieval.steps.visibility_policy import VisibilityPolicy
 from ragcorp.domain.exceptions import InvalidRankingError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.domain.ports.collections import CandidateStore, Reranker
 from ragcorp.domain.principal import Principal
@@ -44,6 +40,15 @@ class RerankLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepOrder:
+    """The window's order before and after an applied step."""
+
+    step: str
+    before: tuple[HitKey, ...]
+    after: tuple[HitKey, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineResult:
     """The window after the steps, a report of each step, and source reports of the reranker and of failed steps.
 
@@ -61,11 +66,7 @@ class StepPipeline:
     """Applies the steps of a ranking's profile: at most two round trips, and one more for the reranker's texts."""
 
     def __init__(
-        self,
-        *,
-        store: CandidateStore,
-        reranker: Reranker | None = None,
-        rerank_limits: RerankLimits | None = None,
+        self, *, store: CandidateStore, reranker: Reranker | None = None, rerank_limits: RerankLimits | None = None
     ) -> None:
         self._store = store
         self._reranker = reranker
@@ -97,11 +98,11 @@ class StepPipeline:
                 outcome = steps.decay.apply(outcome.candidates, now=plan.moment)
             taken.append(outcome)
         if steps.deduplicate:
-            with ParentSpan(f"step {artifact_deduplication.STEP}"):
-                outcome = ArtifactDeduplication().apply(outcome.candidates)
+            with ParentSpan(f"step {deduplication.STEP}"):
+                outcome = deduplication.deduplicated(outcome.candidates)
             taken.append(outcome)
         with ParentSpan(f"step {visibility_policy.STEP}"):
-            outcome = VisibilityPolicy().apply(outcome.candidates, principal=principal)
+            outcome = visibility_policy.only_readable(outcome.candidates, principal=principal)
         taken.append(outcome)
         reports: list[SourceReport] = []
         if reranker is not None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from ragcorp.application.embedding.query import embed_query
-from ragcorp.application.retrieval.sources.lexical_notes import lexical_notes
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.filters import DOCUMENT_FIELDS
-from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.models import Embedder, embed_query
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 from ragcorp.domain.ports.storage import ChunkScoring, DocumentRepository, LexicalChunks, VisibleFrequencies
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import CHUNK_COLLECTION, ScoreType
-from ragcorp.domain.search.lexical import LexicalEvidence
-from ragcorp.domain.search.lexical_scores import lexical_evidence, term_factors, total
+from ragcorp.domain.search.lexical import LexicalEvidence, QueryTerm, TermKind, lexical_evidence, term_factors, total
 from ragcorp.domain.search.requests import QuerySyntax
 from ragcorp.domain.search.sources import IDENTIFIERS
 
@@ -149,4 +146,50 @@ class LexicalScorer:
                 tell_idf=self._tell_idf,
             )
             for chunk_id, item in counted.items()
+        }
+
+
+def lexical_notes(matches: LexicalChunks, visible: VisibleFrequencies) -> dict[str, object]:
+    """Return the notes of full text: counts are of what the caller may read.
+
+    A term that no such chunk holds is shown as it was typed, once, with no idf: as what is unknown, whether or not
+    others know it. ``idf`` and ``average_length`` are those of the scores, over the whole workspace: None where some of
+    it is hidden from the caller.
+    """
+    words: dict[str, list[QueryTerm]] = {}
+    for term in matches.terms:
+        words.setdefault(term.word, []).append(term)
+    return {
+        "chunks": matches.chunks if visible.everything else visible.chunks,
+        "average_length": matches.average_length if visible.everything else None,
+        "counted_up_to": None if visible.everything else visible.counted_up_to,
+        "terms": [note for terms in words.values() for note in _notes(terms, visible)],
+    }
+
+
+def _notes(terms: Sequence[QueryTerm], visible: VisibleFrequencies) -> Iterator[Mapping[str, object]]:
+    held = [term for term in terms if visible.frequencies.get(term.lexeme)]
+    for term in held:
+        count = term.document_frequency if visible.everything else visible.frequencies[term.lexeme]
+        yield {
+            "word": term.word,
+            "lexeme": term.lexeme,
+            "kind": term.kind.value,
+            "document_frequency": count,
+            "idf": term.idf if visible.everything else None,
+            "typed": term.typed,
+            "similarity": term.similarity,
+        }
+    a_word = any(term.kind is TermKind.WORD for term in terms)
+    word = terms[0].word
+    # neighbours that were tried as one code are no term of their own
+    if all(term.kind is TermKind.PART for term in held) and (a_word or " " not in word):
+        yield {
+            "word": word,
+            "lexeme": word,
+            "kind": (TermKind.WORD if a_word else TermKind.WHOLE).value,
+            "document_frequency": 0,
+            "idf": None,
+            "typed": None,
+            "similarity": 1.0,
         }

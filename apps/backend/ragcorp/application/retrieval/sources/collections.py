@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ragcorp.application.embedding.query import embed_query
 from ragcorp.application.retrieval.sources.chunks import VECTORS_PENDING
 from ragcorp.domain.ports.collections import CollectionChannels
-from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.models import Embedder, embed_query
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionDenseSource:
     """Nearest items by cosine similarity. The model runs before a connection is taken."""
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        collection: str,
-        embedder: Embedder,
-        channels: CollectionChannels,
-        filter_fields: frozenset[str],
-    ) -> None:
-        self.name = name
-        self.collection = collection
-        self.filter_fields = filter_fields
-        self._embedder = embedder
-        self._channels = channels
+    name: str
+    collection: str
+    embedder: Embedder
+    channels: CollectionChannels
+    filter_fields: frozenset[str]
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        embedding = await embed_query(self._embedder, query.text, workspace=query.principal.workspace)
-        similar = await self._channels.similar(
+        embedding = await embed_query(self.embedder, query.text, workspace=query.principal.workspace)
+        similar = await self.channels.similar(
             embedding, principal=query.principal, filters=query.filters, limit=query.limit
         )
         return SourceAnswer(
@@ -41,19 +32,17 @@ class CollectionDenseSource:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionFullTextSource:
     """Items that hold words of the query, by BM25; of those that occurred since the query's bound, if it has one."""
 
-    def __init__(
-        self, *, name: str, collection: str, channels: CollectionChannels, filter_fields: frozenset[str]
-    ) -> None:
-        self.name = name
-        self.collection = collection
-        self.filter_fields = filter_fields
-        self._channels = channels
+    name: str
+    collection: str
+    channels: CollectionChannels
+    filter_fields: frozenset[str]
 
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
-        ranked_list, cut = await self._channels.matching(
+        ranked_list, cut = await self.channels.matching(
             query.text, principal=query.principal, filters=query.filters, limit=query.limit, since=query.since
         )
         return SourceAnswer(ranked_list=replace(ranked_list, source=self.name), cut=cut)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from ragcorp.application.embedding.query import embed_query
 from ragcorp.domain.collections import GRAPH
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from ragcorp.domain.filters import FACT_FIELDS
 from ragcorp.domain.ports.graph import GraphSearch
-from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.models import Embedder, embed_query
 from ragcorp.domain.ports.sources import SourceAnswer, SourceQuery
 
 EMBEDDER_OUT = "embedder_unavailable"
@@ -28,12 +27,7 @@ class GraphSource:
     async def retrieve(self, query: SourceQuery) -> SourceAnswer:
         embedding, incomplete = await self._embedded(query.text, query.principal.workspace)
         facts = await self._search.find_facts(
-            query.text,
-            embedding,
-            principal=query.principal,
-            filters=query.filters,
-            limit=query.limit,
-            now=query.now,
+            query.text, embedding, principal=query.principal, filters=query.filters, limit=query.limit, now=query.now
         )
         return SourceAnswer(ranked_list=facts, incomplete=incomplete)
 

@@ -7,8 +7,6 @@ A chunk is preferred over the whole artifact, being more specific; then the high
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypedDict
 
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
@@ -19,49 +17,31 @@ FORMULA = "one an artifact: chunk before whole artifact, then the higher score, 
 MAX_NOTED = 5
 
 
-class Duplicate(TypedDict):
-    """A dropped duplicate, as an explanation lists it.
+def deduplicated(candidates: Sequence[Candidate]) -> StepOutcome:
+    """Return the remaining candidates by score, ties by key. A candidate without an artifact is never a duplicate.
 
-    >>> Duplicate(collection='artifacts', id='7', score=0.5)['collection']
-    'artifacts'
-    """
+    Each gets a note with the collections of its artifact, the number of duplicates and the best of them.
 
-    collection: str
-    id: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactDeduplication:
-    """Has no parameters. A candidate without an artifact is never a duplicate.
-
-    >>> ArtifactDeduplication().apply([]).report.removed
+    >>> deduplicated([]).report.removed
     0
     """
-
-    def apply(self, candidates: Sequence[Candidate]) -> StepOutcome:
-        """Return the remaining candidates by score, ties by key.
-
-        Each gets a note with the collections of its artifact, the number of duplicates and the best of them.
-        """
-        ranked = sorted(candidates, key=lambda candidate: (-candidate.score, candidate.key))
-        groups: dict[str, list[Candidate]] = {}
-        for candidate in ranked:
-            artifact = candidate.description.artifact
-            if artifact is not None:
-                groups.setdefault(artifact, []).append(candidate)
-        staying = {artifact: next(filter(_is_chunk, group), group[0]) for artifact, group in groups.items()}
-        kept = []
-        for candidate in ranked:
-            artifact = candidate.description.artifact
-            if artifact is None:
-                kept.append(candidate)
-            elif staying[artifact] is candidate:
-                kept.append(_noted(candidate, groups[artifact]))
-        return StepOutcome(
-            candidates=tuple(kept),
-            report=StepReport(step=STEP, before=len(ranked), after=len(kept), formula=FORMULA),
-        )
+    ranked = sorted(candidates, key=lambda candidate: (-candidate.score, candidate.key))
+    groups: dict[str, list[Candidate]] = {}
+    for candidate in ranked:
+        artifact = candidate.description.artifact
+        if artifact is not None:
+            groups.setdefault(artifact, []).append(candidate)
+    staying = {artifact: next(filter(_is_chunk, group), group[0]) for artifact, group in groups.items()}
+    kept = []
+    for candidate in ranked:
+        artifact = candidate.description.artifact
+        if artifact is None:
+            kept.append(candidate)
+        elif staying[artifact] is candidate:
+            kept.append(_noted(candidate, groups[artifact]))
+    return StepOutcome(
+        candidates=tuple(kept), report=StepReport(step=STEP, before=len(ranked), after=len(kept), formula=FORMULA)
+    )
 
 
 def collections_of(candidate: Candidate) -> tuple[str, ...]:
@@ -92,7 +72,7 @@ def _noted(candidate: Candidate, group: Sequence[Candidate]) -> Candidate:
     if not dropped:
         return candidate
     duplicates = tuple(
-        Duplicate(collection=other.description.collection, id=other.key[0], score=other.score)
+        {"collection": other.description.collection, "id": other.key[0], "score": other.score}
         for other in dropped[:MAX_NOTED]
     )
     collections = tuple(dict.fromkeys(member.description.collection for member in (candidate, *dropped)))

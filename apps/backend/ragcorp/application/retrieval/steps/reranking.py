@@ -47,7 +47,7 @@ class Reranking:
     def apply(self, candidates: Sequence[Candidate], scores: Mapping[HitKey, float]) -> StepOutcome:
         """Return the candidates that ``scores`` names by the reranker's score, ties by key, and the others behind.
 
-        One of the pool without a score, for its text was gone, stands with the others.
+        One of the pool without a score, because its text was gone, is among the others.
         Raises InvalidRankingError for a score that is not finite.
         """
         if not all(math.isfinite(score) for score in scores.values()):
@@ -61,27 +61,21 @@ class Reranking:
         ]
         judged.sort(key=lambda candidate: (-candidate.score, candidate.key))
         others = [candidate for candidate in candidates if candidate.key not in scores]
-        return StepOutcome(
-            candidates=(*judged, *others),
-            report=StepReport(
-                step=STEP,
-                before=len(candidates),
-                after=len(candidates),
-                formula=FORMULA,
-                parameters={"reranker": self.reranker, "pool_size": self.pool_size, "judged": len(judged)},
-            ),
-        )
+        return self._outcome((*judged, *others), judged=len(judged))
 
     def skipped(self, candidates: Sequence[Candidate], *, reason: str) -> StepOutcome:
         """Return the candidates as they are, and why the reranker did not judge them."""
+        return self._outcome(tuple(candidates), judged=0, skipped=reason)
+
+    def _outcome(self, candidates: tuple[Candidate, ...], *, judged: int, skipped: str | None = None) -> StepOutcome:
         return StepOutcome(
-            candidates=tuple(candidates),
+            candidates=candidates,
             report=StepReport(
                 step=STEP,
                 before=len(candidates),
                 after=len(candidates),
                 formula=FORMULA,
-                parameters={"reranker": self.reranker, "pool_size": self.pool_size, "judged": 0},
-                skipped=reason,
+                parameters={"reranker": self.reranker, "pool_size": self.pool_size, "judged": judged},
+                skipped=skipped,
             ),
         )

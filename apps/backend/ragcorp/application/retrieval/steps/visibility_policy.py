@@ -3,13 +3,12 @@
 readable(p, d) = workspace(p) = workspace(d)  and  sensitivity(d) <= clearance(p)  and
                  (scope(d) = workspace, or group and owner(d) in groups(p), or private and owner(d) = subject(p))
 
-``infrastructure/postgres/predicates.py`` says the same in SQL; a property test holds the two together.
+``infrastructure/postgres/visibility/predicates.py`` has the rule in SQL; a property test keeps the two equal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ragcorp.domain.documents import Chunk, VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
@@ -20,7 +19,7 @@ FORMULA = "same workspace, sensitivity <= clearance, scope workspace | group of 
 
 
 def readable(principal: Principal, description: Description) -> bool:
-    """Say whether the principal may read what is so described. An unknown scope is read by no one.
+    """Return whether the principal may read a passage of this description. No one reads an unknown scope.
 
     >>> description = Description(
     ...     collection='memory', kind='fact', workspace='default', sensitivity=Sensitivity.NORMAL,
@@ -35,7 +34,7 @@ def readable(principal: Principal, description: Description) -> bool:
 
 
 def readable_passage(principal: Principal, passage: Chunk) -> bool:
-    """Say the same of a passage, which was read in the principal's workspace.
+    """Return the same for a passage that was read in the principal's workspace.
 
     >>> from uuid import UUID
     >>> chunk = Chunk(
@@ -58,20 +57,15 @@ def _passes(principal: Principal, sensitivity: Sensitivity, scope: VisibilitySco
     return scope == VisibilityScope.WORKSPACE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VisibilityPolicy:
-    """Has no parameters: what may be read is a matter of the principal.
+def only_readable(candidates: Sequence[Candidate], *, principal: Principal) -> StepOutcome:
+    """Return the candidates that the principal may read, in their order.
 
-    The report's count of what went should be 0: what may not be read is taken out of every list before it is fused.
+    The report's ``removed`` should be 0: what may not be read is taken out of every list before it is fused.
 
-    >>> VisibilityPolicy().apply([], principal=Principal()).report.removed
+    >>> only_readable([], principal=Principal()).report.removed
     0
     """
-
-    def apply(self, candidates: Sequence[Candidate], *, principal: Principal) -> StepOutcome:
-        """Return the candidates that the principal may read, in their order."""
-        kept = tuple([candidate for candidate in candidates if readable(principal, candidate.description)])
-        return StepOutcome(
-            candidates=kept,
-            report=StepReport(step=STEP, before=len(candidates), after=len(kept), formula=FORMULA),
-        )
+    kept = tuple([candidate for candidate in candidates if readable(principal, candidate.description)])
+    return StepOutcome(
+        candidates=kept, report=StepReport(step=STEP, before=len(candidates), after=len(kept), formula=FORMULA)
+    )

@@ -15,6 +15,7 @@ from ragcorp.application.structure.mentions.shapes import Mention, distinct, fil
 from ragcorp.application.structure.mentions.tokens import Token, plain_word, says_something
 from ragcorp.domain.text.entity_names import file_name, heading_name, stem_name, symbol_name
 from ragcorp.domain.text.utterances import content_words
+from ragcorp.domain.text.word_lists import word_set
 
 MAX_NAME_WORDS = 4
 MAX_HEADING_WORDS = 8
@@ -46,34 +47,29 @@ _CUES = {
     """,
 }
 _KINDS = {word: kind for kind, words in _CUES.items() for word in words.split()}
-_WORDS_BEHIND = "file files module modules script function func method class struct interface component hook decorator"
-_BEHIND = frozenset(_WORDS_BEHIND.split())
-_WORDS_BEHIND_HEADINGS = "section sections chapter clause clauses annex appendix schedule heading"
-_BEHIND_HEADINGS = frozenset(_WORDS_BEHIND_HEADINGS.split())
+_BEHIND = word_set(
+    "file files module modules script function func method class struct interface component hook decorator"
+)
+_BEHIND_HEADINGS = word_set("section sections chapter clause clauses annex appendix schedule heading")
 """English cues follow the name: "the login function"."""
 
-_WORDS_THAT_CALL = "llamada llamado llamadas llamados denominada denominado named called titulado titulada nombre"
-_CALLING = frozenset(_WORDS_THAT_CALL.split())
-_WORDS_THAT_JOIN = "de del sobre of on about the la el los las da do titulada"
-_JOINING = frozenset(_WORDS_THAT_JOIN.split())
-_WORDS_THAT_QUALIFY = """
+_CALLING = word_set("llamada llamado llamadas llamados denominada denominado named called titulado titulada nombre")
+_JOINING = word_set("de del sobre of on about the la el los las da do titulada")
+_QUALIFYING = word_set("""
     adjunto adjunta adjuntos adjuntas principal principales siguiente siguientes anterior anteriores nuevo nueva actual
     actuales completo completa firmado firmada propio propia general generales publica publico privada privado abstracta
     abstracto primera primer segunda segundo final mismo misma entero entera ultimo ultima original originales
     hace hacen funciona funcionan dice dicen significa pasa llama utiliza usa usan
-"""
-_WORDS_THAT_QUALIFY_IN_ENGLISH = """
+""")
+_QUALIFYING_IN_ENGLISH = word_set("""
     action actions size sizes name names path paths system first last next previous new old whole entire other same
     attached following below above returns takes call calls error errors does done doing work works working mean means
     used using there here
-"""
-_QUALIFYING = frozenset(_WORDS_THAT_QUALIFY.split())
-_QUALIFYING_IN_ENGLISH = frozenset(_WORDS_THAT_QUALIFY_IN_ENGLISH.split())
-_ENGLISH_CUES = """
+""")
+_ENGLISH = word_set("""
     file files module modules document documents function functions func funcs method methods class interface type types
     constant constants symbol symbols decorator component def script hook
-"""
-_ENGLISH = frozenset(_ENGLISH_CUES.split())
+""")
 """After these, an English word may continue the sentence; after a Spanish cue it is a name: "la función next"."""
 _AND = frozenset({"y", "e", "o", "u", "and", "or"})
 _GAP = re.compile(r"(?!\Z)[ \t\u00a0:*_(=#]{0,8}\n?[ \t\u00a0:*_(=#>]{0,8}")
@@ -145,11 +141,7 @@ def with_words_before(text: str, tokens: Sequence[Token], place: int, file: Ment
     longer = _spanning(text, runs, file_name, weak=False)
     spans = (*longer.spans, *((file.start, file.end) for _ in file.names))
     return replace(
-        file,
-        text=text[longer.start : file.end],
-        start=longer.start,
-        names=(*longer.names, *file.names),
-        spans=spans,
+        file, text=text[longer.start : file.end], start=longer.start, names=(*longer.names, *file.names), spans=spans
     )
 
 

@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from uuid import UUID
 
-from ragcorp.application.structure.mentions.containment import is_within, qualified, without_count
 from ragcorp.application.structure.mentions.files import (
     FILE_NAMES,
+    NUMBERED,
     MentionedFiles,
+    Scopes,
     ambiguous,
     crosses,
     is_rare,
     longest_first,
     nearness_of,
+    not_found,
 )
-from ragcorp.application.structure.mentions.path_proximity import surroundings
-from ragcorp.application.structure.mentions.scopes import NUMBERED, Scopes, not_found
+from ragcorp.application.structure.mentions.path_proximity import is_within, qualified, surroundings, without_count
 from ragcorp.application.structure.mentions.shapes import Mention
 from ragcorp.domain.ports.structure import Named
 from ragcorp.domain.structure.entities import CODE_KINDS, EntityIdentity, EntityKind, EntityRef, NameKind

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ragcorp.application.structure.mentions.cues import cue_of, cued, cued_behind, with_words_before
-from ragcorp.application.structure.mentions.file_names import files_with_signs
 from ragcorp.application.structure.mentions.numbered import numbered
 from ragcorp.application.structure.mentions.relations import bound_to_files, kinds_of, speaks_of_code, with_owner
-from ragcorp.application.structure.mentions.shapes import Mention, distinct, is_code_file, shaped
+from ragcorp.application.structure.mentions.shapes import Mention, distinct, is_code_file, is_file, shaped
 from ragcorp.application.structure.mentions.tokens import Token, composed, says_something, tokenize
 from ragcorp.domain.text.account_numbers import account_at
-from ragcorp.domain.text.entity_names import identifier_name, stem_name, symbol_name
+from ragcorp.domain.text.entity_names import file_name, identifier_name, is_empty, stem_name, symbol_name
 from ragcorp.domain.text.folding import folded_in_place
 
 MAX_STRONG = 40
@@ -31,6 +30,18 @@ MAX_RUN = 4
 _ACCOUNT = re.compile(r"(?<!\w)[A-Z]{2}[0-9]{2}[ \u00a0]")
 MIN_DIGITS = 3
 """Minimum digits of a code with spaces: ``FAC 2024 0113``."""
+
+MAX_FILE_WORDS = 5
+"""Maximum words of a name with spaces."""
+
+MAX_FILE_WORD = 80
+"""Maximum characters of each word."""
+
+_CHUNK = re.compile(r"\S+")
+_LEADING = "¿¡\"'`«\u201c\u201e\u2018([<*"
+_TRAILING = ".,;:!?)\"'`»\u201d\u2019]>*"
+_SIGN = re.compile(r"\w['\u2019&+]\w|\)\.\w")
+_BARE_WORD = re.compile(r"[(\"'`\u201c\u201e\u2018[*«]?[\w&+][\w'\u2019&+.-]*[)]?")
 
 __all__ = ["Mention", "mentions"]
 
@@ -45,7 +56,7 @@ def mentions(query: str) -> tuple[Mention, ...]:
         taken.append((start, end))
         if len(strong) == MAX_STRONG:
             break
-    for mention, start, end in (*_accounts(text), *files_with_signs(text)):
+    for mention, start, end in (*_accounts(text), *_files_with_signs(text)):
         if len(strong) == MAX_STRONG:
             break
         if not any(start < finish and begin < end for begin, finish in taken):
@@ -177,6 +188,48 @@ def _accounts(text: str) -> Iterator[tuple[Mention, int, int]]:
             end = begin.start() + len(account)
             code = Mention(text=account, start=begin.start(), end=end, names=distinct(identifier_name(account)))
             yield code, code.start, code.end
+
+
+def _files_with_signs(text: str) -> Iterator[tuple[Mention, int, int]]:
+    """Yield the files whose names have signs that no token has: ``Contrato Ñandú (firmado).md``, ``contrato-d'or.md``.
+
+    The longest name comes first, with the span of its last word, which the mention claims.
+    """
+    before: list[re.Match[str]] = []
+    for chunk in _CHUNK.finditer(text):
+        word = chunk[0]
+        if len(word) <= MAX_FILE_WORD and _SIGN.search(word):
+            end = chunk.start() + len(word.rstrip(_TRAILING))
+            start = _opened(text, chunk.start(), end)
+            if start < end and is_file(text[start:end]) and "/" not in word and "\\" not in word:
+                yield _named_file(text, before, start, end), start, end
+        before = (
+            [*before[1 - MAX_FILE_WORDS :], chunk] if len(word) <= MAX_FILE_WORD and _BARE_WORD.fullmatch(word) else []
+        )
+
+
+def _named_file(text: str, before: list[re.Match[str]], start: int, end: int) -> Mention:
+    starts = [_opened(text, match.start(), end) for match in before if "\n" not in text[match.start() : start]]
+    names = {file_name(text[begin:end]): (begin, end) for begin in (*starts, start)}
+    names = {name: span for name, span in names.items() if not is_empty(name)}
+    first = min(begin for begin, _ in names.values())
+    return Mention(
+        text=text[first:end],
+        start=first,
+        end=end,
+        names=tuple(names),
+        extension=text[start:end].rpartition(".")[2].lower(),
+        spans=tuple(names.values()),
+    )
+
+
+def _opened(text: str, start: int, end: int) -> int:
+    """Return the start of a name after quotation marks and an unclosed parenthesis."""
+    while start < end and text[start] in _LEADING:
+        if text[start] == "(" and text.count("(", start, end) <= text.count(")", start, end):
+            break
+        start += 1
+    return start
 
 
 def _outside(tokens: Sequence[Token], taken: Sequence[tuple[int, int]]) -> list[Token]:

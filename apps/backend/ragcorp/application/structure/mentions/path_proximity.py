@@ -1,4 +1,4 @@
-"""Orders paths by nearness to a query and to an episode. Pure; every order is total."""
+"""Orders paths by nearness to a query and to an episode, and finds what contains an entity. Pure; orders are total."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ragcorp.application.structure.mentions.shapes import Mention, part
-from ragcorp.domain.structure.entities import EntityRef
+from ragcorp.application.structure.mentions.shapes import Mention, bare, part
+from ragcorp.domain.structure.entities import CODE_KINDS, EntityRef
 from ragcorp.domain.text.place_words import place_words
+from ragcorp.domain.text.word_lists import word_set
 
 MAX_PREVIOUS = 50
 """Latest paths of an episode that are compared."""
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_AGAIN = re.compile(r" \(\d+\)$")
 _HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 
-_WORDS_OF_KIND = """
+_OF_KIND = word_set("""
     contrato contratos contract contracts agreement agreements acuerdo acuerdos convenio ley leyes law laws decreto
     reglamento norma normativa manual manuales manuals guia guias guide guides documento documentos document documents
     doc docs informe informes report reports politica policy policies anexo anexos factura facturas invoice archivo
     fichero file files src lib app test tests
-"""
-_OF_KIND = frozenset(_WORDS_OF_KIND.split())
+""")
 """Words for kinds of documents: they identify none."""
 
 Nearness = tuple[bool, float, int, int, int, int, str]
@@ -78,6 +79,33 @@ def near_words(mentions: Iterable[Mention]) -> tuple[str, ...]:
 def steps_of(path: str) -> tuple[str, ...]:
     """Return the folded folders and file of a path."""
     return tuple(part(step) for step in path.replace("\\", "/").split("/") if step not in {"", "."})
+
+
+def is_within(entity: EntityRef, qualifiers: Sequence[str], *, itself: bool = False) -> bool:
+    """Return whether the folders, file and classes of an entity include the qualifiers in order.
+
+    With ``itself`` its own name counts too: the query names a member of it that is not stored.
+    """
+    steps = steps_of(entity.path)
+    containers: list[frozenset[str]] = [frozenset({step, bare(step)}) for step in steps[:-1]]
+    if steps:
+        containers.append(frozenset({steps[-1], bare(steps[-1].rpartition(".")[0] or steps[-1])}))
+    if entity.kind in CODE_KINDS:
+        parts = qualified(entity)
+        containers += [frozenset({bare(part)}) for part in (parts if itself else parts[:-1])]
+    left = iter(containers)
+    return all(any(qualifier in container for container in left) for qualifier in qualifiers)
+
+
+def qualified(entity: EntityRef) -> list[str]:
+    """Return the parts of a symbol's qualified name, the end of its key."""
+    whole = without_count(entity.key.removeprefix(f"{entity.path}::"))
+    return [part for part in re.split(r"::|[.#]", whole) if part]
+
+
+def without_count(key: str) -> str:
+    """Return a key without the `` (2)`` of a duplicate."""
+    return _AGAIN.sub("", key)
 
 
 def _last_step(mention: Mention) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from ragcorp.application.structure.mentions.shapes import Mention, bare, is_code
 from ragcorp.application.structure.mentions.tokens import Token, plain_word
 from ragcorp.domain.structure.entities import EntityKind
 from ragcorp.domain.text.folding import folded_in_place
+from ragcorp.domain.text.word_lists import word_set
 
 MAX_GAP = 90
 """Maximum characters between a name and the file that a preposition binds it to."""
@@ -45,18 +46,18 @@ _KINDS = {
     "structs estructura enum",
 }
 _KIND_OF = {word: kind for kind, words in _KINDS.items() for word in words.split()}
-_WORDS_BEFORE_OWNERS = "el la los las the o a clase struct estructura tipo interfaz enum class type interface objeto"
-_BEFORE_OWNERS = frozenset(_WORDS_BEFORE_OWNERS.split())
+_BEFORE_OWNERS = word_set(
+    "el la los las the o a clase struct estructura tipo interfaz enum class type interface objeto"
+)
 _OWNING = frozenset({"de", "del", "do", "da", "of", "en", "in"})
-_WORDS_OF_CODE = """
+_OF_CODE = word_set("""
     bug bugs fix refactor refactoriza refactorizar refactoring codigo code codebase implementa implementar
     implementacion implement implements implemented implementation endpoint endpoints backend frontend debug debugging
     depura depurar stacktrace traceback exception excepcion compila compilar compile commit repo repository repositorio
     script scripts callback handler parser parametro parametros parameter parameters api
     funcion funciones metodo metodos simbolo funcao funcoes function functions func funcs method methods class struct
     structs enum decorador constructor decorator def module modulo
-"""
-_OF_CODE = frozenset(_WORDS_OF_CODE.split())
+""")
 
 
 def kinds_of(cue: str) -> frozenset[EntityKind]:

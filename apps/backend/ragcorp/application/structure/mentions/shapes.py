@@ -7,14 +7,8 @@ from dataclasses import dataclass, replace
 
 from ragcorp.application.structure.mentions.tokens import Token
 from ragcorp.domain.structure.entities import EntityKind
-from ragcorp.domain.text.entity_names import (
-    file_name,
-    heading_name,
-    identifier_name,
-    is_empty,
-    stem_name,
-    symbol_name,
-)
+from ragcorp.domain.text.entity_names import file_name, heading_name, identifier_name, is_empty, stem_name, symbol_name
+from ragcorp.domain.text.word_lists import word_set
 
 MAX_QUALIFIED = 3
 """Lookup names of a qualified symbol: all parts, the last two, the last."""
@@ -24,15 +18,13 @@ MIN_LETTERS = 3
 
 MIN_KEBAB = 5
 
-_FILE_ENDINGS = """
+_EXTENSIONS = word_set("""
     py pyi ipynb js mjs cjs jsx ts mts cts tsx vue svelte go rs rb java kt kts scala c h cc cpp cxx hpp cs swift m php
     lua pl r jl sh bash zsh fish ps1 bat sql graphql proto tf hcl toml yaml yml json jsonl json5 ini cfg conf env lock
     xml xsd html htm css scss sass less md mdx rst adoc txt text log csv tsv parquet pdf doc docx odt rtf xls xlsx xlsm
     ods ppt pptx odp eml msg epub tex bib png jpg jpeg gif svg webp zip tar gz diff patch gradle mod sum
-"""
-_EXTENSIONS = frozenset(_FILE_ENDINGS.split())
-_CODE_ENDINGS = "py pyi js mjs cjs jsx ts mts cts tsx go rs rb java kt c h cc cpp cs swift php lua sh sql"
-_CODE = frozenset(_CODE_ENDINGS.split())
+""")
+_CODE = word_set("py pyi js mjs cjs jsx ts mts cts tsx go rs rb java kt c h cc cpp cs swift php lua sh sql")
 _BARE_FILES = frozenset({"makefile", "dockerfile", "jenkinsfile", "procfile", "gemfile", "rakefile", "vagrantfile"})
 _LINE = re.compile(r"(?::\d{1,6}){1,2}$|#L\d{1,6}(?:-L?\d{1,6})?$")
 _MEMBER = re.compile(r"::|#|->|:")
@@ -44,11 +36,10 @@ _EXTENSION = re.compile(r".\.([A-Za-z][A-Za-z0-9]{0,9})$")
 _NAME = re.compile(r"[^\W\d]\w*")
 _HUMP = re.compile(r"[^\W\d_A-ZÁÉÍÓÚÑ][A-ZÁÉÍÓÚÑ]|[A-ZÁÉÍÓÚÑ]{2}[^\W\d_A-ZÁÉÍÓÚÑ]{2}|[^\W\d_]\d+[A-ZÁÉÍÓÚÑ][^\W\d_]")
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+[a-z]{0,5}\d*", re.IGNORECASE)
-_UNITS_AND_ENDINGS = """
+_UNITS = word_set("""
     h hs hr hrs hora horas min mins s seg ms km cm mm m m2 m3 kg g gr mg l ml k kb mb gb tb b eur usd x st nd rd th er
     ro ra do da to ta vo va no na mo ma a o p px pt w kw kwh v hz mhz ghz am pm d dias y u c f ºc e
-"""
-_UNITS = frozenset(_UNITS_AND_ENDINGS.split())
+""")
 _QUANTITY = re.compile(r"[\d.,:/-]{1,12}?([^\W\d_]{1,5})(?:\d?)")
 _BLANK_QUALIFIERS = frozenset({"self", "this", "cls", "super", "me"})
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ragcorp.domain.text.folding import folded_in_place
 from ragcorp.domain.text.utterances import content_words
+from ragcorp.domain.text.word_lists import word_set
 
 MAX_TOKEN = 200
 """Maximum characters; a longer token (an encoded blob) is ignored."""
@@ -40,7 +41,7 @@ _HOST = re.compile(
     rf"\.(?:{_TOP_LEVEL})(?![\w(.]*\w)(?:[/:?#]\S*)?"
 )
 _PLURAL_ENDINGS = frozenset({"(s)", "(es)", "(as)", "(os)", "(a)", "(o)"})
-_WORDS_THAT_ASK = """
+_ASKING = word_set("""
     fix add find get show give tell list look make use need want help please change update remove delete check see
     explain describe summarize summarise compare write read open close edit refactor improve review rename move
     happens does done doing work works working mean means used using there here
@@ -50,8 +51,7 @@ _WORDS_THAT_ASK = """
     decir pasa funciona
     significa ayuda ayudame llama llamada llamado utiliza usa usar
     corrija mostre explique procure preciso quero faz fazer
-"""
-_ASKING = frozenset(_WORDS_THAT_ASK.split())
+""")
 """Words of instructions, in lower case without accents: they never name anything."""
 
 
@@ -126,12 +126,7 @@ def _scan(text: str) -> Iterator[Token]:
         called = call is not None and call[0] not in _PLURAL_ENDINGS and not token[0].isdecimal()
         end = call.end() if call and called else token.end()
         yield Token(
-            text=token[0],
-            start=token.start(),
-            end=token.end(),
-            outer_start=token.start(),
-            outer_end=end,
-            called=called,
+            text=token[0], start=token.start(), end=token.end(), outer_start=token.start(), outer_end=end, called=called
         )
 
 
@@ -145,21 +140,12 @@ def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
             called_until = token.outer_end
         between = text[end : token.outer_start] if token.outer_start >= end else "|"
         glued = between != "" and between.isspace() and "\n" not in between and end > 0
-        yield Token(
-            text=token.text,
-            start=token.start,
-            end=token.end,
-            outer_start=token.outer_start,
-            outer_end=token.outer_end,
-            quote=token.quote,
-            called=token.called,
-            glued=glued,
-        )
+        yield replace(token, glued=glued)
         end = token.outer_end
 
 
 def _without_addresses(text: str) -> str:
-    """Return the text with bars in the places of addresses; as long as it was."""
+    """Return the text with bars in place of addresses; its length stays."""
 
     def barred(chunk: re.Match[str]) -> str:
         if frame := _GO_FRAME.match(chunk[0]):
@@ -179,5 +165,5 @@ def _without_addresses(text: str) -> str:
 
 
 def _unwrapped(receiver: re.Match[str]) -> str:
-    """Return ``auth.(*Server).`` as ``||||||Server::``, as long as it was."""
+    """Return ``auth.(*Server).`` as ``||||||Server::``: its length stays."""
     return "|" * (len(receiver[0]) - len(receiver[2]) - 2) + f"{receiver[2]}::"

@@ -13,8 +13,7 @@ from ragcorp.domain.filters import Filters
 from ragcorp.domain.ports.storage import LexicalChunks, SimilarChunks
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import Hit, RankedList, ScoreType
-from ragcorp.domain.search.lexical import QueryTerm, TermKind
-from ragcorp.domain.search.lexical_scores import evidence_mass
+from ragcorp.domain.search.lexical import QueryTerm, TermKind, evidence_mass
 from ragcorp.domain.search.requests import QuerySyntax, SparseOperator, SparseRanking
 from ragcorp.domain.search.sources import ALL_WORDS, FULL_TEXT, IDENTIFIERS
 from ragcorp.infrastructure.postgres.chunks import rows as chunk_rows

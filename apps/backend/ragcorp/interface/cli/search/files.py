@@ -26,7 +26,7 @@ from ragcorp.interface.cli.console.calls import Call
 from ragcorp.interface.cli.console.options import option
 from ragcorp.interface.cli.console.output import plain
 from ragcorp.interface.shapes.files import file_document, grep_document
-from ragcorp.interface.shapes.search_status import grep_status
+from ragcorp.interface.shapes.result_text import grep_status
 
 _LINES = re.compile(r"(?P<only>\d{1,9})|(?P<first>\d{1,9})?-(?P<last>\d{1,9})?", re.ASCII)
 

@@ -17,6 +17,8 @@ from ragcorp.interface.http.collections.item_schema import Entities, Moment, Opt
 from ragcorp.interface.http.documents.schema import SensitivityName
 from ragcorp.interface.http.protocol.strict_model import StrictModel
 
+COMMON_ATTRIBUTES = ("language", "sensitivity", "visibility_scope", "owner", "occurred_at", "metadata")
+
 
 class AttributePatch(StrictModel):
     """Attributes that every collection has."""
@@ -37,18 +39,10 @@ class AttributePatch(StrictModel):
         """Raises InvalidInputError for a change of nothing."""
         if not self.model_fields_set:
             raise InvalidInputError("Nothing is to be changed.", field="body", remedy="Name at least one field.")
-        level = self.named("sensitivity")
-        return AttributeChange(
-            **{
-                "language": self.named("language"),
-                "sensitivity": level if isinstance(level, Keep) else Sensitivity.parse(level),
-                "visibility_scope": self.named("visibility_scope"),
-                "owner": self.named("owner"),
-                "occurred_at": self.named("occurred_at"),
-                "metadata": self.named("metadata"),
-                **others,
-            }
-        )
+        named = {name: self.named(name) for name in COMMON_ATTRIBUTES}
+        if "sensitivity" in self.model_fields_set:
+            named["sensitivity"] = Sensitivity.parse(self.sensitivity)
+        return AttributeChange(**{**named, **others})
 
 
 class ItemPatch(AttributePatch):

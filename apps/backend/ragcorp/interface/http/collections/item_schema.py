@@ -45,19 +45,12 @@ TURN_EXAMPLE: dict[str, Any] = {
 Text = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_ITEM_CHARACTERS})]
 OptionalName = Annotated[str | None, Field(json_schema_extra={"maxLength": MAX_ITEM_NAME})]
 Entities = Annotated[list[str], Field(json_schema_extra={"maxItems": MAX_ITEM_ENTITIES})]
+NAME_LEFT_OUT = "Left out: one is made of the content, so that the same request may be sent again."
 ExternalName = Annotated[
-    str | None,
-    Field(
-        description="Left out: one is made of the content, so that the same request may be sent again.",
-        json_schema_extra={"minLength": 1, "maxLength": MAX_ITEM_NAME},
-    ),
+    str | None, Field(description=NAME_LEFT_OUT, json_schema_extra={"minLength": 1, "maxLength": MAX_ITEM_NAME})
 ]
 ArtifactName = Annotated[
-    str | None,
-    Field(
-        description="Left out: one is made of the content, so that the same request may be sent again.",
-        json_schema_extra={"minLength": 1, "maxLength": MAX_EXTERNAL_ID},
-    ),
+    str | None, Field(description=NAME_LEFT_OUT, json_schema_extra={"minLength": 1, "maxLength": MAX_EXTERNAL_ID})
 ]
 BulkCollection = Literal["artifacts", "memory", "history"]
 """The collections that take many items in one request."""

@@ -1,19 +1,20 @@
-"""The routes below /collections."""
+"""The routes below /collections, and the description of the collections."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from fastapi import Path, Query
+from pydantic import BaseModel
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID
 from ragcorp.domain.collections import MAX_ITEM_NAME, Collection
+from ragcorp.domain.filters import DOCUMENT_FIELDS, ITEM_FIELDS, METADATA
 from ragcorp.interface.http.call import CurrentCall, operations
-from ragcorp.interface.http.collections.artifact_handlers import ArtifactHandlers, ChunkHandlers
-from ragcorp.interface.http.collections.catalogue import CollectionList, described_collections
-from ragcorp.interface.http.collections.item_handlers import HISTORY, MEMORY, ItemHandlers
+from ragcorp.interface.http.collections.handlers import HISTORY, MEMORY, ArtifactHandlers, ChunkHandlers, ItemHandlers
 from ragcorp.interface.http.collections.item_patches import ArtifactPatch, ChunkBody, MemoryPatch, NewChunk, TurnPatch
 from ragcorp.interface.http.collections.item_schema import (
     ArtifactItem,
@@ -25,7 +26,7 @@ from ragcorp.interface.http.collections.item_schema import (
     MemoryItem,
     TurnBody,
 )
-from ragcorp.interface.http.documents.bulk_routes import document_lines
+from ragcorp.interface.http.documents.routes import document_lines
 from ragcorp.interface.http.documents.schema import BulkDocument, DocumentBody
 from ragcorp.interface.http.protocol.descriptions import problems, request_body
 from ragcorp.interface.http.protocol.document_names import external_id_of
@@ -44,6 +45,61 @@ from ragcorp.interface.shapes.items import (
     StoredItem,
     facet_counts,
 )
+
+
+class CollectionField(TypedDict):
+    """A field that an item can be written with."""
+
+    name: str
+    required: bool
+    description: NotRequired[str | None]
+
+
+class CollectionDescription(TypedDict):
+    """A collection: what its items are written with, and what lists and searches of it can be filtered by."""
+
+    collection: Collection
+    description: str
+    fields: list[CollectionField]
+    filters: list[str]
+
+
+class CollectionList(TypedDict):
+    """The collections."""
+
+    collections: list[CollectionDescription]
+
+
+def described_collections() -> CollectionList:
+    """Return the description of each collection. ``metadata`` among the filters: any other name is one of its keys."""
+    return {
+        "collections": [
+            _described(Collection.ARTIFACTS, "Whole documents.", ArtifactItem, DOCUMENT_FIELDS),
+            _described(Collection.ARTIFACT_CHUNKS, "The passages of documents.", NewChunk, DOCUMENT_FIELDS),
+            _described(
+                Collection.MEMORY, "Facts, preferences, people, places and relationships.", MemoryItem, ITEM_FIELDS
+            ),
+            _described(Collection.HISTORY, "Turns of conversations.", HistoryTurn, ITEM_FIELDS),
+        ]
+    }
+
+
+def _described(
+    collection: Collection, description: str, model: type[BaseModel], filters: frozenset[str]
+) -> CollectionDescription:
+    fields: list[CollectionField] = []
+    for name, info in model.model_fields.items():
+        field: CollectionField = {"name": name, "required": info.is_required()}
+        if info.description is not None:
+            field["description"] = info.description
+        fields.append(field)
+    return {
+        "collection": collection,
+        "description": description,
+        "fields": fields,
+        "filters": [*sorted(filters - {METADATA}), METADATA],
+    }
+
 
 HANDLERS: Mapping[Collection, ItemHandlers | ArtifactHandlers | ChunkHandlers] = {
     Collection.MEMORY: MEMORY,

@@ -16,6 +16,7 @@ from ragcorp.interface.http.protocol.strict_model import StrictModel
 
 SensitivityName = Literal["public", "normal", "confidential", "restricted"]
 TextMediaType = Literal["text/markdown", "text/plain", "text/html"]
+Moment = Annotated[datetime | None, BeforeValidator(lambda v: None if v is None else parse_time(v))]
 
 DOCUMENT_EXAMPLE: dict[str, Any] = {
     "title": "Contrato marco 2025",
@@ -37,9 +38,7 @@ class DocumentFields(StrictModel):
     sensitivity: SensitivityName = "normal"
     visibility_scope: VisibilityScope = VisibilityScope.WORKSPACE
     owner: str = Field("", max_length=MAX_LABEL)
-    occurred_at: Annotated[datetime | None, BeforeValidator(lambda v: None if v is None else parse_time(v))] = Field(
-        None, description="UTC where no zone is given."
-    )
+    occurred_at: Moment = Field(None, description="UTC where no zone is given.")
     path: str | None = Field(None, max_length=1000, description="Shown in citations; left out: the external_id.")
 
     def as_attributes(self, *, default_language: str) -> DocumentAttributes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, Tag
+from pydantic import ConfigDict, Discriminator, Field, JsonValue, Tag
 
 from ragcorp.application.validation.attribute_checks import MAX_EXTERNAL_ID, MAX_LABEL, MAX_OWNER
 from ragcorp.application.validation.graph_drafts import entity_draft, fact_draft, reference
@@ -24,8 +23,7 @@ from ragcorp.domain.graph import (
     Provenance,
 )
 from ragcorp.domain.principal import Sensitivity
-from ragcorp.interface.http.documents.schema import SensitivityName
-from ragcorp.interface.http.protocol.filters import parse_time
+from ragcorp.interface.http.documents.schema import Moment, SensitivityName
 from ragcorp.interface.http.protocol.parameters import Page
 from ragcorp.interface.http.protocol.strict_model import StrictModel
 
@@ -44,7 +42,6 @@ FACT_EXAMPLE: dict[str, Any] = {
 }
 MAX_EXTRACTED_AT_ONCE = 50
 
-Moment = Annotated[datetime | None, BeforeValidator(lambda v: None if v is None else parse_time(v))]
 ExternalName = Annotated[
     str | None,
     Field(

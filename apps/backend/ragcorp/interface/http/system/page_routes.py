@@ -14,7 +14,6 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
-from starlette.routing import BaseRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -43,32 +42,29 @@ MISSING = Problem(
 )
 
 
-class PageRoutes:
-    """Serves ``index.html`` of ``folder`` at ``/`` and its assets below ``/assets/``."""
+def page_routes(folder: Path) -> list[SeenRoute]:
+    """Return the routes of ``index.html`` of ``folder`` at ``/`` and of its assets below ``/assets/``."""
+    index_file = anyio.Path(folder / "index.html")
+    files = _BuiltFiles(directory=folder / "assets", check_dir=False)
 
-    def __init__(self, *, folder: Path) -> None:
-        self._index = anyio.Path(folder / "index.html")
-        self._files = _BuiltFiles(directory=folder / "assets", check_dir=False)
-
-    def add_to(self, routes: list[BaseRoute]) -> None:
-        sent = [Middleware(GZipMiddleware), Middleware(whole_files)]
-        for path, endpoint in ((PAGE_PATH, self.index), (f"{PAGE_FILES}{{name}}", self.file)):
-            routes.append(
-                SeenRoute(path, endpoint, methods=["GET"], include_in_schema=False, middleware=sent),
-            )
-
-    async def index(self, request: Request) -> Response:
+    async def index(request: Request) -> Response:
         try:
-            page = await self._index.read_bytes()
+            page = await index_file.read_bytes()
         except FileNotFoundError:
             return MISSING.response(request.scope)
         # from the content: reproducible builds give every index.html the same date and length
         etag = hashlib.sha256(page).hexdigest()[:32]
         kept = {"Cache-Control": REVALIDATED, "Content-Security-Policy": PAGE_POLICY}
-        return self._files.unless_held(HTMLResponse(page, headers=kept), request.headers, etag=etag, kept=kept)
+        return files.unless_held(HTMLResponse(page, headers=kept), request.headers, etag=etag, kept=kept)
 
-    async def file(self, request: Request) -> Response:
-        return await self._files.get_response(request.path_params["name"], request.scope)
+    async def file(request: Request) -> Response:
+        return await files.get_response(request.path_params["name"], request.scope)
+
+    middleware = [Middleware(GZipMiddleware), Middleware(whole_files)]
+    return [
+        SeenRoute(path, endpoint, methods=["GET"], include_in_schema=False, middleware=middleware)
+        for path, endpoint in ((PAGE_PATH, index), (f"{PAGE_FILES}{{name}}", file))
+    ]
 
 
 class _BuiltFiles(StaticFiles):

@@ -1,15 +1,17 @@
-"""Health, metrics and the interactive description."""
+"""Health, status, metrics and the interactive description."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import fastapi_offline
 from fastapi.openapi.docs import get_swagger_ui_html
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,17 +21,19 @@ from ragcorp.domain.diagnosis import NotReadyError
 from ragcorp.domain.exceptions import RagcorpError, SourceUnavailableError, StorageUnavailableError
 from ragcorp.interface.http.call import Call, CurrentCall, operations
 from ragcorp.interface.http.layers.security_headers import docs_policy
-from ragcorp.interface.http.monitoring.metrics import MEDIA_TYPE
 from ragcorp.interface.http.protocol.descriptions import content, problems
 from ragcorp.interface.http.protocol.json_response import json_response
 from ragcorp.interface.http.protocol.principal import caller_of
 from ragcorp.interface.http.protocol.problems import problem_of
+from ragcorp.interface.shapes.status import StatusBody, status_document
 
 ASSETS = Path(fastapi_offline.__file__).parent / "static"
 ASSETS_PATH = "/docs/assets"
 CHECK_SECONDS = 2.0
 
 router = operations("system")
+status_router = operations("system")
+"""Apart, for its place in the description."""
 
 
 class Health(BaseModel):
@@ -46,7 +50,7 @@ async def healthz() -> Response:
 @router.get("/readyz", summary="Can it serve?", response_model=Health, responses=problems(503))
 async def readyz(call: CurrentCall) -> Response:
     try:
-        await run_within(CHECK_SECONDS, _ready(call))
+        await run_within(CHECK_SECONDS, call.services.readiness())
     except TimeoutError:
         raise StorageUnavailableError(
             "The database did not answer in time.", reason="timeout", remedy="`ragcorp doctor` tells more."
@@ -66,7 +70,7 @@ async def readyz(call: CurrentCall) -> Response:
 async def metrics(call: CurrentCall) -> Response:
     backlog, _ = await asyncio.gather(_backlog(call), _observe_readiness(call))
     text = call.metrics.exposition(backlog=backlog, pool=call.services.pool_statistics())
-    return Response(text, headers={"Content-Type": MEDIA_TYPE})
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 @router.get("/openapi.json", include_in_schema=False)
@@ -103,8 +107,23 @@ async def _backlog(call: Call) -> tuple[int, int] | None:
 
 async def _observe_readiness(call: Call) -> None:
     with suppress(TimeoutError, RagcorpError):  # a gauge shows the outcome
-        await run_within(CHECK_SECONDS, _ready(call))
+        await run_within(CHECK_SECONDS, call.services.readiness())
 
 
-async def _ready(call: Call) -> None:
-    await call.services.readiness()
+SLOT_SECONDS = 1.0
+"""How long counting waits for its slot; the rest of the answer needs none."""
+
+
+@status_router.get(
+    "/status",
+    summary="Tell how the service is",
+    description="Sources at fault in plain words, what of the workspace the caller may read, vectors that are still to "
+    "be made, and the settings that shape searches and answers. It answers 200 while the database is out, too, within "
+    "two seconds of the lookup of the key; what cannot be known then is null.",
+    response_model=StatusBody,
+    responses=problems(),
+)
+async def status(call: CurrentCall) -> Response:
+    turn = partial(call.slot.part, wait_seconds=SLOT_SECONDS)
+    report = await call.services.status.report(principal=call.principal, turn=turn)
+    return json_response(status_document(report, request_id=call.request_id))

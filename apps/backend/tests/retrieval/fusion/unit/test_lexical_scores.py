@@ -7,8 +7,10 @@ import math
 import pytest
 
 from ragcorp.domain.retrieval import ScoreType
-from ragcorp.domain.search.lexical import LexicalEvidence, QueryTerm, TermKind
-from ragcorp.domain.search.lexical_scores import (
+from ragcorp.domain.search.lexical import (
+    LexicalEvidence,
+    QueryTerm,
+    TermKind,
     evidence_mass,
     lexical_evidence,
     saturation,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragcorp.application.retrieval.rollout.assignment import BUCKETS, ArmProfile, Rollout, bucket
-from ragcorp.application.retrieval.rollout.overlap import overlap_at, rank_changes
+from ragcorp.application.retrieval.rollout.shadow import overlap_at, rank_changes
 from ragcorp.domain.search.requests import SearchMode
 from ragcorp.domain.search.rollout import Arm
 

@@ -9,11 +9,16 @@ from typing import Any, Literal
 
 import pytest
 
-from ragcorp.application.retrieval.rollout.assignment import ArmProfile, Rollout, bucket, planned_rollout, query_digest
-from ragcorp.application.retrieval.rollout.observers import RolloutObservers
-from ragcorp.application.retrieval.rollout.overlap import overlap_at, rank_changes
+from ragcorp.application.retrieval.rollout.assignment import (
+    ArmProfile,
+    Rollout,
+    RolloutObservers,
+    bucket,
+    planned_rollout,
+    query_digest,
+)
 from ragcorp.application.retrieval.rollout.running import RunningRollout
-from ragcorp.application.retrieval.rollout.shadow import ShadowLimits, ShadowSearch
+from ragcorp.application.retrieval.rollout.shadow import ShadowLimits, ShadowSearch, overlap_at, rank_changes
 from ragcorp.application.retrieval.search_chunks import SearchChunks
 from ragcorp.domain.exceptions import ConfigurationError, InvalidInputError, StorageUnavailableError
 from ragcorp.domain.principal import Principal

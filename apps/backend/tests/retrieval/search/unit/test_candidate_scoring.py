@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from ragcorp.application.retrieval.search.candidate_scoring import can_score_all, complete
+from ragcorp.application.retrieval.search.list_fusion import can_score_all, complete
 from ragcorp.domain.exceptions import SourceUnavailableError
 from ragcorp.domain.ports.sources import SourceAnswer, SourceResult
 from ragcorp.domain.retrieval import Hit, RankedList, SourceOutcome, SourceReport

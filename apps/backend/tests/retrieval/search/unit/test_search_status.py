@@ -9,7 +9,7 @@ from ragcorp.domain.documents import Chunk
 from ragcorp.domain.files.values import GrepPassage, GrepResult
 from ragcorp.domain.retrieval import SourceOutcome, SourceReport
 from ragcorp.domain.search.requests import SearchHit, SearchMode, SearchResponse
-from ragcorp.interface.shapes.search_status import grep_status, search_status
+from ragcorp.interface.shapes.result_text import grep_status, search_status
 
 
 def hit(rank: int, text: str, path: str) -> SearchHit:

@@ -10,11 +10,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragcorp.application.retrieval.steps.deduplication import ArtifactDeduplication
+from ragcorp.application.retrieval.steps.deduplication import deduplicated
 from ragcorp.application.retrieval.steps.diversification import Diversification, jaccard, relevances
 from ragcorp.application.retrieval.steps.reranking import Reranking
 from ragcorp.application.retrieval.steps.temporal_decay import TemporalDecay
-from ragcorp.application.retrieval.steps.visibility_policy import VisibilityPolicy, readable
+from ragcorp.application.retrieval.steps.visibility_policy import only_readable, readable
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
 from ragcorp.domain.retrieval import HitKey
@@ -92,10 +92,10 @@ def test_the_older_never_counts_more_and_a_half_life_halves(first: float, second
 def test_deduplication_leaves_one_an_artifact_the_best_of_its_kind(
     pool: list[Candidate], shuffle: random.Random
 ) -> None:
-    outcome = ArtifactDeduplication().apply(pool)
+    outcome = deduplicated(pool)
     shuffled = list(pool)
     shuffle.shuffle(shuffled)
-    assert ArtifactDeduplication().apply(shuffled).candidates == outcome.candidates
+    assert deduplicated(shuffled).candidates == outcome.candidates
     kept = {each.key: each for each in outcome.candidates}
     of_artifacts = [each.description.artifact for each in outcome.candidates if each.description.artifact]
     assert len(of_artifacts) == len(set(of_artifacts)) == len({each.description.artifact for each in pool} - {None})
@@ -114,7 +114,7 @@ def test_deduplication_leaves_one_an_artifact_the_best_of_its_kind(
 
 @given(pools(), PRINCIPALS)
 def test_visibility_leaves_what_may_be_read_in_its_order(pool: list[Candidate], principal: Principal) -> None:
-    outcome = VisibilityPolicy().apply(pool, principal=principal)
+    outcome = only_readable(pool, principal=principal)
     assert list(outcome.candidates) == [each for each in pool if readable(principal, each.description)]
     assert outcome.report.removed == len(pool) - len(outcome.candidates)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from ragcorp.application.retrieval.steps.deduplication import MAX_NOTED, ArtifactDeduplication, collections_of
+from ragcorp.application.retrieval.steps import deduplication
+from ragcorp.application.retrieval.steps.deduplication import MAX_NOTED, collections_of
 from ragcorp.domain.retrieval import HitKey
 from ragcorp.domain.search.candidates import Candidate, StepOutcome
 from support.retrieval.candidates import candidate, names, scores
 
 
 def deduplicated(*given: Candidate) -> StepOutcome:
-    return ArtifactDeduplication().apply(given)
+    return deduplication.deduplicated(given)
 
 
 def whole(name: str, score: float) -> Candidate:

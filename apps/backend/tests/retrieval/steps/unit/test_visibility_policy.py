@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.retrieval.steps.visibility_policy import VisibilityPolicy, readable
+from ragcorp.application.retrieval.steps.visibility_policy import only_readable, readable
 from ragcorp.domain.documents import VisibilityScope
 from ragcorp.domain.principal import Principal, Sensitivity
 from support.retrieval.candidates import candidate, described, names
@@ -43,6 +43,6 @@ def test_the_policy_keeps_the_order_and_counts_what_went() -> None:
         candidate("2", 0.3, visibility_scope=PRIVATE, owner="luis"),
         candidate("1", 0.1, visibility_scope=PRIVATE, owner="ana"),
     ]
-    outcome = VisibilityPolicy().apply(given, principal=ANA)
+    outcome = only_readable(given, principal=ANA)
     assert names(outcome.candidates) == ["3", "1"]
     assert (outcome.report.step, outcome.report.before, outcome.report.removed) == ("visibility", 3, 1)

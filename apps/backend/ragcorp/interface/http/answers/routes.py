@@ -1,26 +1,52 @@
-"""POST /ask, as JSON or as a stream of events."""
+"""POST /ask, as JSON or as a stream of events, and GET /context."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from typing import cast
+from typing import Annotated, Any, cast
 
+from fastapi import Query
+from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
+from ragcorp.application.memory.load_context import DEFAULT_QUERY, MAX_CONTEXT_ITEMS
 from ragcorp.domain.answers import Answer, AnswerDelta, AskEvent, Searched, final_answer
+from ragcorp.domain.collections import MAX_ITEM_NAME
 from ragcorp.domain.keys import Scope
-from ragcorp.domain.search.requests import SearchRequest, SearchResponse
-from ragcorp.interface.http.answers.ask_schema import AskBody
+from ragcorp.domain.search.requests import MAX_CONVERSATION_ID, SearchRequest, SearchResponse
 from ragcorp.interface.http.call import Call, CurrentCall, operations
 from ragcorp.interface.http.layers.admission import RequestSlot
 from ragcorp.interface.http.protocol.descriptions import problems
 from ragcorp.interface.http.protocol.json_response import json_response
+from ragcorp.interface.http.protocol.parameters import Parameters
 from ragcorp.interface.http.protocol.principal import caller_of
-from ragcorp.interface.http.search.routes import search_event
+from ragcorp.interface.http.search.routes import RetrievalFields, search_event
 from ragcorp.interface.http.streams.event_stream import EVENT_STREAM, BegunWork, Event, EventStream
 from ragcorp.interface.shapes.answers import AnswerBody, answer_document, citation_document
+from ragcorp.interface.shapes.memory import ContextBody, context_document
 from ragcorp.interface.shapes.search import search_results
+
+ASK_EXAMPLE: dict[str, Any] = {"query": "¿Cuál es el plazo de entrega del contrato marco?", "limit": 8, "stream": False}
+
+
+class AskBody(RetrievalFields):
+    """A question. The fields are those of /search, without the cursor: an answer has no pages."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [ASK_EXAMPLE]})
+
+    stream: bool = Field(False, description="Answer with server-sent events.")
+    conversation_id: str | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_CONVERSATION_ID,
+        description="A session of history: a follow-up question is rewritten from it, question and answer are stored "
+        "in it, private to the caller.",
+    )
+
+    def as_request(self) -> SearchRequest:
+        return replace(super().as_request(), conversation_id=self.conversation_id)
+
 
 Events = AsyncGenerator[AskEvent, None]
 
@@ -128,3 +154,30 @@ def _may_search(call: Call) -> bool:
 def _answer_body(answer: Answer, call: Call) -> AnswerBody:
     shown = answer if _may_search(call) else replace(answer, hydration=None)
     return answer_document(shown, request_id=call.request_id)
+
+
+class ContextParameters(Parameters):
+    """What to remember, as query parameters."""
+
+    query: str = Field(DEFAULT_QUERY, description="What the conversation is about.")
+    limit: int | None = Field(
+        None, ge=1, le=MAX_CONTEXT_ITEMS, description="Items at most; left out: DEFAULT_RESULT_LIMIT."
+    )
+    session: str | None = Field(None, min_length=1, max_length=MAX_ITEM_NAME, description="Of one session only.")
+
+
+@router.get(
+    "/context",
+    summary="Recall what a conversation is about",
+    description="Memories, turns of conversations and facts as a briefing for a language model's prompt. An empty "
+    "memory is an empty briefing.",
+    response_model=ContextBody,
+    responses=problems(422, 503),
+)
+async def load_context(query: Annotated[ContextParameters, Query()], call: CurrentCall) -> Response:
+    loading = call.use_cases.context.load(
+        query.query, limit=query.limit, session=query.session, principal=call.principal
+    )
+    context = await call.unless_client_leaves(loading)
+    call.metrics.count_search(context.response)
+    return json_response(context_document(context, request_id=call.request_id))
