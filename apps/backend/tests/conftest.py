@@ -187,6 +187,8 @@ def make_database(postgres_server: TestServer) -> Iterator[Callable[..., str]]:
         return name
 
     yield make
+    if not made:
+        return
     with postgres_server.superuser() as connection:
         for name in made:
             connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')

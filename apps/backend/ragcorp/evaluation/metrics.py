@@ -14,12 +14,11 @@ MRR@k (Voorhees: The TREC-8 question answering track report, 1999).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Protocol
 
-from ragcorp.evaluation.judgements import Grades, gain, relevant
+from ragcorp.evaluation.sets import Grades, gain, relevant
 
 
 def reciprocal_rank(ranking: Sequence[str], grades: Grades, *, depth: int) -> float:
@@ -69,19 +68,9 @@ def recall(ranking: Sequence[str], grades: Grades, *, depth: int) -> float:
 DEPTH = 10
 NDCG, RECALL, MRR = f"ndcg@{DEPTH}", f"recall@{DEPTH}", f"mrr@{DEPTH}"
 
-
-class Metric(Protocol):
-    """The value in [0, 1] of one query's ranking of distinct documents.
-
-    >>> METRICS[MRR](['b', 'a'], {'a': 1})
-    0.5
-    """
-
-    def __call__(self, ranking: Sequence[str], grades: Grades) -> float: ...
-
-
-METRICS: Mapping[str, Metric] = {
+METRICS: Mapping[str, Callable[[Sequence[str], Grades], float]] = {
     NDCG: partial(ndcg, depth=DEPTH),
     RECALL: partial(recall, depth=DEPTH),
     MRR: partial(reciprocal_rank, depth=DEPTH),
 }
+"""The value in [0, 1] of one query's ranking of distinct documents, by the metric's name."""

@@ -6,7 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragcorp.domain.exceptions import InvalidInputError
-from ragcorp.evaluation.judgements import Qrels, relevant
+
+Grades = Mapping[str, int]
+"""Grades of one query's documents: 0 and below is not relevant, and so is a document that is not named."""
+
+Qrels = Mapping[str, Grades]
+"""Grades by query."""
+
+
+def gain(grade: int) -> int:
+    """Return the linear gain of a grade, as trec_eval counts it: the grade, never below 0.
+
+    >>> gain(-1), gain(2)
+    (0, 2)
+    """
+    return max(grade, 0)
+
+
+def relevant(grades: Grades) -> frozenset[str]:
+    """Return the documents with a grade above 0.
+
+    >>> relevant({'a': 1, 'b': 0})
+    frozenset({'a'})
+    """
+    return frozenset(document for document, grade in grades.items() if grade > 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import time
+from array import array
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragcorp.application.embedding.vector_memory import VectorMemory
+from cachetools import TTLCache
+
 from ragcorp.application.resilience.single_flight import Flight, SingleFlight
 from ragcorp.domain.embeddings import CacheName, CacheOutcome, EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
-from ragcorp.domain.observers import EmbeddingCacheObservers
 from ragcorp.domain.ports.models import Embedder, EmbeddingCache
-from ragcorp.domain.ports.observers import EmbeddingCacheObserver
+from ragcorp.domain.ports.observers import EmbeddingCacheObserver, EmbeddingCacheObservers
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +34,27 @@ class _Call(Flight[_Wanted, dict[PassageKey, Vector]]):
     model: EmbeddingModel
     passages: Mapping[PassageKey, str]
     remembered: set[PassageKey] = field(default_factory=set)
+
+
+class VectorMemory:
+    """At most ``size`` vectors, each for ``ttl_seconds``; evicts the least recently used. Zero of either keeps none.
+
+    A key identifies model, width and embedded text. For one event loop.
+    """
+
+    def __init__(self, *, size: int, ttl_seconds: float, timer: Callable[[], float] = time.monotonic) -> None:
+        # eight bytes a number: a tuple takes 32
+        self._vectors: TTLCache[Hashable, array[float]] | None = (
+            TTLCache(maxsize=size, ttl=ttl_seconds, timer=timer) if size and ttl_seconds else None
+        )
+
+    def get(self, key: Hashable) -> Vector | None:
+        vector = None if self._vectors is None else self._vectors.get(key)
+        return None if vector is None else tuple(vector)
+
+    def put(self, key: Hashable, vector: Vector) -> None:
+        if self._vectors is not None:
+            self._vectors[key] = array("d", vector)
 
 
 class PassageVectors:

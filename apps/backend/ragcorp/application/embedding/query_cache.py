@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from ragcorp.application.embedding.vector_memory import VectorMemory
+from ragcorp.application.embedding.passage_vectors import VectorMemory
 from ragcorp.application.resilience.single_flight import Flight, SingleFlight
 from ragcorp.domain.embeddings import CacheName, CacheOutcome, EmbeddingModel, Vector
-from ragcorp.domain.observers import EmbeddingCacheObservers
 from ragcorp.domain.ports.models import Embedder
-from ragcorp.domain.ports.observers import EmbeddingCacheObserver
+from ragcorp.domain.ports.observers import EmbeddingCacheObserver, EmbeddingCacheObservers
 from ragcorp.tracing import Span
 
 DAY_SECONDS = 86_400.0

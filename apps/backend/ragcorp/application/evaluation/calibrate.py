@@ -16,8 +16,7 @@ from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import ScoreType
 from ragcorp.domain.search.requests import SearchMode, SearchRequest
 from ragcorp.evaluation.calibration import Calibration, calibrate, distance_threshold
-from ragcorp.evaluation.judgements import relevant
-from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet
+from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet, relevant
 
 MAX_QUERIES = 500
 MAX_PASSAGES = 1000

@@ -27,7 +27,7 @@ from ragcorp.domain.graph import (
     Provenance,
 )
 from ragcorp.domain.moments import written_moment
-from ragcorp.domain.ports.graph import EntitySaving, FactSaving
+from ragcorp.domain.ports.graph import DraftSaving
 from ragcorp.domain.principal import Principal, Sensitivity
 
 GraphDraft = EntityDraft | FactDraft
@@ -49,7 +49,9 @@ class GraphLoad:
 class LoadGraph:
     """Stores entities and facts in batches. A bad one does not stop the others."""
 
-    def __init__(self, *, entities: EntitySaving, facts: FactSaving, default_language: str) -> None:
+    def __init__(
+        self, *, entities: DraftSaving[EntityDraft], facts: DraftSaving[FactDraft], default_language: str
+    ) -> None:
         self._entities = entities
         self._facts = facts
         self._default_language = default_language

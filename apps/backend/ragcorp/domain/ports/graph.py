@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.extraction import Extraction, ExtractionTask, ExtractorVersion
@@ -22,6 +22,8 @@ from ragcorp.domain.graph import (
 )
 from ragcorp.domain.principal import Principal
 from ragcorp.domain.retrieval import RankedList
+
+Draft_contra = TypeVar("Draft_contra", EntityDraft, FactDraft, contravariant=True)
 
 
 class GraphRepository(Protocol):
@@ -68,19 +70,11 @@ class GraphRepository(Protocol):
         """Delete a fact, and its undeclared entities without another fact. Raises NotFoundError."""
 
 
-class EntitySaving(Protocol):
-    """Stores entities in batches; a bad one is reported in its place."""
+class DraftSaving(Protocol[Draft_contra]):
+    """Stores entities, or facts, in batches; a bad one is reported in its place."""
 
     async def save_many(
-        self, drafts: Sequence[EntityDraft], *, principal: Principal
-    ) -> list[GraphOutcome | GraphFailure]: ...
-
-
-class FactSaving(Protocol):
-    """Stores facts in batches; a bad one is reported in its place."""
-
-    async def save_many(
-        self, drafts: Sequence[FactDraft], *, principal: Principal
+        self, drafts: Sequence[Draft_contra], *, principal: Principal
     ) -> list[GraphOutcome | GraphFailure]: ...
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from ragcorp.domain.exceptions import InvalidInputError, MissingFileError
 from ragcorp.domain.text.checks import is_blank, require_utf8
-from ragcorp.evaluation.judgements import Qrels
-from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet, Passage, judged
+from ragcorp.evaluation.sets import EvaluationQuery, EvaluationSet, Passage, Qrels, judged
 from ragcorp.infrastructure.evaluation_sets.lines import bad_line, identity_of, numbered_entries, numbered_lines
 
 CORPUS = "corpus.jsonl"

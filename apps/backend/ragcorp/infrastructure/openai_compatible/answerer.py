@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator
 
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
 from ragcorp.domain.exceptions import AnswererUnavailableError
-from ragcorp.domain.observers import TokenObservers
-from ragcorp.domain.ports.observers import TokenObserver
+from ragcorp.domain.ports.observers import TokenObserver, TokenObservers
 from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
 from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
 from ragcorp.infrastructure.openai_compatible.failures import translated

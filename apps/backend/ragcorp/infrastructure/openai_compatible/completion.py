@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragcorp.domain.exceptions import AnswererUnavailableError
-from ragcorp.domain.observers import TokenObservers
-from ragcorp.domain.ports.observers import TokenObserver
+from ragcorp.domain.ports.observers import TokenObserver, TokenObservers
 from ragcorp.infrastructure.openai_compatible.call_tokens import CallTokens
 from ragcorp.infrastructure.openai_compatible.client import Endpoint, make_client
 from ragcorp.infrastructure.openai_compatible.failures import translated

@@ -77,8 +77,8 @@ class ToolCall(BaseModel, ABC):
         return limits.tool_seconds
 
 
-def filters_of(given: Mapping[str, object] | None) -> Filters:
-    return parse_filters(given) if given else ()
+def filters_of(filters: Mapping[str, object] | None) -> Filters:
+    return parse_filters(filters) if filters else ()
 
 
 def _refused(details: list[ErrorDetails], kind: type[ToolCall]) -> InvalidInputError:

@@ -52,7 +52,7 @@ class BoundedSessions:
         ended: str | None = None
         full = self._full(owner)
         if full is not None:
-            idle = (name for name, requests in self._requests.items() if not requests and self._is_of(name, owner))
+            idle = (name for name, requests in self._requests.items() if not requests and self._owners[name] == owner)
             ended = next(idle, None)
             if ended is None:
                 return full
@@ -85,7 +85,7 @@ class BoundedSessions:
         if session is None:
             await self._app(scope, receive, send)
             return
-        if not self._is_of(session, self._owner_of(scope)):
+        if self._owners[session] != self._owner_of(scope):
             others = [(name, value) for name, value in scope["headers"] if name.lower() != SESSION]
             await self._app({**scope, "headers": [*others, (SESSION, NO_SESSION)]}, receive, send)
             return
@@ -111,9 +111,6 @@ class BoundedSessions:
             if own >= self._most_of_key:
                 return Full.KEY
         return Full.ALL if len(self._requests) + self._opening.total() >= self._most else None
-
-    def _is_of(self, session: str, owner: str | None) -> bool:
-        return self._owners[session] == owner
 
     def _forget(self, session: str) -> None:
         self._requests.pop(session, None)

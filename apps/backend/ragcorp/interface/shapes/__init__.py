@@ -1,4 +1,5 @@
 """Answers as JSON documents for HTTP, MCP and CLI: typed dicts and the functions that fill them. No use case runs here.
 
-mypy checks each typed dict, pydantic describes it for OpenAPI and MCP, and nothing validates it at run time.
+mypy checks the typed dicts that are written out; ``values.filled`` copies fields by name, and raises for a missing one.
+pydantic describes all of them for OpenAPI and MCP, and nothing validates them at run time.
 """

@@ -13,7 +13,6 @@ from ragcorp.domain.principal import Sensitivity
 StatusName = Annotated[str, WithJsonSchema({"type": "string", "enum": list(IngestStatus)})]
 SensitivityLabel = Annotated[str, WithJsonSchema({"type": "string", "enum": [level.label for level in Sensitivity]})]
 
-
 Shape = TypeVar("Shape")
 
 

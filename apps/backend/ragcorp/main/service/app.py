@@ -13,7 +13,7 @@ from functools import partial
 from fastapi import FastAPI
 
 import ragcorp
-from ragcorp.application.embedding.worker import EmbeddingWorker
+from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.application.status.readiness import Readiness
 from ragcorp.application.structure.refresh import StructureWorker
 from ragcorp.domain.keys import Scope

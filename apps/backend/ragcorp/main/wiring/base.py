@@ -10,9 +10,9 @@ from typing import Protocol, TypeVar
 from ragcorp.application.embedding.query_cache import QueryCachingEmbedder
 from ragcorp.application.retrieval.fusion.rank_fusion import RankFusionService
 from ragcorp.application.retrieval.profiles.profile import RetrievalProfile
-from ragcorp.domain.observers import EmbeddingCacheObservers, TokenObservers
 from ragcorp.domain.ports.collections import Reranker
 from ragcorp.domain.ports.models import Answerer, Embedder
+from ragcorp.domain.ports.observers import EmbeddingCacheObservers, TokenObservers
 from ragcorp.domain.ports.sources import FusionService, RetrievalSource
 from ragcorp.infrastructure.postgres.connections.database import Database, DatabaseOptions
 from ragcorp.infrastructure.postgres.dense.search import VectorScan

@@ -14,8 +14,8 @@ from ragcorp.application.documents.restore import RestoreDocument
 from ragcorp.application.keys.authenticate import Authenticate
 from ragcorp.application.upkeep.purge_worker import PurgeWorker
 from ragcorp.application.workspaces.choose_language import ChooseLanguage
-from ragcorp.domain.observers import EmbeddingCacheObservers, TokenObservers
 from ragcorp.domain.ports.models import Embedder
+from ragcorp.domain.ports.observers import EmbeddingCacheObservers, TokenObservers
 from ragcorp.domain.ports.text import DocumentParser
 from ragcorp.infrastructure.postgres.connections.database import Database
 from ragcorp.infrastructure.postgres.documents.store import PostgresDocumentStore

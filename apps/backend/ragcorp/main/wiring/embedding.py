@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragcorp.application.embedding.embed_pending import EmbedPending
+from ragcorp.application.embedding.passage_vectors import VectorMemory
 from ragcorp.application.embedding.prune import PruneEmbeddings
-from ragcorp.application.embedding.vector_memory import VectorMemory
 from ragcorp.infrastructure.postgres.embeddings.backlog import PostgresEmbeddingBacklog
 from ragcorp.infrastructure.postgres.embeddings.cache import PostgresEmbeddingCache
 from ragcorp.infrastructure.postgres.tables.embedded import OF_ITEMS, STRUCTURE

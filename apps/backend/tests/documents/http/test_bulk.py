@@ -88,7 +88,7 @@ async def test_a_bad_line_stops_no_other(make_app: MakeApp, world: World, serve:
         assert (row["error"]["code"], row["external_id"]) == (code, external_id), row
         assert row["error"]["detail"]
     assert rows[-1]["summary"] == {"created": len(bad), "updated": 0, "unchanged": 0, "failed": len(bad)}
-    assert all(name.startswith("ok-") for name in world.repository.documents)
+    assert all(name.startswith("ok-") for name in await world.document_names())
 
 
 async def test_no_line_at_all_is_no_error(client: httpx.AsyncClient) -> None:
@@ -320,7 +320,7 @@ async def test_a_sender_that_leaves_after_its_last_line_ends_the_work(
         assert app.state.admission.taken == app.state.admission.waiting == 0
         await until(lambda: not [task for task in asyncio.all_tasks() if "WatchedBody" in repr(task)])
     assert len(stored) < 100
-    assert list(world.repository.documents) == ["a"], "what was stored stays"
+    assert await world.document_names() == ["a"], "what was stored stays"
 
 
 async def test_one_that_leaves_while_it_waits_for_a_place_stores_nothing(
@@ -337,7 +337,7 @@ async def test_one_that_leaves_while_it_waits_for_a_place_stores_nothing(
         await until(lambda: app.state.admission.waiting == 0)
         app.state.admission.release()
         await until(lambda: not [task for task in asyncio.all_tasks() if "_store_all" in repr(task)])
-    assert world.repository.documents == {}
+    assert await world.document_names() == []
     assert app.state.admission.taken == 0
 
 
@@ -352,7 +352,7 @@ async def test_a_sender_that_stalls_is_told(make_app: MakeApp, serve: Serve, wor
     assert b'{"line":64,"external_id":"a63","status":"created"}' in answer
     assert b'"code":"request_timeout"' in answer
     assert b"summary" not in answer
-    assert len(world.repository.documents) == 64
+    assert len(await world.document_names()) == 64
 
 
 @with_each_parser
@@ -370,7 +370,7 @@ async def test_a_sender_that_leaves_ends_the_work(make_app: MakeApp, serve: Serv
         await asyncio.sleep(0.2)
         tasks = [task for task in asyncio.all_tasks() if "_store_all" in repr(task)]
     assert tasks == []
-    assert world.repository.documents == {}
+    assert await world.document_names() == []
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", ""])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ragcorp.application.embedding.worker import EmbeddingWorker
+from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.domain.documents import IngestStatus
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import (

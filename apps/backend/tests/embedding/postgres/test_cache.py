@@ -12,9 +12,8 @@ import psycopg
 import pytest
 
 from ragcorp.application.embedding.embed_pending import EmbedPending
-from ragcorp.application.embedding.passage_vectors import PassageVectors
+from ragcorp.application.embedding.passage_vectors import PassageVectors, VectorMemory
 from ragcorp.application.embedding.prune import PruneEmbeddings, PruneReport
-from ragcorp.application.embedding.vector_memory import VectorMemory
 from ragcorp.domain.collections import Collection
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import InvalidInputError

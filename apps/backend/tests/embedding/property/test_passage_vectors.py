@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragcorp.application.embedding.passage_vectors import PassageVectors
-from ragcorp.application.embedding.vector_memory import VectorMemory
+from ragcorp.application.embedding.passage_vectors import PassageVectors, VectorMemory
 from ragcorp.domain.embeddings import Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError
 from support.models.passage_vectors import GatedCalls, KeptVectors, settled, wanted

@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from ragcorp.application.embedding.passage_vectors import PassageVectors
-from ragcorp.application.embedding.vector_memory import VectorMemory
+from ragcorp.application.embedding.passage_vectors import PassageVectors, VectorMemory
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.exceptions import EmbedderUnavailableError, StorageUnavailableError
 from support.models.embedders import TEST_MODEL, HashingEmbedder

@@ -131,7 +131,7 @@ async def test_a_body_over_the_limit_is_cut(
         ]
         assert answer.headers["connection"] == "close"
         assert (await client.get("/healthz")).status_code == 200
-    assert world.repository.queries == []
+    assert world.repository.calls == []
 
 
 async def test_an_announced_body_is_refused_before_it_comes(make_app: MakeApp, serve: Serve) -> None:

@@ -38,7 +38,8 @@ async def test_results_and_briefings_keep_their_form(part: int) -> None:
     names = list(DOCUMENTS)[part::5]
     search = FoundAlready()
     context = LoadContext(search=search, limits=ContextLimits())
-    services = replace(fake_services(Behaviour()), search=search, context=context)
+    services = fake_services(Behaviour())
+    services = replace(services, use_cases=replace(services.use_cases, search=search, context=context))
     async with serving_endpoint(server_over(services)) as (url, _), Client(url, mode="auto") as client:
         for name in names:
             search.chunks = [everywhere(DOCUMENTS[name], n) for n in range(1, 5)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
 from support.http.fakes import World
+from support.storage.stored import ANYONE, written
 
 pytestmark = pytest.mark.anyio
 
@@ -159,15 +161,16 @@ async def test_the_last_passage_is_not_taken_out(client: httpx.AsyncClient) -> N
 
 
 async def test_passages_of_a_pdf_or_html_are_not_edited(client: httpx.AsyncClient, world: World) -> None:
-    await client.put(f"{ARTIFACTS}/a.txt", json={"text": "Hola."})
-    stored = world.repository.documents["a.txt"]
     for kind in ("application/pdf", "text/html"):
-        object.__setattr__(stored.write.source, "media_type", kind)
-        answer = await client.put(f"{CHUNKS}/a.txt%230", json={"text": "Adiós."})
+        write = written("a.txt", "Hola.", salt=kind)
+        source = replace(write.source, media_type=kind)
+        await world.repository.save_many([replace(write, source=source)], principal=ANYONE)
+        (passage,) = await passages(client, artifact="a.txt")
+        answer = await client.put(f"{CHUNKS}/{passage['id']}", json={"text": "Adiós."})
         assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
         assert f"comes from a file of type {kind}. Replace the file." in answer.json()["detail"]
         assert (await client.post(CHUNKS, json={"external_id": "a.txt", "text": "x"})).status_code == 409
-        assert (await client.delete(f"{CHUNKS}/a.txt%230")).status_code == 409
+        assert (await client.delete(f"{CHUNKS}/{passage['id']}")).status_code == 409
 
 
 async def test_what_is_no_passage(client: httpx.AsyncClient, six: list[dict[str, Any]]) -> None:

@@ -227,7 +227,7 @@ async def test_a_collection_that_there_is_not(client: httpx.AsyncClient) -> None
 
 
 async def test_an_outage_is_503(client: httpx.AsyncClient, world: World) -> None:
-    world.collections.memory.fault.error = StorageUnavailableError("The database is out.", reason="unreachable")
+    world.memory.fault.error = StorageUnavailableError("The database is out.", reason="unreachable")
     for method, path, body in (
         ("POST", MEMORY, {"text": "x"}), ("GET", MEMORY, None), ("GET", f"{MEMORY}/a", None),
         ("PATCH", f"{MEMORY}/a", {"text": "x"}), ("DELETE", f"{MEMORY}/a", None), ("GET", "/collections/facets", None),

@@ -96,7 +96,7 @@ async def test_a_source_that_fails_is_one_line_with_the_requests_id(
     async def out(*_: Any, **__: Any) -> Any:
         raise domain.StorageUnavailableError("out", reason="unreachable")
 
-    world.repository.find_similar_chunks = out  # type: ignore[method-assign]
+    world.repository.find_similar_chunks = out
     await client.post("/search", json={"query": "plazo", "mode": "hybrid"}, headers={"X-Request-ID": "r-2"})
     (line,) = [line for line in lines.lines if line.get("source")]
     assert (line["source"], line["outcome"], line["reason"]) == ("dense", "failed", "unreachable")

@@ -61,7 +61,7 @@ async def test_metrics_count_requests_and_sources(client: httpx.AsyncClient, wor
     async def out(*_: Any, **__: Any) -> Any:
         raise domain.StorageUnavailableError("out", reason="unreachable")
 
-    world.repository.find_similar_chunks = out  # type: ignore[method-assign]
+    world.repository.find_similar_chunks = out
     await client.post("/ask", json={"query": "plazo"})
     answer = await client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain")

@@ -1,4 +1,4 @@
-"""The models in memory, and the use cases, which are the real ones, over them and the repository in memory."""
+"""Fake models, and the real use cases over them and the PostgreSQL repositories of the test's database."""
 
 from __future__ import annotations
 
@@ -10,23 +10,39 @@ from uuid import UUID
 
 from ragcorp.application.answering.answer import AnswerLimits, AnswerQuery
 from ragcorp.application.documents.delete import DeleteDocument
+from ragcorp.application.documents.edit_chunk import EditChunk
 from ragcorp.application.documents.ingest import IngestDocument
 from ragcorp.application.documents.list import ListDocuments
+from ragcorp.application.documents.list_chunks import ListChunks
 from ragcorp.application.documents.preparation import DocumentLimits, DocumentPreparation
 from ragcorp.application.documents.restore import RestoreDocument
+from ragcorp.application.documents.revise import ReviseDocument
+from ragcorp.application.documents.revision import DocumentRevision
 from ragcorp.application.embedding.embed_pending import EmbedPending
 from ragcorp.application.files.grep import GrepFiles
 from ragcorp.application.files.read import ReadFile
+from ragcorp.application.graph.delete import DeleteFromGraph
+from ragcorp.application.graph.extract_facts import ExtractFacts
+from ragcorp.application.graph.load import LoadGraph
+from ragcorp.application.graph.read import ReadGraph
+from ragcorp.application.graph.save import SaveDrafts
 from ragcorp.application.hydration.introspect import IntrospectHydration
+from ragcorp.application.memory.delete_items import DeleteItems
+from ragcorp.application.memory.import_history import ImportHistory
+from ragcorp.application.memory.list_items import ListItems
 from ragcorp.application.memory.load_context import ContextLimits, LoadContext
+from ragcorp.application.memory.save_items import SaveItems
 from ragcorp.application.retrieval.profiles.standard import standard_profiles
 from ragcorp.application.retrieval.sources.chunks import DenseChunkSource, FullTextChunkSource
 from ragcorp.application.status.report import ReportStatus, ServiceFacts
 from ragcorp.domain.answers import AnswerDelta, AnswerEvent, AnswerFinished, AnswerPrompt
+from ragcorp.domain.collections import Collection, Item, ItemSelection
 from ragcorp.domain.embeddings import EmbeddingModel, Vector
 from ragcorp.domain.files.values import FileAccess
+from ragcorp.domain.graph import EntityDraft, FactDraft
 from ragcorp.domain.ports.storage import (
     BacklogCounts,
+    DocumentSelection,
     PendingChunk,
 )
 from ragcorp.domain.principal import Principal
@@ -36,11 +52,10 @@ from ragcorp.infrastructure.files.no_documents import NoFileDocuments
 from ragcorp.infrastructure.parsing.chunker import StructureChunker
 from ragcorp.infrastructure.parsing.parser import MultiFormatParser
 from ragcorp.interface.http.call import HttpServices
+from ragcorp.interface.use_cases import CollectionUseCases, GraphUseCases, ItemUseCases
 from ragcorp.main.settings.schema import load_settings
 from ragcorp.main.wiring.files import make_repository
-from support.http.memory_graph import InMemoryGraph
-from support.http.memory_items import InMemoryCollections
-from support.http.memory_repository import Fault, InMemoryRepository
+from support.http.storage import Fault, Faulty, Storage
 from support.hydration.in_memory import MemoryEpisodes
 from support.memory.conversations import NO_PAGES
 from support.models.embedders import HashingEmbedder
@@ -145,23 +160,33 @@ class Spanish:
 
 @dataclass
 class World:
-    """The use cases over fakes, and the fakes."""
+    """The use cases over fake models and a database, and what they run over."""
 
-    repository: InMemoryRepository = field(default_factory=InMemoryRepository)
+    storage: Storage
     answerer: ScriptedAnswerer = field(default_factory=ScriptedAnswerer)
     backlog: EmptyBacklog = field(default_factory=EmptyBacklog)
     readiness: Fault = field(default_factory=Fault)
-    graph: InMemoryGraph = field(default_factory=InMemoryGraph)
     contents: CountedContents = field(default_factory=CountedContents)
     circuits: dict[str, str] = field(default_factory=lambda: {"dense": "closed", "full_text": "closed"})
     failed_calls: dict[str, str] = field(default_factory=dict)
     troubles: tuple[PartStatus, ...] = ()
     off: tuple[PartStatus, ...] = ()
     woken: int = 0
-    collections: InMemoryCollections = field(init=False)
 
     def __post_init__(self) -> None:
-        self.collections = InMemoryCollections(self.repository)
+        self.repository = Faulty(self.storage, "documents")
+        self.memory = Faulty(self.storage, "memory")
+        self.history = Faulty(self.storage, "history")
+        self.graph = Faulty(self.storage, "graph")
+
+    async def document_names(self) -> list[str]:
+        documents = (await self.storage.ports()).documents
+        page = await documents.list_page(DocumentSelection(), principal=Principal(), limit=500)
+        return [document.external_id for document in page.documents]
+
+    async def turns(self) -> list[Item]:
+        page = await (await self.storage.ports()).history.list_page(ItemSelection(), principal=Principal(), limit=500)
+        return list(page.items)
 
     def services(self, **changes: Any) -> HttpServices:
         embedder = HashingEmbedder()
@@ -170,21 +195,20 @@ class World:
             chunker=StructureChunker(max_tokens=64, overlap_tokens=0),
             limits=DocumentLimits(),
         )
+        repository: Any = self.repository
         search = search_over(
             {
-                "dense": DenseChunkSource(embedder=embedder, repository=self.repository, scoring=self.repository),
-                "full_text": FullTextChunkSource(repository=self.repository, scoring=self.repository),
+                "dense": DenseChunkSource(embedder=embedder, repository=repository, scoring=repository),
+                "full_text": FullTextChunkSource(repository=repository, scoring=repository),
             },
-            store=self.repository,
+            store=repository,
             profiles=standard_profiles(),
             default_mode=SearchMode.DENSE,
             source_seconds=2.0,
         )
         files = make_repository(load_settings({"allowed_paths": ""}))
         documents, access = NoFileDocuments(), FileAccess()
-        ingest = IngestDocument(
-            store=self.repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0
-        )
+        ingest = IngestDocument(store=repository, preparation=preparation, embed_pending=None, embed_wait_seconds=0.0)
         bundle = use_cases(
             search=search,
             answer=AnswerQuery(
@@ -197,13 +221,13 @@ class World:
             context=LoadContext(search=search, limits=ContextLimits()),
             introspect=IntrospectHydration(episodes=MemoryEpisodes()),
             ingest=ingest,
-            graph=self.graph.use_cases(),
+            graph=self._graph(),
             grep=GrepFiles(files=files, documents=documents, access=access, timeout_seconds=2.0),
             read_file=ReadFile(files=files, documents=documents, access=access),
-            delete=DeleteDocument(store=self.repository),
-            restore=RestoreDocument(store=self.repository, preparation=preparation),
-            documents=ListDocuments(store=self.repository),
-            collections=self.collections.use_cases(preparation=preparation, ingest=ingest),
+            delete=DeleteDocument(store=repository),
+            restore=RestoreDocument(store=repository, preparation=preparation),
+            documents=ListDocuments(store=repository),
+            collections=self._collections(preparation, ingest),
             embed_pending=EmbedPending(embedder=embedder, backlogs=[self.backlog], cache=NothingCached()),
         )
         services = HttpServices(
@@ -214,6 +238,36 @@ class World:
             wake_embedding=self._wake,
         )
         return replace(services, **changes)
+
+    def _collections(self, preparation: DocumentPreparation, ingest: IngestDocument) -> CollectionUseCases:
+        repository: Any = self.repository
+        catalogue: Any = Faulty(self.storage, "catalogue", fault=self.repository.fault)
+        facets: Any = Faulty(self.storage, "facets", fault=self.memory.fault)
+        revision = DocumentRevision(store=repository, preparation=preparation, ingest=ingest)
+        history = _items(Collection.HISTORY, self.history)
+        return CollectionUseCases(
+            memory=_items(Collection.MEMORY, self.memory),
+            history=history,
+            import_history=ImportHistory(save=history.save),
+            chunks=ListChunks(repository=repository, catalogue=catalogue),
+            edit_chunk=EditChunk(repository=repository, store=repository, catalogue=catalogue, revision=revision),
+            revise_document=ReviseDocument(revision=revision),
+            facets=facets,
+        )
+
+    def _graph(self) -> GraphUseCases:
+        repository: Any = self.graph
+        extractions: Any = Faulty(self.storage, "extractions", fault=self.graph.fault)
+        entities = SaveDrafts[EntityDraft](save=repository.save_entities)
+        facts = SaveDrafts[FactDraft](save=repository.save_facts)
+        return GraphUseCases(
+            save_entities=entities,
+            save_facts=facts,
+            read=ReadGraph(repository=repository),
+            delete=DeleteFromGraph(repository=repository),
+            load=LoadGraph(entities=entities, facts=facts, default_language="es"),
+            extract=ExtractFacts(extractor=None, store=extractions),
+        )
 
     def _status(self) -> ReportStatus:
         async def look() -> tuple[PartStatus, ...]:
@@ -234,6 +288,14 @@ class World:
 
     def _wake(self) -> None:
         self.woken += 1
+
+
+def _items(collection: Collection, repository: Any) -> ItemUseCases:
+    return ItemUseCases(
+        save=SaveItems(collection=collection, repository=repository),
+        items=ListItems(repository=repository),
+        delete=DeleteItems(collection=collection, repository=repository),
+    )
 
 
 class HeldSearch:

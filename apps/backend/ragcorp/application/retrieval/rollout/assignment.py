@@ -7,8 +7,7 @@ import unicodedata
 from dataclasses import dataclass, replace
 
 from ragcorp.domain.exceptions import ConfigurationError
-from ragcorp.domain.observers import Observers
-from ragcorp.domain.ports.observers import RolloutObserver
+from ragcorp.domain.ports.observers import Observers, RolloutObserver
 from ragcorp.domain.search.requests import FusionMethod, SearchMode, SearchRequest
 from ragcorp.domain.search.rollout import Arm, ShadowOutcome
 

@@ -7,7 +7,6 @@ A chunk is preferred over the whole artifact, being more specific; then the high
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypedDict
 
 from ragcorp.domain.retrieval import CHUNK_COLLECTION
 from ragcorp.domain.search.candidates import Candidate, StepOutcome, StepReport
@@ -16,18 +15,6 @@ STEP = "deduplication"
 FORMULA = "one an artifact: chunk before whole artifact, then the higher score, then the smaller key"
 
 MAX_NOTED = 5
-
-
-class Duplicate(TypedDict):
-    """A dropped duplicate, as an explanation lists it.
-
-    >>> Duplicate(collection='artifacts', id='7', score=0.5)['collection']
-    'artifacts'
-    """
-
-    collection: str
-    id: str
-    score: float
 
 
 def deduplicated(candidates: Sequence[Candidate]) -> StepOutcome:
@@ -85,7 +72,7 @@ def _noted(candidate: Candidate, group: Sequence[Candidate]) -> Candidate:
     if not dropped:
         return candidate
     duplicates = tuple(
-        Duplicate(collection=other.description.collection, id=other.key[0], score=other.score)
+        {"collection": other.description.collection, "id": other.key[0], "score": other.score}
         for other in dropped[:MAX_NOTED]
     )
     collections = tuple(dict.fromkeys(member.description.collection for member in (candidate, *dropped)))

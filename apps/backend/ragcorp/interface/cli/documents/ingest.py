@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ragcorp.application.embedding.worker import EmbeddingWorker
+from ragcorp.application.embedding.embed_pending import EmbeddingWorker
 from ragcorp.application.folders.ingest import FolderReport
 from ragcorp.domain.documents import DocumentAttributes
 from ragcorp.domain.exceptions import InvalidInputError

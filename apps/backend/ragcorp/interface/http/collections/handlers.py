@@ -105,7 +105,7 @@ class ItemHandlers:
             ]
 
         return LineHandler(
-            read=_turn_reader(call) if self.collection is Collection.HISTORY else self._reader(call),
+            read=self._reader(call),
             name_of=attrgetter("external_id"),
             store=store,
             batch_lines=BATCH_ITEMS,
@@ -118,9 +118,15 @@ class ItemHandlers:
         return call.use_cases.collections.items_of(self.collection)
 
     def _reader(self, call: Call) -> Callable[[bytes], ItemDraft]:
+        language, max_depth = call.use_cases.default_language, call.limits.max_json_depth
+        if self.collection is Collection.HISTORY:
+            defaults = TurnDefaults(attributes=DocumentAttributes(language=language))
+            turns = TurnReader(defaults=defaults, principal=call.principal)
+            return lambda line: turns.read(line_object(line, max_depth=max_depth))
+
         def read(line: bytes) -> ItemDraft:
-            body = parse_model(line, self.named, max_depth=call.limits.max_json_depth, field="line")
-            return body.as_draft(external_id=body.external_id, default_language=call.use_cases.default_language)
+            body = parse_model(line, self.named, max_depth=max_depth, field="line")
+            return body.as_draft(external_id=body.external_id, default_language=language)
 
         return read
 
@@ -136,12 +142,6 @@ class ItemHandlers:
 
 MEMORY = ItemHandlers(collection=Collection.MEMORY, named=MemoryItem, unnamed=MemoryBody, partial=MemoryPatch)
 HISTORY = ItemHandlers(collection=Collection.HISTORY, named=HistoryTurn, unnamed=TurnBody, partial=TurnPatch)
-
-
-def _turn_reader(call: Call) -> Callable[[bytes], ItemDraft]:
-    attributes = DocumentAttributes(language=call.use_cases.default_language)
-    reader = TurnReader(defaults=TurnDefaults(attributes=attributes), principal=call.principal)
-    return lambda line: reader.read(line_object(line, max_depth=call.limits.max_json_depth))
 
 
 def _selection(call: Call, query: Selection) -> ItemSelection:

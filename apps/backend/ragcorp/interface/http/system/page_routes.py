@@ -60,9 +60,9 @@ def page_routes(folder: Path) -> list[SeenRoute]:
     async def file(request: Request) -> Response:
         return await files.get_response(request.path_params["name"], request.scope)
 
-    sent = [Middleware(GZipMiddleware), Middleware(whole_files)]
+    middleware = [Middleware(GZipMiddleware), Middleware(whole_files)]
     return [
-        SeenRoute(path, endpoint, methods=["GET"], include_in_schema=False, middleware=sent)
+        SeenRoute(path, endpoint, methods=["GET"], include_in_schema=False, middleware=middleware)
         for path, endpoint in ((PAGE_PATH, index), (f"{PAGE_FILES}{{name}}", file))
     ]
 

@@ -91,8 +91,8 @@ async def test_a_fused_score_is_the_sum_of_its_contributions(client: httpx.Async
     assert found["mode_used"] == "hybrid"
     assert result["score_type"] == "rrf"
     by_source = {source["source"]: source["contribution"] for source in result["sources"]}
-    assert by_source == {"dense": 0.2, "full_text": 0.1}
-    assert result["score"] == pytest.approx(0.3)
+    assert by_source == {"dense": 0.2, "full_text": 0.1, "all_words": 0.1}
+    assert result["score"] == pytest.approx(0.4)
 
 
 async def test_explain_says_how_the_ranking_came_about(client: httpx.AsyncClient) -> None:
@@ -148,7 +148,7 @@ async def test_a_failed_source_is_named_and_the_other_answers(client: httpx.Asyn
     async def out(*_: Any, **__: Any) -> Any:
         raise StorageUnavailableError("out", reason="timeout")
 
-    world.repository.find_similar_chunks = out  # type: ignore[method-assign]
+    world.repository.find_similar_chunks = out
     found = await search(client, mode="hybrid")
     assert found["mode_used"] == "sparse"
     assert [(d["source"], d["reason"]) for d in found["degraded"]] == [("dense", "timeout")]
@@ -222,7 +222,7 @@ async def test_what_does_not_fit_names_field_and_limit(
     problem = answer.json()
     assert problem["errors"][0]["field"].startswith(field)
     assert says in answer.text
-    assert world.repository.queries == []
+    assert world.repository.calls == []
 
 
 async def test_a_query_of_the_longest_length_is_taken(client: httpx.AsyncClient) -> None:
