@@ -77,7 +77,7 @@ class AnswerText:
 
     def feed(self, text: str) -> str:
         """Return the text that is safe to show; the last word waits."""
-        self._pending += _cleaned(text)
+        self._pending += text if text.isascii() and text.isprintable() else "".join(map(_plain, text))
         if len(self._pending) > MAX_CITATION_CHARACTERS:
             self._pending = _ENDLESS.sub("(", self._pending)
         cut = self._cut()
@@ -106,7 +106,7 @@ class AnswerText:
 
     def _shown(self, text: str) -> str:
         # repeated: the text around a removed citation may be a citation, as in [9[9]]
-        while (checked := _RANGE.sub(_in_round_brackets, _CITATIONS.sub(self._allowed_citations, text))) != text:
+        while (checked := _RANGE.sub(r"(\1)", _CITATIONS.sub(self._allowed_citations, text))) != text:
             text = checked
         text = _LINK.sub("] ", text)
         text = _ENTITY.sub("& ", _TAG.sub(lambda tag: f"\u2039{tag[1]}{tag[2] and chr(0x203A)}", text))
@@ -152,10 +152,6 @@ def neutral_piece(text: str, *, sources: Iterable[str]) -> str:
     return checked.feed(text) + checked.finish()
 
 
-def _cleaned(text: str) -> str:
-    return "".join(map(_plain, text)) if not text.isascii() or not text.isprintable() else text
-
-
 def _plain(character: str) -> str:
     if character in _KEPT:
         return character
@@ -166,10 +162,6 @@ def _plain(character: str) -> str:
     if unicodedata.category(character) in _UNSEEN or "\U000e0000" <= character <= "\U000e0fff":
         return ""
     return character
-
-
-def _in_round_brackets(match: re.Match[str]) -> str:
-    return f"({match[1]})"
 
 
 def _value(number: str) -> int:

@@ -65,7 +65,7 @@ def without(planned: HydrationPlan, gone: Collection[int]) -> HydrationPlan:
     if len(kept) == len(planned.entities):
         return planned
     lost = [entity for entity in planned.entities if entity.entity.id in gone]
-    semantic = [entity for entity in lost if not _is_anchored(entity)]
+    semantic = [entity for entity in lost if not entity.reasons[0].startswith("anchor:")]
     use = planned.use
     return replace(
         planned,
@@ -206,7 +206,3 @@ def _order(candidate: HydrationCandidate) -> tuple[float, str, int, str, str]:
 
 def _has_head(entity: EntityRef) -> bool:
     return 0 < entity.head_tokens < entity.token_count
-
-
-def _is_anchored(planned: PlannedEntity) -> bool:
-    return planned.reasons[0].startswith("anchor:")

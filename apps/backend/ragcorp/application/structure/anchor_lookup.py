@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -55,12 +55,6 @@ class FoundAnchors:
     episodes_out: StorageUnavailableError | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Earlier:
-    entities: tuple[EntityRef, ...] = ()
-    out: StorageUnavailableError | None = None
-
-
 class AnchorLookup:
     """Resolves mentions with at most eleven port calls, usually seven.
 
@@ -89,29 +83,30 @@ class AnchorLookup:
 
         Raises StorageUnavailableError, except for earlier turns: if they cannot be read, they are left out.
         """
-        wanted = wanted_names(mentions, options=self._options)
+        files_wanted, entities_wanted = wanted_names(mentions, options=self._options)
         look = _Look(index=self._index, principal=principal, filters=filters, near=near_words(mentions))
         async with _parallel() as group:
-            naming_files = group.create_task(look.files(wanted.files))
-            naming = group.create_task(look.named(wanted.entities))
+            naming_files = group.create_task(look.files(files_wanted))
+            naming = group.create_task(look.named(entities_wanted))
             remembering = group.create_task(self._earlier(episode_id, look, needed=bool(mentions)))
-        earlier = remembering.result()
-        shown = tuple(dict.fromkeys(entity.path for entity in earlier.entities))[:MOST_SHOWN]
+        previous, episodes_out = remembering.result()
+        shown = tuple(dict.fromkeys(entity.path for entity in previous))[:MOST_SHOWN]
         async with _parallel() as group:
             again_files = group.create_task(look.again(look.files, naming_files.result(), shown))
             again = group.create_task(look.again(look.named, naming.result(), shown))
         named, found_files = again.result(), again_files.result()
-        frequencies, chunks = await self._counted(_found_words(mentions, {*named, *found_files}), principal)
-        files = mentioned_files(
-            mentions, found_files, named, previous=earlier.entities, frequencies=frequencies, chunks=chunks
-        )
+        # plain words that are also names: their rarity decides whether they are meant as names
+        names = {*named, *found_files}
+        words = [mention.word for mention in mentions if mention.word and not names.isdisjoint(mention.names)]
+        frequencies, chunks = await self._counted(words, principal)
+        files = mentioned_files(mentions, found_files, named, previous=previous, frequencies=frequencies, chunks=chunks)
         of_documents = await look.of_documents(files.documents)
         resolution = resolve(
             mentions,
             files,
             named,
             of_documents=of_documents,
-            previous=earlier.entities,
+            previous=previous,
             frequencies=frequencies,
             chunks=chunks,
             options=self._options,
@@ -125,11 +120,11 @@ class AnchorLookup:
                 of_documents=of_documents,
                 within=inside.result(),
                 neighbours=near.result(),
-                previous=earlier.entities,
+                previous=previous,
                 options=self._options,
             ),
-            warnings=(*resolution.warnings, *_not_listed(of_documents, inside.result(), resolution, earlier.entities)),
-            episodes_out=earlier.out,
+            warnings=(*resolution.warnings, *_not_listed(of_documents, inside.result(), resolution, previous)),
+            episodes_out=episodes_out,
         )
 
     async def _counted(self, words: Sequence[str], principal: Principal) -> tuple[Mapping[str, int], int]:
@@ -141,18 +136,20 @@ class AnchorLookup:
             return counted, 0
         return counted, await self._frequencies.count_chunks(principal=principal)
 
-    async def _earlier(self, episode_id: str | None, look: _Look, *, needed: bool) -> _Earlier:
-        """Return the entities of earlier turns, latest first. They also decide which of several files is nearest."""
+    async def _earlier(
+        self, episode_id: str | None, look: _Look, *, needed: bool
+    ) -> tuple[tuple[EntityRef, ...], StorageUnavailableError | None]:
+        """Return the entities of earlier turns, latest first, which also decide between files, and the error if any."""
         if episode_id is None or self._episodes is None or not (needed or self._options.previous):
-            return _Earlier()
+            return (), None
         try:
             shown = await self._episodes.hydrated(episode_id, principal=look.principal, limit=MOST_PREVIOUS)
         except StorageUnavailableError as error:
-            return _Earlier(out=error)
+            return (), error
         if not shown:
-            return _Earlier()
+            return (), None
         known = await self._index.known(shown, principal=look.principal, filters=look.filters)
-        return _Earlier(entities=tuple(known[identity] for identity in shown if identity in known))
+        return tuple(known[identity] for identity in shown if identity in known), None
 
 
 def _not_listed(
@@ -179,12 +176,6 @@ def _longer(what: str, most: int, document_id: UUID | None = None, key: str | No
         key=key,
         document_id=document_id,
     )
-
-
-def _found_words(mentions: Sequence[Mention], found: Collection[str]) -> list[str]:
-    """Return the plain words that are also names: their rarity decides whether they are meant as names."""
-    names = frozenset(found)
-    return [mention.word for mention in mentions if mention.word is not None and not names.isdisjoint(mention.names)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

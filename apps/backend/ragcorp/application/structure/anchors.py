@@ -28,7 +28,7 @@ MENTIONED = frozenset(reason for reason in AnchorReason if reason.value.startswi
 CONTAINERS = frozenset({EntityKind.CLASS, EntityKind.SECTION, EntityKind.CLAUSE, EntityKind.ARTICLE})
 
 __all__ = [
-    "AnchorOptions", "MentionedFiles", "Resolution", "Wanted", "anchors", "mentioned_files", "resolve", "wanted_names",
+    "AnchorOptions", "MentionedFiles", "Resolution", "anchors", "mentioned_files", "resolve", "wanted_names",
 ]  # fmt: skip
 
 _UNKNOWN: Mapping[str, int] = MappingProxyType({})
@@ -53,14 +53,6 @@ class AnchorOptions:
         for name in ("calls", "called_by", "same_file", "neighbours"):
             if getattr(self, name) < 0:
                 raise ConfigurationError(f"{name} is below zero.", field=name, limit="0 or more")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Stored names to look up among files and among entities."""
-
-    files: tuple[str, ...]
-    entities: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,15 +81,14 @@ class Resolution:
 _DEFAULT = AnchorOptions()
 
 
-def wanted_names(mentions: Sequence[Mention], *, options: AnchorOptions = _DEFAULT) -> Wanted:
-    """Return the distinct names to look up. Files are always included: they decide which entity is near."""
+def wanted_names(mentions: Sequence[Mention], *, options: AnchorOptions = _DEFAULT) -> tuple[list[str], list[str]]:
+    """Return the distinct names of files and of entities to look up. Files also decide which entity is near."""
     names = tuple(dict.fromkeys(name for mention in mentions for name in (*mention.names, *mention.outer)))
     if not (options.file_mentions or options.symbol_mentions):
-        return Wanted(files=(), entities=())
-    return Wanted(
-        files=tuple(name for name in names if name.startswith(FILE_NAMES)),
-        entities=tuple(name for name in names if not name.startswith(FILE_NAMES)) if options.symbol_mentions else (),
-    )
+        return [], []
+    files = [name for name in names if name.startswith(FILE_NAMES)]
+    entities = [name for name in names if not name.startswith(FILE_NAMES)] if options.symbol_mentions else []
+    return files, entities
 
 
 def resolve(
@@ -215,17 +206,17 @@ def _neighbours(
 
     Existing anchors do not count against the limit. Where there are too many, they are taken in rounds by symbol.
     """
-    limits = {
-        AnchorReason.AST_CALLS: options.calls,
-        AnchorReason.AST_CALLED_BY: options.called_by,
-        AnchorReason.AST_SAME_FILE: options.same_file,
-    }
+    of_symbols = [neighbours.get(symbol.id, SyntaxNeighbours()) for symbol in symbols]
+    kinds = (
+        (AnchorReason.AST_CALLS, options.calls, [entry.calls for entry in of_symbols]),
+        (AnchorReason.AST_CALLED_BY, options.called_by, [entry.called_by for entry in of_symbols]),
+        (AnchorReason.AST_SAME_FILE, options.same_file, [entry.same_file for entry in of_symbols]),
+    )
     taken: set[EntityIdentity] = set()
-    for reason, limit in limits.items():
+    for reason, limit, of_kind in kinds:
         ranked: list[tuple[int, int, EntityRef]] = []
-        for order, symbol in enumerate(symbols):
-            of_symbol = _of_kind(neighbours.get(symbol.id, SyntaxNeighbours()), reason)
-            others = [entity for entity in of_symbol if entity.identity != symbol.identity]
+        for order, (symbol, entities) in enumerate(zip(symbols, of_kind, strict=True)):
+            others = [entity for entity in entities if entity.identity != symbol.identity]
             new = [entity for entity in others if entity.identity not in anchored][:limit]
             ranked += [(place, order, entity) for place, entity in enumerate(new)]
             yield from ((entity, reason, order) for entity in others if entity.identity in anchored)
@@ -233,9 +224,3 @@ def _neighbours(
             if entity.identity in taken or len(taken) < options.neighbours:
                 taken.add(entity.identity)
                 yield entity, reason, order
-
-
-def _of_kind(neighbours: SyntaxNeighbours, reason: AnchorReason) -> tuple[EntityRef, ...]:
-    if reason is AnchorReason.AST_CALLS:
-        return neighbours.calls
-    return neighbours.called_by if reason is AnchorReason.AST_CALLED_BY else neighbours.same_file

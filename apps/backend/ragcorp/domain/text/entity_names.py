@@ -37,7 +37,7 @@ def symbol_name(name: str) -> str:
 
 def heading_name(heading: str) -> str:
     """Return the stored name of a heading: ``heading:plazo de entrega``."""
-    return _stored(NameKind.HEADING, _spaced(heading))
+    return _stored(NameKind.HEADING, _NO_WORD.sub(" ", folded(heading)).strip())
 
 
 def clause_name(number: str) -> str:
@@ -55,7 +55,7 @@ def identifier_name(code: str) -> str:
 
 
 def is_empty(name: str) -> bool:
-    """Say whether nothing is left of a name: it names nothing."""
+    """Return whether a name is empty but for its kind."""
     return name.endswith(":")
 
 
@@ -69,7 +69,3 @@ def _last(path: str) -> str:
 
 def _joined(text: str) -> str:
     return _NO_WORD.sub("", folded(text))
-
-
-def _spaced(text: str) -> str:
-    return _NO_WORD.sub(" ", folded(text)).strip()

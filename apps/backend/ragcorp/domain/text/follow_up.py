@@ -52,7 +52,7 @@ def rewritten(question: str, previous: Sequence[str], *, max_characters: int) ->
     for earlier in reversed(previous):
         if found := anchors(earlier):
             return _with_anchors(question, found, max_characters)
-        if _stands_alone(earlier):
+        if content_words(earlier) and not is_small_talk(earlier) and not is_follow_up(earlier):
             break
     return question
 
@@ -72,10 +72,6 @@ def is_follow_up(question: str) -> bool:
     if content <= MAX_ELLIPTIC and (_ELLIPSIS.search(question) or _ELLIPSIS.search(without_courtesies(question))):
         return True
     return content <= MAX_PRONOMINAL and _PRONOUN.search(question) is not None
-
-
-def _stands_alone(earlier: str) -> bool:
-    return bool(content_words(earlier)) and not is_small_talk(earlier) and not is_follow_up(earlier)
 
 
 def anchors(question: str) -> list[str]:

@@ -185,7 +185,8 @@ def _statements(content: str) -> Iterator[Statement]:
             continue
         is_lead = not fenced and _LEAD.fullmatch(line) is not None
         if is_lead:
-            leads = [line] if _MESSAGE.match(line) or not _in_message_head(leads) else [*leads, line]
+            in_message_head = leads and _MESSAGE.match(leads[0])
+            leads = [line] if _MESSAGE.match(line) or not in_message_head else [*leads, line]
         for text in _sentences(line, whole=fenced or is_lead):
             yield Statement(
                 text=text,
@@ -194,10 +195,6 @@ def _statements(content: str) -> Iterator[Statement]:
                 heading=heading,
                 implied=SIGNING if _SIGNED.fullmatch(text) else "",
             )
-
-
-def _in_message_head(leads: list[str]) -> bool:
-    return bool(leads) and _MESSAGE.match(leads[0]) is not None
 
 
 def _is_separator(line: str) -> bool:

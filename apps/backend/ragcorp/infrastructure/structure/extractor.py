@@ -49,12 +49,11 @@ class TreeSitterExtractor:
         drafts = Drafts(text, path=named, tokenizer=self._tokenizer)
         language = self._grammars.language_of(path)
         if language or parsed.plain:
-            found = code_entities(text, self._syntax(text, language), path=named)
-            entities = drafts.of_code(found, language=language.name if language else "")
+            grammar = self._grammars.grammar(language) if language else None
+            syntax = read_syntax(text, grammar, seconds=self._parse_seconds) if grammar else Syntax()
+            entities = drafts.of_code(
+                code_entities(text, syntax, path=named), language=language.name if language else ""
+            )
         else:
             entities = drafts.of_text(text_entities(text, path=named, plain=parsed.plain))
         return DocumentStructure(fingerprint=self.fingerprint, path=path, entities=entities)
-
-    def _syntax(self, text: str, language: CodeLanguage | None) -> Syntax:
-        grammar = self._grammars.grammar(language) if language else None
-        return read_syntax(text, grammar, seconds=self._parse_seconds) if grammar else Syntax()

@@ -103,15 +103,12 @@ def _compiled(language: CodeLanguage) -> Grammar | None:
     try:
         grammar: Language = tree_sitter.Language(getattr(module, language.function)())
         leading = (f"({kind}) @leading" for kind in _LEADING if grammar.id_for_node_kind(kind, True))
-        query = "\n".join((_definitions(language, module), *leading))
+        definitions = _query(language.query) if language.query else module.TAGS_QUERY
+        query = "\n".join((definitions, *leading))
         return Grammar(language=grammar, query=tree_sitter.Query(grammar, query))
     except (ValueError, AttributeError):
         _log.warning("the grammar %s is of another version: no symbols of its files", language.module)
         return None
-
-
-def _definitions(language: CodeLanguage, module: object) -> str:
-    return _query(language.query) if language.query else str(getattr(module, "TAGS_QUERY"))  # noqa: B009 -- of any module
 
 
 def _query(name: str) -> str:

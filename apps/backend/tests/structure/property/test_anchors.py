@@ -91,7 +91,7 @@ def found(case: Asked, seed: int = 0) -> tuple[Resolution, tuple[Anchor, ...]]:
     """Return what comes of a case, whose lookups answer in an order that the seed shuffles."""
     chance = random.Random(seed)
     said = mentions(case.query)
-    wanted = wanted_names(said, options=case.options)
+    files_wanted, entities_wanted = wanted_names(said, options=case.options)
     files: dict[str, list[FileRef]] = defaultdict(list)
     named: dict[str, list[EntityRef]] = defaultdict(list)
     for path in dict.fromkeys(each.path for each in case.entities):
@@ -109,8 +109,8 @@ def found(case: Asked, seed: int = 0) -> tuple[Resolution, tuple[Anchor, ...]]:
         chance.shuffle(same_file)
     for same_name in named.values():
         chance.shuffle(same_name)
-    files_of = {name: Named(found=tuple(files[name]), matches=len(files[name])) for name in wanted.files}
-    named_of = {name: Named(found=tuple(named[name]), matches=len(named[name])) for name in wanted.entities}
+    files_of = {name: Named(found=tuple(files[name]), matches=len(files[name])) for name in files_wanted}
+    named_of = {name: Named(found=tuple(named[name]), matches=len(named[name])) for name in entities_wanted}
     mentioned = mentioned_files(said, files_of, named_of, previous=case.previous)
     resolution = resolve(
         said, mentioned, named_of, of_documents=of_documents, previous=case.previous, options=case.options

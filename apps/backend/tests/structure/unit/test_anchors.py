@@ -336,8 +336,8 @@ def test_flags() -> None:
     assert corpus.anchors("`charge`", shown, AnchorOptions(previous=False)) == [("src/pay/pay.go::charge", [SYMBOL])]
     nothing = AnchorOptions(file_mentions=False, symbol_mentions=False)
     assert corpus.anchors("auth.go::login", shown, nothing) == [("src/pay/pay.go::refund", [PREVIOUS])]
-    assert wanted_names(mentions("auth.go::login"), options=nothing).files == ()
-    assert wanted_names(mentions("auth.go::login"), options=no_symbols).entities == ()
+    assert wanted_names(mentions("auth.go::login"), options=nothing)[0] == []
+    assert wanted_names(mentions("auth.go::login"), options=no_symbols)[1] == []
 
 
 def test_names_that_a_key_tells() -> None:

@@ -82,12 +82,12 @@ class Corpus:
         self, query: str, previous: Iterable[EntityRef] = (), options: AnchorOptions | None = None
     ) -> tuple[Anchor, ...]:
         chosen, shown, said = options or AnchorOptions(), tuple(previous), mentions(query)
-        wanted = wanted_names(said, options=chosen)
+        files_wanted, entities_wanted = wanted_names(said, options=chosen)
         self.near = near_words(said)
-        named = self._named(wanted.entities)
+        named = self._named(entities_wanted)
         files = mentioned_files(
             said,
-            self._files(wanted.files),
+            self._files(files_wanted),
             named,
             previous=shown,
             frequencies=self.frequencies,

@@ -240,10 +240,6 @@ def _spanning(text: str, runs: Sequence[Sequence[Token]], named: Callable[[str],
     )
 
 
-def _stem(words: str) -> str:
-    return stem_name(f"{words}.x")
-
-
 _NAMED_BY: Mapping[Cue, Callable[[str], str]] = MappingProxyType(
-    {Cue.FILE: _stem, Cue.SYMBOL: symbol_name, Cue.HEADING: heading_name}
+    {Cue.FILE: lambda words: stem_name(f"{words}.x"), Cue.SYMBOL: symbol_name, Cue.HEADING: heading_name}
 )

@@ -278,10 +278,14 @@ class _Chooser:
         identifiers = frozenset(_IDENTIFIER.findall(written))
 
         def rank(entity: EntityRef) -> tuple[object, ...]:
-            places = self._places.get(entity.document_id)
+            places = self._places.get(entity.document_id, [])
+            gaps = [
+                start - mention.end if start >= mention.end else mention.start - end + NEARER_BEHIND
+                for start, end in places
+            ]
             return (
-                places is None,
-                min((_gap(mention, start, end) for start, end in places), default=0) if places else 0,
+                not places,
+                min(gaps, default=0),
                 entity.kind in CODE_KINDS and qualified(entity)[-1] not in identifiers,  # Animator is not animator
                 entity.document_id not in self._near,
                 *self._around.nearness(entity.path, self._nearness.get(entity)),
@@ -312,11 +316,6 @@ def _overloads(entities: Sequence[EntityRef]) -> tuple[EntityRef, ...]:
         entity for entity in entities if entity.document_id == first[0].document_id and without_count(entity.key) == key
     ]
     return tuple(sorted(same, key=lambda entity: (entity.position, entity.key)))
-
-
-def _gap(mention: Mention, start: int, end: int) -> int:
-    """Return the distance of a file from a mention; after it ("login in auth.go") is nearer than before."""
-    return start - mention.end if start >= mention.end else mention.start - end + NEARER_BEHIND
 
 
 def _each_once(entities: Iterable[EntityRef]) -> list[EntityRef]:

@@ -119,15 +119,11 @@ def _bound(text: str, mention: Mention, files: Sequence[Mention]) -> Mention:
 
 
 def _binds(gap: str, *, beside: bool) -> bool | None:
-    """Say whether what lies between a name and a file is an "of"; None: it does not bind them."""
+    """Return whether the text between a name and a file is an "of"; None if it does not bind them."""
     if beside and gap and _BESIDE.fullmatch(gap):
         return True
     binding = _BINDING.fullmatch(gap)
-    return _is_owned(binding) if binding else None
-
-
-def _is_owned(binding: re.Match[str]) -> bool:
-    return bool(binding["of"]) and not _USED_IN.search(binding["between"])
+    return None if not binding else bool(binding["of"]) and not _USED_IN.search(binding["between"])
 
 
 def _listed(text: str, end: int, files: Sequence[Mention]) -> list[tuple[int, int]]:
@@ -147,12 +143,12 @@ def _listed(text: str, end: int, files: Sequence[Mention]) -> list[tuple[int, in
 
 
 def _spans(file: Mention) -> list[tuple[int, int]]:
-    """Return where the names that a file may have begin and end, the shortest first: with the words before or not."""
+    """Return the spans of the possible names of a file, the shortest first."""
     return sorted(set(file.spans) or {(file.start, file.end)}, reverse=True)
 
 
 def _names_a_file(mention: Mention) -> bool:
-    """Say whether a mention is the name of a file for certain, or a compound word that may be the stem of one."""
+    """Return whether a mention surely names a file, or is a compound word that may be the stem of one."""
     if mention.word is not None or not any(name.startswith(("file:", "stem:")) for name in mention.names):
         return False
     if mention.extension or (not mention.weak and mention.names[0].startswith(("file:", "stem:"))):
